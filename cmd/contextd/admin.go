@@ -50,8 +50,8 @@ func prose(write func(w io.Writer) error) cli.Answer {
 func NewAdmin(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "admin", Short: "Manage owners, credits and the books",
-		Long: "Manage owners, credits and the books. " +
-			"While the daemon runs, it is asked to, so what a command\nchanges holds from the moment it returns.",
+		Long: "Manage owners, credits and the books. These commands also work while the daemon runs; changes take effect before\n" +
+			"the command returns.",
 	}
 	credits := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits"}
 	cli.Group(credits, newMove(operate, billing.KindGrant), newMove(operate, billing.KindAdjust), newLedger(operate))
@@ -124,7 +124,7 @@ func newLedger(operate Operate) *cobra.Command {
 			"  contextd admin credits ledger --owner 00000000-0000-4000-8000-000000000001 -o json",
 	}
 	c.Flags().StringVar(&owner, "owner", "", "only the keys of this owner")
-	c.Flags().IntVar(&limit, "limit", 50, "at most so many rows")
+	c.Flags().IntVar(&limit, "limit", 50, "show at most this many rows")
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Entry, error) {
 		return o.Ledger(ctx, owner, limit)
 	}, ledgerTable)
@@ -141,9 +141,9 @@ func ledgerTable(list []billing.Entry) cli.Answer {
 // newAudit makes the command that checks the books.
 func newAudit(operate Operate) *cobra.Command {
 	c := &cobra.Command{
-		Use: "audit", Short: "Recompute every balance and say what does not agree", Args: cobra.NoArgs,
-		Long: "Recompute every balance from the ledger and the counters of calls, and say what does not agree. It ends with 1 if\n" +
-			"anything does not.",
+		Use: "audit", Short: "Recompute every balance and list differences", Args: cobra.NoArgs,
+		Long: "Recompute every balance from the ledger and the call counters, and list differences. Exit code 1 means that\n" +
+			"there are some.",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(billing.Finding{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -171,4 +171,19 @@ func newAudit(operate Operate) *cobra.Command {
 		})
 	}
 	return c
+}
+
+// operate opens the data directory of c for act.
+func (c config) operate(command *cobra.Command, settings admin.Config, act func(o *admin.Operator) error) (err error) {
+	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.chainID()), c.Limits.ActiveKeys
+	settings.Metered = c.Billing.Operator == operatorMetered
+	if settings.StoreURL, err = c.storeURL(); err != nil {
+		return err
+	}
+	o, err := admin.Open(command.Context(), settings)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	return act(o)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 type dataConfig struct {
 	Dir       string // the data directory
 	StoreURL  string // of a PostgreSQL database; "" means SQLite in Dir
+	StoreKey  []byte // that seals secrets there; nil for none
 	BackupDir string // where backups go that are made without a name; "" means backup.BackupDir in Dir
 	Keep      int    // how many of those stay; 0 means all
 	Now       func() time.Time
@@ -32,8 +34,10 @@ type Read func() (dataConfig, error)
 
 // open lets act work on the databases of the data directory, through the daemon while one runs.
 func open(ctx context.Context, cfg dataConfig, act func(o *admin.Operator) error) (err error) {
-	if _, err := os.Stat(cfg.Dir); err != nil {
-		return fmt.Errorf("there is no data directory: %w", err)
+	if _, err := os.Stat(cfg.Dir); errors.Is(err, fs.ErrNotExist) {
+		return noDirectory(cfg.Dir)
+	} else if err != nil {
+		return fmt.Errorf("look at the data directory: %w", err)
 	}
 	o, err := admin.OpenDatabases(ctx, cfg.Dir, cfg.StoreURL, cfg.Now)
 	if err != nil {
@@ -43,11 +47,18 @@ func open(ctx context.Context, cfg dataConfig, act func(o *admin.Operator) error
 	return act(o)
 }
 
-const backupLong = `Back up the databases and the secret keys into one file: a tar archive compressed with zstd, of one moment, for contextd restore.
-It is verified before it gets its name. In a directory it is named for its moment, and --keep removes the older ones there; without an
-argument that is backup.dir of the configuration, or backups in the data directory. - writes to standard output.
+// noDirectory is the Failure of a command on a data directory that is not there.
+func noDirectory(dir string) *cli.Failure {
+	return cli.Invalid("there is no data directory %s", dir).
+		WithHint("--data-dir with the directory of your daemon; contextd serve --data-dir %s makes a new one", quoted(dir))
+}
 
-A backup holds secrets: with it anyone can issue quotes in your name and see who your users are.`
+const backupLong = `Back up the databases and the secret keys into one file: a tar archive compressed with zstd, as of one moment,
+for contextd restore. The file is verified before it gets its name. In a directory, the file is named after its
+time, and --keep removes older backups there. The default directory is backup.dir of the configuration, or backups
+in the data directory. - writes to standard output.
+
+A backup holds secrets: anyone who has it can issue quotes in your name and see who your users are.`
 
 // NewBackup makes the command that makes a backup.
 func NewBackup(read Read) *cobra.Command {
@@ -58,7 +69,7 @@ func NewBackup(read Read) *cobra.Command {
 		Example: "  contextd backup\n  contextd backup /mnt/backups/ --keep 14\n" +
 			"  contextd backup before-the-move.tar.zst\n  contextd backup - | ssh vault 'cat > contextd.tar.zst'",
 	}
-	c.Flags().IntVar(&keep, "keep", 0, "in a directory, keep only so many of the newest; 0 keeps all")
+	c.Flags().IntVar(&keep, "keep", 0, "in a directory, keep only this many of the newest; 0 keeps all")
 	answer := cli.AddOutput(c, cli.FieldsIn(saved{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		cfg, err := read()
@@ -72,7 +83,7 @@ func NewBackup(read Read) *cobra.Command {
 			return cli.Invalid("--keep is %d, not 0 or more", keep)
 		}
 		if slices.Contains(args, "") {
-			return cli.Invalid("the name of the backup is empty").WithHint("contextd backup, which names it")
+			return cli.Invalid("the name of the backup is empty").WithHint("contextd backup, without a name")
 		}
 		return open(c.Context(), cfg, func(o *admin.Operator) error {
 			task := cli.Busy(c, "copying the databases and verifying the copy")
@@ -192,8 +203,8 @@ func (s *saving) report(c *cobra.Command, answer *cli.Output) error {
 			return err
 		}
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "backed up %d files, %s, as of %s; verified\n",
-		len(s.manifest.Files), human.Bytes(size), s.manifest.TakenAt.Format(time.RFC3339))
+	fmt.Fprintf(c.ErrOrStderr(), "backed up %s, %s, as of %s; verified\n",
+		human.Plural(len(s.manifest.Files), "file"), human.Bytes(size), s.manifest.TakenAt.Format(time.RFC3339))
 	for _, p := range s.manifest.Findings {
 		fmt.Fprintln(c.ErrOrStderr(), p)
 	}

@@ -24,8 +24,8 @@ func newBriefs(operate Operate) []*cobra.Command {
 func newPreview(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "preview [PACK]", Short: "Write a brief of the newest state without publishing it", Args: cobra.MaximumNArgs(1),
-		Long: "Write a brief of the newest state without publishing it, and say what the check found in it and what it cost. A language\n" +
-			"model is paid for it as for any brief, from the same budget. It ends with 1 if no writer wrote a text that passes.",
+		Long: "Write a brief of the newest state without publishing it, and show the findings of the check and the cost. A\n" +
+			"language model is paid as for any brief, from the same budget. Exit code 1 means that no writer's text passed.",
 		Example: "  contextd brief preview\n  contextd brief preview crypto --writer built-in",
 	}
 	writer := c.Flags().String("writer", "", "only this writer, as contextd brief check names it; all in their order unless given")
@@ -76,8 +76,9 @@ func printPreview(out, notes io.Writer, p brief.Preview) error {
 func newCheck(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "check [PACK]", Short: "Check the published brief and explain rejected texts", Args: cobra.MaximumNArgs(1),
-		Long: "Check the published brief against its state again, say who wrote the newest briefs and why texts before them were not\n" +
-			"taken, and what language models took today. It asks no model. It ends with 1 if the brief does not hold.",
+		Long: "Check the published brief against its state again. Show the author of the newest briefs, the reasons for\n" +
+			"rejected texts, and today's use of language models. No model is called. Exit code 1 means that the brief does\n" +
+			"not hold.",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(brief.Report{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -159,7 +159,7 @@ func logOf(ctx context.Context) []byte {
 // countsFinding says how much there is, nothing where there is no database.
 func countsFinding(ctx context.Context, dir string) (finding, bool) {
 	list, err := backup.Look(ctx, dir, true)
-	if err != nil {
+	if err != nil || len(list) == 0 {
 		return finding{}, false
 	}
 	rows := map[string]int64{}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/cli"
 )
 
@@ -46,8 +47,10 @@ func TestBundle(t *testing.T) {
 		return out.String()
 	}
 	key := strings.TrimSpace(run("keys", "create", "agent", "-q", ".key"))
-	if err := os.WriteFile(filepath.Join(data, "quote.keys"), []byte(strings.Repeat("ab", 32)+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"quote.keys": "ab", translog.KeyFile: "cd", "purchase.keys": "ef"} {
+		if err := os.WriteFile(filepath.Join(data, name), []byte(strings.Repeat(text, 32)+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	file := filepath.Join(dir, "bundle.tar.gz")
 	found := run("doctor", "--offline", "--bundle", file)
@@ -70,7 +73,7 @@ func TestBundle(t *testing.T) {
 		}
 		all += text
 	}
-	for _, secret := range []string{"SECRET", key, strings.Repeat("ab", 32)} {
+	for _, secret := range []string{"SECRET", key, strings.Repeat("ab", 32), strings.Repeat("cd", 32), strings.Repeat("ef", 32)} {
 		if strings.Contains(all, secret) {
 			t.Errorf("the bundle has %q", secret)
 		}

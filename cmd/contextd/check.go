@@ -18,12 +18,12 @@ func newCheckConfig(s *settings) *cobra.Command {
 	var strict, print bool
 	c := &cobra.Command{
 		Use: "check-config", Short: "Check the configuration, and print what is in effect", Args: cobra.NoArgs,
-		Long: "Check the configuration without starting anything. Errors end it with 3; so do warnings with --strict.",
+		Long: "Check the configuration without starting anything. Errors give exit code 3; with --strict, so do warnings.",
 		Example: "  contextd check-config --config /etc/contextd/config.yaml\n  contextd check-config --print-effective\n" +
 			"  contextd check-config --print-effective -o json",
 	}
-	c.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
-	c.Flags().BoolVar(&print, "print-effective", false, "print every setting with its value and where that comes from, without secrets")
+	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
+	c.Flags().BoolVar(&print, "print-effective", false, "print every setting with its value and origin, without secrets")
 	out := cli.AddOutput(c, slices.Concat(cli.FieldsIn(Value{}), cli.FieldsIn(checked{}))...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, file, err := s.read()

@@ -21,7 +21,7 @@ import (
 
 // NewConfig makes the command that shows which settings there are.
 func NewConfig() *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Show which settings there are"}
+	c := &cobra.Command{Use: "config", Short: "Show the available settings"}
 	example := &cobra.Command{
 		Use: "example", Short: "Print a configuration file with every setting at its default", Args: cobra.NoArgs,
 		Example: "  contextd config example > config.yaml",
@@ -54,14 +54,15 @@ func NewInit() *cobra.Command {
 	var withKey bool
 	c := &cobra.Command{
 		Use: "init", Short: "Write a configuration file with every setting explained", Args: cobra.NoArgs,
-		Long: "Write a configuration file with every setting explained and at its default. It asks nothing and overwrites nothing.\n\n" +
-			"With --dir, the file is DIR/config.yaml and the data goes to DIR/data. Otherwise the file is where contextd looks\n" +
-			"for it unless told otherwise, or where --config says.",
+		Long: "Write a configuration file that explains every setting and leaves it at its default. It asks nothing and\n" +
+			"overwrites nothing.\n\n" +
+			"With --dir, the file is DIR/config.yaml and the data goes to DIR/data. Otherwise the file goes to the default\n" +
+			"path, or to --config.",
 		Example: "  contextd init\n  contextd init --dir /srv/context\n" +
 			"  contextd init --config /etc/contextd/config.yaml --data-dir /var/lib/contextd",
 	}
 	c.Flags().StringVar(&dir, "dir", "", "a directory for configuration and data")
-	c.Flags().StringVar(&listen, "listen", "", "where to serve; written into the file")
+	c.Flags().StringVar(&listen, "listen", "", "address to serve on, for the file")
 	c.Flags().BoolVar(&withKey, "jobs-key", false, "also make the key for a scheduler outside (jobs.key_file), beside the file")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		file, _ := c.Flags().GetString("config")
@@ -139,7 +140,8 @@ func create(file string, text []byte) (err error) {
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, and stays as it is\n  try: contextd check-config", file)
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "exists", Err: fmt.Errorf("%s exists already and was left unchanged", file),
+			Hint: "contextd check-config --config " + quoted(file)}
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

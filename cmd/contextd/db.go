@@ -16,10 +16,11 @@ import (
 // NewDB makes the commands about the databases.
 func NewDB(read Read) *cobra.Command {
 	c := &cobra.Command{
-		Use: "db", Short: "Look at the databases, verify and shrink them",
-		Long: "Look at the databases, verify and shrink them. While the daemon runs, it is asked; nothing here upgrades a database.",
+		Use: "db", Short: "Inspect, verify, shrink and copy the databases",
+		Long: "Inspect, verify, shrink and copy the databases. Status, stats and verify also work while the daemon runs. None\n" +
+			"of these commands upgrades a database.",
 	}
-	cli.Group(c, newStatus(read), newStats(read), newVerify(read), newVacuum(read))
+	cli.Group(c, newStatus(read), newStats(read), newVerify(read), newVacuum(read), NewCopy(read))
 	return c
 }
 
@@ -39,7 +40,7 @@ func command(read Read, c *cobra.Command, fields []string, run func(o *admin.Ope
 
 // newStatus makes the command that says how the databases stand.
 func newStatus(read Read) *cobra.Command {
-	c := &cobra.Command{Use: "status", Short: "Say how large the databases are and which schema they have"}
+	c := &cobra.Command{Use: "status", Short: "Show size and schema of the databases"}
 	return command(read, c, cli.FieldsIn(backup.Database{}), func(o *admin.Operator, dir string, out *cli.Output) error {
 		list, err := o.Databases(c.Context(), false)
 		if err != nil {
@@ -93,8 +94,8 @@ func newStats(read Read) *cobra.Command {
 func newVerify(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Verify the databases, every balance and every state",
-		Long: "Verify the structure of the databases, every balance, every state and every log. It ends with 1 if anything is\n" +
-			"wrong. With a long history that takes its time; the daemon goes on serving.",
+		Long: "Verify the structure of the databases, every balance, every state and every log. Exit code 1 means that\n" +
+			"something is wrong. This takes a while with a long history; the daemon keeps serving.",
 	}
 	return command(read, c, cli.FieldsIn(backup.Report{}), func(o *admin.Operator, _ string, out *cli.Output) error {
 		task := cli.Busy(c, "verifying every page, balance and state")
@@ -102,34 +103,41 @@ func newVerify(read Read) *cobra.Command {
 		if task.Done(); err != nil {
 			return err
 		}
-		err = out.Print(r, prose(func(w io.Writer) error {
-			if len(r.Problems) > 0 {
-				return nil
-			}
-			_, err := fmt.Fprintf(w, "the databases are sound, the books agree, all %d states read back, %d leaves hash to their roots\n",
-				r.States, r.Leaves)
-			return err
-		}))
-		if err != nil || len(r.Problems) == 0 {
-			return err
-		}
-		for _, p := range r.Problems {
-			if !out.Machine() {
-				fmt.Fprintln(c.ErrOrStderr(), p)
-			}
-		}
-		return &cli.Failure{Exit: cli.ExitFailure, Reason: "not_sound", Err: errors.New("the databases are not sound"),
-			Hint: "contextd restore with the newest backup that contextd restore --dry-run accepts"}
+		sound := fmt.Sprintf("the databases are sound, the books agree, all %d states read back, %d leaves hash to their roots",
+			r.States, r.Leaves)
+		return printVerdict(c, out, r, r.Problems, sound, &cli.Failure{Err: errors.New("the databases are not sound"),
+			Hint: "contextd restore with the newest backup that contextd restore --dry-run accepts"})
 	})
+}
+
+// printVerdict prints r, the result of a verification: as sound, or with its problems, and fails with f then.
+func printVerdict[P any](c *cobra.Command, out *cli.Output, r any, problems []P, sound string, f *cli.Failure) error {
+	err := out.Print(r, prose(func(w io.Writer) error {
+		if len(problems) > 0 {
+			return nil
+		}
+		_, err := fmt.Fprintln(w, sound)
+		return err
+	}))
+	if err != nil || len(problems) == 0 {
+		return err
+	}
+	for _, p := range problems {
+		if !out.Machine() {
+			fmt.Fprintln(c.ErrOrStderr(), p)
+		}
+	}
+	f.Exit, f.Reason = cli.ExitFailure, "not_sound"
+	return f
 }
 
 // newVacuum makes the command that shrinks the databases.
 func newVacuum(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "vacuum", Short: "Shrink the databases of a stopped daemon",
-		Long: "Rewrite the databases without the space that is free in them. " +
-			"That needs as much room again as they have, and would keep a daemon\nfrom writing for as long, so none may run. " +
-			"Free space is used by new rows anyway: this is for after a great deal was dropped.",
+		Long: "Rewrite the databases without their free space. This takes as much additional room as the databases and would\n" +
+			"block writes meanwhile, so stop the daemon first. New rows reuse free space anyway: run this only after much\n" +
+			"data was dropped.",
 	}
 	return command(read, c, cli.FieldsIn(backup.Database{}), func(o *admin.Operator, dir string, out *cli.Output) error {
 		if !o.Direct {

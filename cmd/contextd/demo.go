@@ -38,22 +38,22 @@ func newDemo(s *settings) *cobra.Command {
 	var o demoOptions
 	c := &cobra.Command{
 		Use: "demo", Short: "Run everything on this machine, on a synthetic market", Args: cobra.NoArgs,
-		Long: "Run everything on this machine: a synthetic market that moves every few seconds through the real connectors, the\n" +
-			"built-in brief writer, a day of history, a chain with test money and a key. It prints the commands to try. " +
-			"With --once it walks through\nthe whole story by itself and ends.\n\n" +
-			"Without --data-dir it works in a directory that it removes at the end. Of a file named by --config or\n" +
-			"CONTEXTD_CONFIG it takes mcp and alerts and no other setting: the rest of a demo is its own.",
+		Long: "Run everything on this machine: a synthetic market that moves every few seconds through the real connectors,\n" +
+			"the built-in brief writer, a day of history, a chain with test money, and a key. It prints commands to try.\n" +
+			"With --once, it shows a complete tour and exits.\n\n" +
+			"Without --data-dir, it uses a temporary directory. From a file named by --config or CONTEXTD_CONFIG it takes\n" +
+			"only the settings mcp and alerts.",
 		Example: "  contextd demo\n  contextd demo --once\n  contextd demo --listen 127.0.0.1:0 --data-dir ./demo",
 	}
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", api.DefaultListen, "address to serve on; port 0 takes a free one (as --once does by default)")
 	f.StringVar(&o.chainListen, "chain-listen", "127.0.0.1:8545",
-		"address of the embedded chain; a free port where that is taken, or where --listen takes one")
+		"address of the embedded chain; a free port if it is taken, or if --listen takes one")
 	f.DurationVar(&o.refresh, "refresh", 15*time.Second, "time from one state to the next")
 	all := append([]string{api.PackCrypto}, manifest.Shipped()...)
-	f.StringSliceVar(&o.packs, "packs", all, "`names` of the packs to serve, with commas between; crypto is always one of them")
+	f.StringSliceVar(&o.packs, "packs", all, "comma-separated `names` of the packs to serve; crypto is always included")
 	cli.CompleteValues(c, "packs", all...)
-	f.BoolVar(&o.once, "once", false, "walk through the whole story and end")
+	f.BoolVar(&o.once, "once", false, "show a complete tour and exit")
 	f.StringVar(&o.storeURL, "store-url", "",
 		"`URL` of a PostgreSQL database for books and history; CONTEXTD_STORE_URL keeps a password from other users")
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -20,7 +20,7 @@ import (
 
 // NewDeposits makes the commands on money that arrived.
 func NewDeposits(operate Operate) *cobra.Command {
-	c := &cobra.Command{Use: "deposits", Short: "Look after deposits, and transfers that fit none"}
+	c := &cobra.Command{Use: "deposits", Short: "Manage deposits and unmatched transfers"}
 	cli.Group(c, newDepositsList(operate), newRescan(operate), newUnmatched(operate), newAssign(operate), newWriteOff(operate))
 	return c
 }
@@ -67,8 +67,8 @@ func newRescan(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "rescan --from BLOCK", Args: cobra.NoArgs,
 		Short: "Scan the chain again from a block on",
-		Long: "Look again at all that has arrived from a block on. What is known already is not counted twice. " +
-			"It is for a node that has hidden\nsomething, or a treasury that was paid before the daemon looked at it.",
+		Long: "Scan the chain again from a block on. Known transfers are not counted twice. Use this if a node missed\n" +
+			"transfers, or if the treasury was paid before the daemon watched it.",
 	}
 	c.Flags().Uint64Var(&from, "from", 0, "first block to look at")
 	railFlag(c, &rail)
@@ -77,14 +77,14 @@ func newRescan(operate Operate) *cobra.Command {
 	}, depositsTable)
 }
 
-const unmatchedLong = `List transfers to the treasury that have paid for nothing, newest first: too much, too little, too late, or unknown. Payments of
-calls are among them until their proof is presented. Those that have paid for something and have vanished from the chain since are
-here too; what they paid for is given, and writing them off takes them from the list.`
+const unmatchedLong = `List transfers to the treasury that paid for nothing, newest first: too much, too little, too late, or unknown.
+Payments for calls are included until their proof arrives. Transfers that paid for something and then vanished from
+the chain are included too, with their purchase; write them off to remove them from the list.`
 
 // newUnmatched makes the command that lists transfers that have paid for nothing.
 func newUnmatched(operate Operate) *cobra.Command {
 	c := &cobra.Command{
-		Use: "unmatched", Short: "List transfers that have paid for nothing, newest first", Args: cobra.NoArgs,
+		Use: "unmatched", Short: "List transfers that paid for nothing, newest first", Args: cobra.NoArgs,
 		Long: unmatchedLong,
 	}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Unmatched, error) {
@@ -130,7 +130,7 @@ func parseTransfer(text string) (admin.UnmatchedRequest, error) {
 
 // railFlag adds the flag that names a rail.
 func railFlag(c *cobra.Command, rail *string) {
-	c.Flags().StringVar(rail, "rail", "", "rail that it is on (default the first)")
+	c.Flags().StringVar(rail, "rail", "", "rail of the transfer (default the first)")
 }
 
 // newAssign makes the command that lets a transfer pay for a deposit.
@@ -165,7 +165,7 @@ func newWriteOff(operate Operate) *cobra.Command {
 	var reason, rail string
 	c := &cobra.Command{
 		Use: "write-off TRANSACTION:LOG --reason TEXT", Args: cobra.ExactArgs(1),
-		Short:   "Note that a transfer will pay for nothing, and why",
+		Short:   "Write a transfer off, with a reason",
 		Example: "  contextd deposits write-off 0x5c…:0 --reason \"sent back by hand\"",
 	}
 	c.Flags().StringVar(&reason, "reason", "", "the reason, for the books (required)")
@@ -191,9 +191,9 @@ func newWriteOff(operate Operate) *cobra.Command {
 func NewReconcile(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "reconcile", Short: "Compare the books with the treasury on the chain", Args: cobra.NoArgs,
-		Long: "Compare what arrived, what it was spent on, the credits that were sold and what the treasury has on chain. " +
-			"It ends with 1 if\nanything does not agree: money that was in the treasury before, or was taken out of it, shows here. " +
-			"It ends with 9\nif a rail was not compared, as its node does not answer; the others are.",
+		Long: "Compare received transfers, purchases, credits sold, and the balance of the treasury on chain. Exit code 1 means\n" +
+			"a difference: earlier deposits into the treasury and withdrawals from it show here. Exit code 9 means that a\n" +
+			"rail was not compared because its node does not answer; the other rails were.",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(billing.Reconciliation{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {

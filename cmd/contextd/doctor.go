@@ -29,12 +29,12 @@ import (
 // newDoctor makes the command that looks for what is wrong with an installation.
 func newDoctor(s *settings) *cobra.Command {
 	c := &cobra.Command{
-		Use: "doctor", Short: "Examine this installation and say what to do", Args: cobra.NoArgs,
-		Long: "Look for what is wrong with this installation: configuration, modes of files, room on the disk, databases, and, unless\n" +
-			"--offline, sources, clock, chain and mail server. It changes nothing and works beside a running daemon. It ends with 1 if\n" +
-			"anything is wrong; a warning is not.\n\n" +
-			"--bundle writes a tar.gz to send to those who help: findings, versions, settings without secrets, counts, metrics\n" +
-			"where admin.listen is set, and the end of the log where journald has it. Read it before you send it.",
+		Use: "doctor", Short: "Check this installation and suggest fixes", Args: cobra.NoArgs,
+		Long: "Check this installation: configuration, file modes, disk space, databases and, unless --offline, sources, clock,\n" +
+			"chain and mail server. Nothing is changed, and the daemon may run. Exit code 1 means that something is wrong;\n" +
+			"warnings do not count.\n\n" +
+			"--bundle writes a tar.gz to send to those who help: findings, versions, settings without secrets, counts,\n" +
+			"metrics if admin.listen is set, and the end of the log if journald has it. Read it before you send it.",
 		Example: "  contextd doctor\n  contextd doctor --offline -o json\n  contextd doctor --bundle contextd-doctor.tar.gz",
 	}
 	file := c.Flags().String("bundle", "", "also write what was found, with settings and metrics but no secrets, to this `file`")
@@ -92,11 +92,11 @@ func settling(ctx context.Context, d daemon.Config, offline bool) []finding {
 	if offline {
 		return nil
 	}
-	return purses(ctx, d.Rails())
+	return gasKeys(ctx, d.Rails())
 }
 
-// purses say what the keys of rails have. A node that does not answer is a finding of its own.
-func purses(ctx context.Context, rails []daemon.Chain) (found []finding) {
+// gasKeys returns a finding for the gas key of each rail whose node answers.
+func gasKeys(ctx context.Context, rails []daemon.Chain) (found []finding) {
 	for _, r := range rails {
 		if r.SettleKey == "" {
 			continue
@@ -108,9 +108,9 @@ func purses(ctx context.Context, rails []daemon.Chain) (found []finding) {
 		sender, err := chain.NewSender(client, r.SettleKey)
 		if err != nil {
 			found = append(found, finding{Check: "gas key " + r.ID, Outcome: outcomeFailure, Found: err.Error(),
-				Fix: "mend the file that " + cmp.Or(r.Section, "chain") + " names for it"})
+				Fix: "correct the key file of " + cmp.Or(r.Section, "chain")})
 		} else if has, err := sender.Ready(ctx); err == nil || errors.Is(err, x402.ErrDry) {
-			f := purse(x402.Standing{Rail: r.ID, By: sender.Address(), Balance: has.Balance.String(), GasPrice: has.GasPrice.String(),
+			f := gasFinding(x402.Standing{Rail: r.ID, By: sender.Address(), Balance: has.Balance.String(), GasPrice: has.GasPrice.String(),
 				Gas: x402.UsualGas})
 			if err != nil {
 				f.Outcome = outcomeFailure
@@ -189,12 +189,12 @@ const healthTimeout = 5 * time.Second
 func newHealthcheck(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "healthcheck", Short: "Check that the daemon on this machine answers", Args: cobra.NoArgs,
-		Long: "Ask the daemon that listens on this machine whether it answers; with --ready, whether it can answer calls. " +
-			"It prints nothing\nif so, and ends with 1 if not.",
+		Long: "Check that the daemon on this machine answers or, with --ready, that it can answer calls. It prints nothing on\n" +
+			"success; otherwise the exit code is 1.",
 		Example: "  contextd healthcheck\n  contextd healthcheck --ready",
 	}
-	ready := c.Flags().Bool("ready", false, "ask whether it can answer calls")
-	listen := c.Flags().String("listen", "", "address that it listens on (default that of the configuration)")
+	ready := c.Flags().Bool("ready", false, "check that it can answer calls")
+	listen := c.Flags().String("listen", "", "address to ask (default the one that the daemon on the data directory has)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, _, err := s.read()
 		if err != nil {
@@ -202,6 +202,11 @@ func newHealthcheck(s *settings) *cobra.Command {
 		}
 		if *listen != "" {
 			cfg.Listen = *listen
+		} else if at, err := admin.Listening(c.Context(), cfg.DataDir); err == nil { // else it may be of another user
+			cfg.Listen = at
+			if u, err := url.Parse(at); err == nil && u.Host != "" {
+				cfg.Listen = u.Host
+			}
 		}
 		path := api.PathHealth
 		if *ready {
@@ -247,12 +252,17 @@ func healthy(ctx context.Context, cfg config, path string) error {
 	}
 	res, err := client.Do(r)
 	if err != nil {
-		err = fmt.Errorf("the daemon does not answer: %w", err)
-		return &cli.Failure{Exit: cli.ExitFailure, Reason: "unreachable", Err: err} // 1 for a timeout too: containers know no other
+		if asked, ok := errors.AsType[*url.Error](err); ok { // which names no address
+			err = asked.Err
+		}
+		err = fmt.Errorf("no daemon answers on %s: %w", address, err)
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "unreachable", Err: err, // 1 for a timeout too: containers know no other
+			Hint: "contextd serve, or name the running daemon with --data-dir or --listen"}
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("the daemon is not well: %s answers %s", path, res.Status)
+		err := fmt.Errorf("the daemon on %s is unhealthy: %s answers %s", address, path, res.Status)
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "unhealthy", Err: err, Hint: "contextd doctor"}
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ var banned = regexp.MustCompile(`(?i)\b(anew|who(?:so)?ever|of\s+(?:its|their|hi
 var named = regexp.MustCompile(`"[a-z ]+" \(`)
 
 // notImperative matches how the Short of a command must not begin.
-var notImperative = regexp.MustCompile(`^(?:What|How|Whether|The|A|An|This|That|[A-Z][a-z]+ing)\b`)
+var notImperative = regexp.MustCompile(`^(?:What|How|Whether|The|A|An|This|That|Say|Tell|Have|[A-Z][a-z]+ing)\b`)
 
 // TestEnglishOfHelp holds the mechanical part of the style sheet over the help of both programs.
 func TestEnglishOfHelp(t *testing.T) {

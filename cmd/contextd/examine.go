@@ -18,8 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/mail"
@@ -91,6 +90,7 @@ func examineAll(ctx context.Context, cfg examination, tell func(finding)) {
 	e.secrets()
 	e.disk()
 	e.databases(ctx)
+	e.logs(ctx)
 	e.waiting()
 	if cfg.Offline {
 		return
@@ -118,26 +118,24 @@ func (e examiner) directory(ctx context.Context) {
 	info, err := os.Stat(e.DataDir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.warn("data directory", "contextd serve makes it", "%s is not there yet", e.DataDir)
+		e.warn("data directory", "contextd serve creates it", "%s does not exist yet", e.DataDir)
 		return
 	case err != nil:
-		e.fail("data directory", "let the daemon's user open it", "%v", err)
+		e.fail("data directory", "give it to the daemon's user", "%v", err)
 		return
 	case info.Mode().Perm()&0o077 != 0:
 		e.fail("data directory", "chmod 700 "+e.DataDir, "%s is open to other users (%04o): it holds keys", e.DataDir, info.Mode().Perm())
 	default:
-		e.ok("data directory", "%s, for its user alone", e.DataDir)
+		e.ok("data directory", "%s, private to its user", e.DataDir)
 	}
 	e.files()
-	conn, err := datadir.Dial(ctx, e.DataDir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED): // one that was killed leaves its socket
-		e.ok("daemon", "none runs on it")
+	switch runs, err := datadir.Runs(ctx, e.DataDir); {
 	case err != nil:
-		e.warn("daemon", "run it as the daemon's user", "whether one runs on it is not known: %v", err)
+		e.warn("daemon", "run this as the daemon's user", "unknown whether it runs: %v", err)
+	case runs:
+		e.ok("daemon", "running")
 	default:
-		_ = conn.Close() // nothing was said
-		e.ok("daemon", "one runs on it")
+		e.ok("daemon", "not running")
 	}
 }
 
@@ -145,7 +143,7 @@ func (e examiner) directory(ctx context.Context) {
 func (e examiner) files() {
 	entries, err := os.ReadDir(e.DataDir)
 	if err != nil {
-		e.fail("files", "run it as the daemon's user", "%v", err)
+		e.fail("files", "run this as the daemon's user", "%v", err)
 		return
 	}
 	for _, entry := range entries {
@@ -165,11 +163,11 @@ func (e examiner) secrets() {
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
-			e.fail(setting, "make the file, or mend the setting", "%v", err)
+			e.fail(setting, "create the file, or correct the setting", "%v", err)
 		case info.Mode().Perm()&0o007 != 0:
-			e.warn(setting, "chmod o= "+path, "%s can be read by other users (%04o)", path, info.Mode().Perm())
+			e.warn(setting, "chmod o= "+path, "%s is readable by other users (%04o)", path, info.Mode().Perm())
 		default:
-			e.ok(setting, "%s, not for everybody", path)
+			e.ok(setting, "%s, not readable by other users", path)
 		}
 	}
 }
@@ -185,25 +183,25 @@ func (e examiner) disk() {
 	}
 	free, err := datadir.Free(dir)
 	if err != nil {
-		e.warn("disk", "look at it with df", "%v", err)
+		e.warn("disk", "df -h", "%v", err)
 		return
 	}
-	const fix = "free some, or move data_dir: history takes some 100 MB a year for a pack, and a full disk stops the charging of calls"
+	const fix = "free space, or move data_dir: a pack adds about 100 MB of history a year, and a full disk stops paid calls"
 	switch {
 	case free < noBytes:
-		e.fail("disk", fix, "%d MB are free", free>>20)
+		e.fail("disk", fix, "%d MB free", free>>20)
 	case free < fewBytes:
-		e.warn("disk", fix, "%d MB are free", free>>20)
+		e.warn("disk", fix, "%d MB free", free>>20)
 	default:
-		e.ok("disk", "%.1f GB are free", float64(free)/(1<<30))
+		e.ok("disk", "%.1f GB free", float64(free)/(1<<30))
 	}
 }
 
 // sources asks every source once, politely, and compares its clock with ours.
 func (e examiner) sources(ctx context.Context) {
-	clock := &dated{now: e.Now}
+	clock := &source.Dates{Now: e.Now}
 	fetcher := source.NewFetcher(source.Config{
-		Transport: e.Transport, Answered: clock.note, CoinGeckoKey: e.CoinGeckoKey, PrivateHosts: e.PrivateHosts,
+		Transport: e.Transport, Answered: clock.Note, CoinGeckoKey: e.CoinGeckoKey, PrivateHosts: e.PrivateHosts,
 		Shift: e.Shift, Now: e.Now,
 	})
 	list := e.sourceList()
@@ -226,18 +224,18 @@ func (e examiner) sources(ctx context.Context) {
 	for i, s := range list {
 		switch o := outcomes[i]; {
 		case slices.Contains(e.Disabled, s.ID):
-			e.ok("source "+s.ID, "switched off")
+			e.ok("source "+s.ID, "disabled")
 		case o.Doc == nil && !o.NotModified:
 			e.warn("source "+s.ID, sourceFix(o.Class), "%v", o.Err)
 		default:
 			e.ok("source "+s.ID, "answers in %s", o.Latency.Round(time.Millisecond))
 		}
 	}
-	if skew, known := clock.skew(); known && skew.Abs() > maxSkew {
-		e.fail("clock", "set it, for example with systemd-timesyncd or chrony: quotes, sessions and purchases go by it",
-			"this machine's clock differs by %s from that of the sources", skew.Round(time.Second))
+	if skew, known := clock.Skew(); known && skew.Abs() > maxSkew {
+		e.fail("clock", "synchronize it, for example with systemd-timesyncd or chrony: quotes, sessions and purchases depend on it",
+			"%s off the clocks of the sources", skew.Round(time.Second))
 	} else if known {
-		e.ok("clock", "as that of the sources, within %s", max(skew.Abs(), time.Second).Round(time.Second))
+		e.ok("clock", "agrees with the sources within %s", max(skew.Abs(), time.Second).Round(time.Second))
 	}
 }
 
@@ -255,47 +253,28 @@ func (e examiner) sourceList() (list []pack.Source) {
 func sourceFix(c source.Class) string {
 	switch c {
 	case source.ClassAuth, source.ClassForbidden:
-		return "give it a key (sources.coingecko_key_file, or key_file in its manifest), or switch it off: sources.disabled"
+		return "give it a key (sources.coingecko_key_file, or key_file in its manifest), or add it to sources.disabled"
 	case source.ClassRegionBlocked:
-		return "it does not serve this region: switch it off with sources.disabled"
+		return "it does not serve this region: add it to sources.disabled"
 	case source.ClassRateLimited:
-		return "it asks to wait; the daemon does so by itself"
+		return "do nothing: it asks to wait, and the daemon does"
 	}
-	return "the daemon asks it again by itself; if it stays so, is the network open to it? sources.disabled switches it off"
-}
-
-// dated compares the clocks of those who answer with ours.
-type dated struct {
-	now func() time.Time
-
-	mu    sync.Mutex // guards skews
-	skews []time.Duration
-}
-
-// note notes the time of an answer.
-func (d *dated) note(h http.Header) {
-	if at, err := http.ParseTime(h.Get("Date")); err == nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.skews = append(d.skews, d.now().Sub(at))
-	}
-}
-
-// skew is how far our clock is ahead, by the answer in the middle; known is false without an answer.
-func (d *dated) skew() (skew time.Duration, known bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.skews) == 0 {
-		return 0, false
-	}
-	slices.Sort(d.skews)
-	return d.skews[len(d.skews)/2], true
+	return "check the network to it if this lasts, or add it to sources.disabled; the daemon retries by itself"
 }
 
 // chains looks at the chains that are paid on.
 func (e examiner) chains(ctx context.Context) {
+	if demo, ok := daemon.ReadDemo(e.DataDir); ok && demo.Chain != nil {
+		if runs, err := datadir.Runs(ctx, e.DataDir); err == nil && !runs {
+			e.ok("chain", "the demo's, which runs while the demo does")
+			return
+		}
+		e.Rails = []chain.Config{
+			{URL: demo.Chain.RPCURL, ChainID: demo.Chain.ChainID, Token: demo.Chain.Token, Treasury: demo.Chain.Treasury, Now: e.Now},
+		}
+	}
 	if len(e.Rails) == 0 {
-		e.ok("chain", "none is configured: calls are paid with keys alone")
+		e.ok("chain", "none configured: only keys pay for calls")
 	}
 	for _, cfg := range e.Rails {
 		name := "chain"
@@ -311,16 +290,16 @@ func (e examiner) chain(ctx context.Context, name string, cfg chain.Config) {
 	section := cmp.Or(cfg.Section, "chain")
 	c, err := chain.New(ctx, cfg)
 	if err != nil {
-		e.fail(name, "mend the settings "+section+".*", "%v", err)
+		e.fail(name, "correct the settings "+section+".*", "%v", err)
 		return
 	}
 	defer c.Close()
 	err = c.Check(ctx)
 	switch {
 	case errors.Is(err, chain.ErrNoAnswer):
-		e.fail(name, "is "+section+".rpc_url right, and does the node answer? Nothing that arrives meanwhile is lost", "%v", err)
+		e.fail(name, "check "+section+".rpc_url and its node; payments that arrive meanwhile are not lost", "%v", err)
 	case err != nil:
-		e.fail(name, "mend what it says; payments are refused until then", "%v", err)
+		e.fail(name, "correct this; payments are refused until then", "%v", err)
 	default:
 		e.chainFound(ctx, name, cfg, c)
 	}
@@ -330,17 +309,17 @@ func (e examiner) chain(ctx context.Context, name string, cfg chain.Config) {
 func (e examiner) chainFound(ctx context.Context, name string, cfg chain.Config, c *chain.Client) {
 	head, err := c.Head(ctx)
 	if err != nil {
-		e.warn(name, "ask again", "%v", err)
+		e.warn(name, "run doctor again", "%v", err)
 		return
 	}
-	e.ok(name, "id %d, token and treasury are right, newest block %d", cfg.ChainID, head.Number)
+	e.ok(name, "chain %d, token and treasury correct, newest block %d", cfg.ChainID, head.Number)
 }
 
 // mail connects to the mail server and signs in, without sending anything.
 func (e examiner) mail(ctx context.Context) {
 	if e.SMTP == nil {
-		e.warn("mail", "to send mail, set smtp.host and smtp.from",
-			"no server is configured: sign-in links go into files of %s", filepath.Join(e.DataDir, "outbox"))
+		e.warn("mail", "set smtp.host and smtp.from to send mail",
+			"no server configured: sign-in links are saved in %s", filepath.Join(e.DataDir, "outbox"))
 		return
 	}
 	server, err := mail.NewSMTP(*e.SMTP)
@@ -348,9 +327,9 @@ func (e examiner) mail(ctx context.Context) {
 		err = server.Check(ctx)
 	}
 	if err != nil {
-		e.fail("mail", "mend the settings smtp.*; nobody can sign in by mail until then",
+		e.fail("mail", "correct the settings smtp.*; sign-in by mail fails until then",
 			"%s: %s", e.SMTP.Host, strings.TrimSpace(err.Error()))
 		return
 	}
-	e.ok("mail", "%s takes our mail", e.SMTP.Host)
+	e.ok("mail", "%s accepts mail", e.SMTP.Host)
 }

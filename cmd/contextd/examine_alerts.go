@@ -27,14 +27,14 @@ func (e examiner) waiting() {
 	n, oldest, err := alert.Waiting(filepath.Join(e.DataDir, e.Journal))
 	switch age := e.Now().Sub(oldest); {
 	case err != nil:
-		e.fail("alerts", "run it as the daemon's user", "%v", err)
+		e.fail("alerts", "run this as the daemon's user", "%v", err)
 	case n == 0:
-		e.ok("alerts", "none waits to be delivered")
+		e.ok("alerts", "none undelivered")
 	case age > waitsLong:
-		e.warn("alerts", "the log says who does not take them; they are tried again every 5 minutes", "%s, the oldest for %s",
-			human.Plural(n, "event")+" to be delivered", human.Age(age))
+		e.warn("alerts", "see the log for the receiver; the daemon retries every 5 minutes", "%s undelivered, the oldest for %s",
+			human.Plural(n, "event"), human.Age(age))
 	default:
-		e.ok("alerts", "%s to be delivered, the oldest for %s", human.Plural(n, "event"), human.Age(age))
+		e.ok("alerts", "%s undelivered, the oldest for %s", human.Plural(n, "event"), human.Age(age))
 	}
 }
 
@@ -49,10 +49,10 @@ func (e examiner) hooks(ctx context.Context) {
 		dialer := net.Dialer{Timeout: hookTime}
 		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 		if err != nil {
-			e.warn("alert "+name, "start what answers there, or mend alerts in the configuration", "%s cannot be reached: %v", u.Host, err)
+			e.warn("alert "+name, "start the receiver, or correct alerts in the configuration", "%s is unreachable: %v", u.Host, err)
 			continue
 		}
 		_ = conn.Close() // nothing was said
-		e.ok("alert "+name, "%s can be reached", u.Host)
+		e.ok("alert "+name, "%s is reachable", u.Host)
 	}
 }

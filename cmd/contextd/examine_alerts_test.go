@@ -48,7 +48,7 @@ func TestAlerts(t *testing.T) {
 	}
 	for after, want := range map[time.Duration]outcome{time.Hour: outcomeOK, time.Hour + time.Second: outcomeWarning} {
 		found := examine(t, examination{DataDir: dir, Journal: "alerts.journal", Now: func() time.Time { return at.Add(after) }, Offline: true})
-		if f := found["alerts"]; f.Outcome != want || !strings.Contains(f.Found, "2 events to be delivered") {
+		if f := found["alerts"]; f.Outcome != want || !strings.Contains(f.Found, "2 events undelivered") {
 			t.Errorf("after %s: %+v", after, f)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/mail"
@@ -70,11 +72,30 @@ func TestWell(t *testing.T) {
 			t.Errorf("%s: %+v", check, f)
 		}
 	}
-	if f := found["daemon"]; f.Found != "one runs on it" {
+	if f := found["daemon"]; f.Found != "running" {
 		t.Errorf("daemon: %+v", f)
 	}
 	if f := found["mail"]; f.Outcome != outcomeWarning {
 		t.Errorf("mail without a server: %+v", f)
+	}
+	info, err := json.Marshal(daemon.Demo{Chain: &daemon.DemoChain{
+		RPCURL: c.URL(), ChainID: d.Config.ChainID, Token: d.Config.Chain.Token, Treasury: d.Config.Chain.Treasury,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := d.Config.DataDir
+	for _, want := range []string{"none configured", "token and treasury correct", "the demo's, which runs while the demo does"} {
+		found := examine(t, examination{DataDir: dir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now})
+		if f := found["chain"]; f.Outcome != outcomeOK || !strings.Contains(f.Found, want) {
+			t.Errorf("chain: %+v, want %s", f, want)
+		}
+		if strings.Contains(want, "correct") { // it was the look at a demo that runs
+			d.Stop(t)
+		}
+		if err := os.WriteFile(filepath.Join(dir, daemon.DemoFile), info, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -110,11 +131,11 @@ func TestUnwell(t *testing.T) {
 		SMTP:  &mail.SMTPConfig{Host: "127.0.0.1", Port: dead, Security: mail.Plain, From: "us@example.org"}})
 	for check, want := range map[string]finding{
 		"data directory": {Outcome: outcomeFailure, Found: "open to other users (0755)"}, "files": {Outcome: outcomeFailure, Found: "history.db is open to other users (0644)"},
-		"jobs.key_file": {Outcome: outcomeWarning, Found: "can be read by other users"}, "smtp.password_file": {Outcome: outcomeFailure, Found: "no such file"},
-		"tls.key_file": {Outcome: outcomeOK, Found: "not for everybody"},
-		"contextd.db":  {Outcome: outcomeFailure, Found: "it is damaged"}, "history.db": {Outcome: outcomeFailure, Found: "it is damaged"},
-		"clock": {Outcome: outcomeFailure, Found: "differs by 1h0m0s"}, "chain": {Outcome: outcomeFailure, Found: "ask chain"}, "mail": {Outcome: outcomeFailure, Found: "127.0.0.1: connect to mail server"},
-		"source defillama-hacks": {Outcome: outcomeOK, Found: "switched off"}, "daemon": {Outcome: outcomeOK, Found: "none runs on it"},
+		"jobs.key_file": {Outcome: outcomeWarning, Found: "is readable by other users"}, "smtp.password_file": {Outcome: outcomeFailure, Found: "no such file"},
+		"tls.key_file": {Outcome: outcomeOK, Found: "not readable by other users"},
+		"contextd.db":  {Outcome: outcomeFailure, Found: "damaged"}, "history.db": {Outcome: outcomeFailure, Found: "damaged"},
+		"clock": {Outcome: outcomeFailure, Found: "1h0m0s off"}, "chain": {Outcome: outcomeFailure, Found: "ask chain"}, "mail": {Outcome: outcomeFailure, Found: "127.0.0.1: connect to mail server"},
+		"source defillama-hacks": {Outcome: outcomeOK, Found: "disabled"}, "daemon": {Outcome: outcomeOK, Found: "not running"},
 	} {
 		if f := found[check]; f.Outcome != want.Outcome || !strings.Contains(f.Found, want.Found) {
 			t.Errorf("%s: %+v, want %s with %q", check, f, want.Outcome, want.Found)
@@ -122,9 +143,9 @@ func TestUnwell(t *testing.T) {
 	}
 	found = examine(t, examination{DataDir: filepath.Join(dir, "nothing"), Transport: dating{fail: true}, Shift: rec.Shift, Now: now})
 	if f := found["source coingecko-markets"]; f.Outcome != outcomeWarning {
-		t.Errorf("a source that cannot be reached: %+v", f)
+		t.Errorf("a source that is unreachable: %+v", f)
 	}
-	if f := found["data directory"]; f.Outcome != outcomeWarning || !strings.Contains(f.Found, "is not there yet") {
+	if f := found["data directory"]; f.Outcome != outcomeWarning || !strings.Contains(f.Found, "does not exist yet") {
 		t.Errorf("no directory: %+v", f)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "nothing")); err == nil {
@@ -149,7 +170,7 @@ func TestSourcesOfAllPacks(t *testing.T) {
 	if f := found["source one"]; f.Outcome != outcomeWarning || !strings.Contains(f.Found, "127.0.0.1 is a private address: allow it in packs.private_hosts") || asked.Load() != 0 {
 		t.Errorf("%+v, asked %d times", f, asked.Load())
 	}
-	if f := found["source two"]; f.Outcome != outcomeOK || f.Found != "switched off" {
+	if f := found["source two"]; f.Outcome != outcomeOK || f.Found != "disabled" {
 		t.Errorf("%+v", f)
 	}
 	if _, ok := found["source coingecko-markets"]; ok {
@@ -171,7 +192,7 @@ func TestIsOneRunning(t *testing.T) {
 		make func(socket string) error
 		want finding
 	}{
-		"no socket": {func(string) error { return nil }, finding{Outcome: outcomeOK, Found: "none runs on it"}},
+		"no socket": {func(string) error { return nil }, finding{Outcome: outcomeOK, Found: "not running"}},
 		"left behind": {func(socket string) error {
 			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 			if err != nil {
@@ -179,8 +200,8 @@ func TestIsOneRunning(t *testing.T) {
 			}
 			l.SetUnlinkOnClose(false)
 			return l.Close()
-		}, finding{Outcome: outcomeOK, Found: "none runs on it"}},
-		"cannot be asked": {func(socket string) error { return os.Symlink(filepath.Base(socket), socket) }, finding{Outcome: outcomeWarning, Found: "is not known"}},
+		}, finding{Outcome: outcomeOK, Found: "not running"}},
+		"cannot be asked": {func(socket string) error { return os.Symlink(filepath.Base(socket), socket) }, finding{Outcome: outcomeWarning, Found: "unknown whether"}},
 	} {
 		dir, err := os.MkdirTemp("", "doctor") // short enough for a socket
 		if err != nil {

@@ -23,7 +23,7 @@ func newInvitesMake(operate Operate) *cobra.Command {
 			FormatSpan(api.InviteLifetime)),
 		Example: "  contextd admin invites make --note \"Ada, beta\"",
 	}
-	c.Flags().StringVar(&note, "note", "", "who it is for, as the list shows it")
+	c.Flags().StringVar(&note, "note", "", "note for the list, such as the name of the person")
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) (account.IssuedInvite, error) {
 		return o.Invite(ctx, note)
 	}, func(made account.IssuedInvite) cli.Answer {

@@ -14,7 +14,7 @@ import (
 // NewJobs makes the commands on what the daemon does now and then.
 func NewJobs(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "jobs", Short: "List recurring jobs, or run one now"}
-	list := show(operate, &cobra.Command{Use: "list", Short: "List the jobs and how they stand", Args: cobra.NoArgs},
+	list := show(operate, &cobra.Command{Use: "list", Short: "List the jobs with their status", Args: cobra.NoArgs},
 		func(ctx context.Context, o *admin.Operator, _ []string) ([]admin.Job, error) {
 			return o.Jobs(ctx)
 		}, jobsTable)

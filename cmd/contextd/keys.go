@@ -20,8 +20,8 @@ import (
 func NewKeys(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "keys", Short: "Create, list, replace and revoke API keys",
-		Long: "Create, list, replace and revoke API keys. While the daemon runs, it is asked to; a revocation\n" +
-			"holds from the moment the command returns.",
+		Long: "Create, list, replace and revoke API keys. These commands also work while the daemon runs. A revocation takes\n" +
+			"effect before the command returns.",
 	}
 	cli.Group(c, newKeysCreate(operate), newKeysList(operate), newKeysSetTier(operate), newKeysRotate(operate), newKeysRevoke(operate))
 	return c
@@ -31,8 +31,9 @@ func newKeysCreate(operate Operate) *cobra.Command {
 	var ask admin.KeyRequest
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
-		Long: "Create a key of your own and print it, once. It reads every pack and the whole history, and its calls are counted\n" +
-			"and not charged. With --tier, or where billing.operator is metered, it is as the keys of owners: free calls, then credits.",
+		Long: "Create a key for your own use and print it, once. The key reads every pack and the full history; its calls are\n" +
+			"counted but not charged. With --tier, or with billing.operator set to metered, it works like the key of an\n" +
+			"owner: free calls, then credits.",
 		Example: "  contextd keys create my-agent\n  contextd keys create my-agent --out my-agent.key\n" +
 			"  contextd keys create ci --tier team -o json",
 	}
@@ -40,7 +41,7 @@ func newKeysCreate(operate Operate) *cobra.Command {
 	bindKeyOut(c, &out)
 	c.Flags().StringVar((*string)(&ask.Tier), "tier", "", "charge its calls, as a key of free, hobby, pro, team or enterprise")
 	c.Flags().StringVar((*string)(&ask.TraceConsent), "consent", string(api.ConsentAggregated),
-		"what may be kept of its calls: full, aggregated or none")
+		"records of its calls to keep: full, aggregated or none")
 	cli.CompleteValues(c, "tier", api.Tiers()...)
 	cli.CompleteValues(c, "consent", api.Consents()...)
 	answer := cli.AddOutput(c, cli.FieldsIn(api.IssuedKey{})...)
@@ -55,7 +56,7 @@ func newKeysCreate(operate Operate) *cobra.Command {
 
 // bindKeyOut adds the flag of commands that make a key.
 func bindKeyOut(c *cobra.Command, out *string) {
-	c.Flags().StringVar(out, "out", "", "write the key to this new `file`, for you alone, and do not print it")
+	c.Flags().StringVar(out, "out", "", "write the key to this new `file`, readable only by you, and do not print it")
 }
 
 // handKey has issue make a key and gives it to the file out, or prints it where that is "".
@@ -96,8 +97,8 @@ func handKey(c *cobra.Command, answer *cli.Output, out string, issue func() (api
 func newKeysSetTier(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set-tier KEYID TIER", Short: "Set the tier of a key, and whether its calls are charged", Args: cobra.ExactArgs(2),
-		Long: "Set the tier of a key that keys create has made. With enterprise its calls are counted and not charged, unless\n" +
-			"billing.operator is metered; with any other tier they are charged. Keys of owners take the tier of their owner.",
+		Long: "Set the tier of a key made by keys create. With enterprise, its calls are counted but not charged, unless\n" +
+			"billing.operator is metered; with any other tier, they are charged. Keys of owners take the tier of their owner.",
 		Example: "  contextd keys set-tier cv_test_ab12cd34 enterprise",
 	}
 	answer := cli.AddOutput(c, cli.FieldsIn(api.APIKeyRow{})...)
@@ -129,11 +130,11 @@ func newKeysRotate(operate Operate) *cobra.Command {
 	var out string
 	var grace time.Duration
 	c := &cobra.Command{
-		Use: "rotate KEYID", Short: "Replace a key by a new one, which gets its credits", Args: cobra.ExactArgs(1),
+		Use: "rotate KEYID", Short: "Replace a key, and move its credits to the new one", Args: cobra.ExactArgs(1),
 		Example: "  contextd keys rotate cv_test_ab12cd34 --out my-agent.key --grace 1h",
 	}
 	bindKeyOut(c, &out)
-	c.Flags().DurationVar(&grace, "grace", 0, "let the old key work for so `long` (1h), a week at most")
+	c.Flags().DurationVar(&grace, "grace", 0, "keep the old key valid for this `long` (1h), a week at most")
 	answer := cli.AddOutput(c, cli.FieldsIn(api.IssuedKey{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return operate(c, func(o *admin.Operator) error {

@@ -35,6 +35,14 @@ func rounds() int {
 	return *kills
 }
 
+// long skips a test that kills with -short, where TestKill, TestKillRestore and TestKillWhileMoneyMoves stand for all.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it kills programs for seconds of processor time")
+	}
+}
+
 // TestKill kills the program with SIGKILL while it starts and while it refreshes, again and again on one data directory. After each
 // kill the databases must open, and every state that a client has read must be in history exactly as it was read.
 func TestKill(t *testing.T) {
@@ -149,6 +157,7 @@ func checkHistory(t *testing.T, dir string, seen map[int64][]byte) {
 // saw: every answered call is counted once, and no more are counted than were under way.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
+	long(t)
 	const workers, credits = 8, 1_000_000_000
 	dir := oldDemo(t)
 	listen, err := deadAddress()

@@ -77,7 +77,7 @@ func makeSide(t *testing.T, dir, side string) {
 	}
 }
 
-// sideOf is which of the two dir is, after whoever opens it next has finished what was begun. It must be one of them in all its files.
+// sideOf tells which of the two dir is, after its next opener has finished what was begun. It must be one of them in all its files.
 func sideOf(t *testing.T, dir string) string {
 	t.Helper()
 	defer lockSoon(t, dir).Close()
@@ -89,7 +89,7 @@ func sideOf(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	keys, err := s.Keys(t.Context())
+	keys, err := s.Keys(t.Context(), nil)
 	if err != nil || len(keys) != 1 {
 		t.Fatalf("keys %v, %v", keys, err)
 	}
@@ -189,6 +189,7 @@ func newRootFor(t *testing.T, args ...string) error {
 // agrees, each that was cut off has left nothing.
 func TestKillWhileBackingUp(t *testing.T) {
 	t.Parallel()
+	long(t)
 	dir, to := oldDemo(t), filepath.Join(t.TempDir(), "backups")
 	listen, err := deadAddress()
 	if err != nil {

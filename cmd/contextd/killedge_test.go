@@ -133,6 +133,7 @@ func (e *edge) pay(info daemon.Demo, path string) string {
 // after: the snapshot has left its window by then, and is answered all the same, always the same, for as long as answers are kept.
 func TestKillAtTheEdgeOfTheWindow(t *testing.T) {
 	t.Parallel()
+	long(t)
 	listen, err := deadAddress()
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ func packSteps() []step {
 		{name: "answer got in part", says: "paid", after: true, half: true},
 		{name: "signed, resumed", says: "paid", begun: true},
 		{name: "sent, resumed", says: "paid", after: true, begun: true},
+		{name: "sent, resumed and kept", says: "paid", after: true, begun: true, kept: true},
 	}
 }
 
@@ -50,6 +51,16 @@ func (p *payer) bought(s step) {
 	buy := []string{"credits", "buy", "starter", "--x402", "--yes", "--out", name}
 	p.killAt(s, buy...)
 	var key string
+	if s.kept {
+		p.store = "file"
+		if told := strings.TrimSpace(string(p.again("pay", "resume", "--jq", ".[].answer | [.key, .creditBalance]"))); told != `["",1000]` {
+			p.t.Errorf("it is resumed as %s", told)
+		}
+		if out, err := p.command("cite", "1").CombinedOutput(); err != nil {
+			p.t.Errorf("with the key that was kept: %v\n%s", err, out)
+		}
+		return
+	}
 	if s.begun {
 		key = strings.Trim(strings.TrimSpace(string(p.again("pay", "resume", "--jq", ".[].answer.key"))), `"`)
 	} else {
@@ -73,6 +84,7 @@ func (p *payer) bought(s step) {
 // same authorization is sent again until its answer was shown, each call is paid once, and what was paid for is answered.
 func TestKillAuthorizer(t *testing.T) {
 	t.Parallel()
+	long(t)
 	dir := oldDemo(t)
 	steps, packs := exactSteps(), packSteps()
 	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0"})

@@ -100,7 +100,7 @@ func (r *rotator) check(credits, called int64) {
 	if counted < called || counted > called+1 {
 		r.t.Errorf("%d calls were answered, %d counted", called, counted)
 	}
-	keys, err := s.Keys(r.t.Context())
+	keys, err := s.Keys(r.t.Context(), nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -131,6 +131,7 @@ func (r *rotator) check(credits, called int64) {
 // balance, and the credits are on one key.
 func TestKillWhileKeysRotate(t *testing.T) {
 	t.Parallel()
+	long(t)
 	const credits = 1000
 	listen, err := deadAddress()
 	if err != nil {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ type step struct {
 	deaf  bool   // ctx has begun to show the answer, and nobody reads that
 	done  bool   // the call is answered by then: the same answer has to come again
 	begun bool   // ctx pay resume goes on, in place of the same command
+	kept  bool   // and keeps the key that was bought
 }
 
 // callSteps are those of a paid call, in order.
@@ -188,6 +190,7 @@ type payer struct {
 	session       string // of the console; "" for none
 	service, node *tap
 	chain         string // its URL
+	store         string // where keys are kept; "" for nowhere
 	abroad        bool   // the service is not the configured one, and there is no node
 }
 
@@ -196,7 +199,7 @@ func (p *payer) command(args ...string) *exec.Cmd {
 	c := programOf(p.t, "ctx", args...)
 	c.Env = append(c.Env, "HOME="+p.home, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "CTX_CONFIG_DIR="+p.home, "CTX_BASE_URL="+p.service.URL, "CTX_RPC_URL="+p.node.URL,
 		fmt.Sprintf("CTX_CHAIN_ID=%d", devchain.ChainID), "CTX_TOKEN="+p.token, "CTX_WALLET_PRIVATE_KEY="+p.account.PrivateKey, "CTX_SESSION="+p.session,
-		"CTX_RETRIES=0", "CTX_TIMEOUT=2m", "CTX_API_KEY=", "CTX_SECRET_STORE=env", "GORACE=atexit_sleep_ms=0")
+		"CTX_RETRIES=0", "CTX_TIMEOUT=2m", "CTX_API_KEY=", "CTX_SECRET_STORE="+cmp.Or(p.store, "env"), "GORACE=atexit_sleep_ms=0")
 	if p.abroad {
 		c.Env = append(c.Env, "CTX_BASE_URL=http://127.0.0.1:1", "CTX_RPC_URL=", "CTX_MAX_PER_CALL=0.01", "CTX_MAX_PER_DAY=100", "CTX_MAX_PER_MONTH=100")
 	}
@@ -297,6 +300,7 @@ func (p *payer) again(args ...string) (stdout []byte) {
 // and for purchases. It is line C1 of the client's.
 func TestKillPayer(t *testing.T) {
 	t.Parallel()
+	long(t)
 	dir := oldDemo(t)
 	calls, buys := callSteps(), buySteps()
 	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0"})

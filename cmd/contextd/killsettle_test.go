@@ -157,6 +157,7 @@ func (a *authorizer) live(ctx context.Context, info daemon.Demo) error {
 // once, and the books agree with each other and with the chain.
 func TestKillWhileSettling(t *testing.T) {
 	t.Parallel()
+	long(t)
 	dir := oldDemo(t)
 	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0"})
 	if err != nil {
@@ -284,7 +285,7 @@ func (a *authorizer) check(keys map[string]api.IssuedKey) {
 	if findings, err := s.Audit(a.t.Context()); err != nil || len(findings) > 0 {
 		a.t.Errorf("the audit finds %v, %v", findings, err)
 	}
-	list, err := s.Keys(a.t.Context())
+	list, err := s.Keys(a.t.Context(), nil)
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,17 +12,16 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/datadir"
-	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
-	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
 )
 
 // NewLog makes the commands about the transparency logs.
 func NewLog(read Read) *cobra.Command {
 	c := &cobra.Command{
-		Use: "log", Short: "Look at the transparency logs and verify them",
-		Long: "Look at the transparency logs, which prove what was published, and verify them. While the daemon runs, it is asked.",
+		Use: "log", Short: "Inspect and verify the transparency logs",
+		Long: "Inspect and verify the transparency logs, which prove what was published. These commands also work while the\n" +
+			"daemon runs.",
 	}
 	cli.Group(c, newLogStatus(read), newLogVerify(read), newLogKey(read))
 	return c
@@ -32,54 +29,59 @@ func NewLog(read Read) *cobra.Command {
 
 // newLogStatus makes the command that says how the logs stand.
 func newLogStatus(read Read) *cobra.Command {
-	c := &cobra.Command{Use: "status", Short: "Say how long each log is, and when it was appended to"}
+	c := &cobra.Command{Use: "status", Short: "Show the length and last entry of each log"}
 	return command(read, c, cli.FieldsIn(backup.LogStatus{}), func(o *admin.Operator, _ string, out *cli.Output) error {
 		list, err := o.Logs(c.Context())
 		if err != nil {
 			return err
 		}
-		rows := &cli.Rows{Columns: []string{"pack", "origin", "leaves", "last", "goes on"}, Right: []bool{2: true}, Wide: 4}
+		rows := &cli.Rows{Columns: []string{"pack", "origin", "leaves", "last", "goes on", "signed by"}, Right: []bool{2: true}, Wide: 4}
 		for _, l := range list {
 			goesOn := "yes"
 			if l.Ended {
 				goesOn = "no: a new one follows it"
 			}
-			rows.Rows = append(rows.Rows, []string{l.Pack, l.Origin, fmt.Sprint(l.Size), l.AppendedAt.Format(time.DateTime), goesOn})
+			rows.Rows = append(rows.Rows, []string{l.Pack, l.Origin, fmt.Sprint(l.Size), l.AppendedAt.Format(time.DateTime), goesOn,
+				signedBy(l.Witnesses)})
 		}
 		return out.Print(list, table(rows))
 	})
+}
+
+// signedBy says how many witnesses have signed the newest checkpoint, and which have not.
+func signedBy(list []translog.Cosigner) string {
+	var missing []string
+	for _, w := range list {
+		if w.Since != nil {
+			missing = append(missing, w.Name)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d witnesses", len(list)-len(missing), len(list))
+	if len(missing) > 0 {
+		text += ", not " + strings.Join(missing, ", ")
+	}
+	return text
 }
 
 // newLogVerify makes the command that verifies the logs.
 func newLogVerify(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Compare the tree of every log with what is stored",
-		Long: "Make the tree of every log again, of its leaves, and compare it with the stored hashes, the root, the key, and the\n" +
-			"states and briefs that are still kept. It ends with 1 if anything is wrong. Who changed all of them alike is not\n" +
-			"seen here, but by every client that remembers a checkpoint.",
+		Long: "Rebuild the tree of every log from its leaves and compare it with the stored hashes, the root, the key, and the\n" +
+			"states and briefs still kept. Exit code 1 means that something is wrong. A consistent change of all of them goes\n" +
+			"unnoticed here, but not by clients that remember a checkpoint.",
 	}
 	return command(read, c, cli.FieldsIn(admin.LogVerifyResponse{}), func(o *admin.Operator, _ string, out *cli.Output) error {
 		r, err := o.VerifyLogs(c.Context())
 		if err != nil {
 			return err
 		}
-		err = out.Print(r, prose(func(w io.Writer) error {
-			if len(r.Problems) > 0 {
-				return nil
-			}
-			_, err := fmt.Fprintf(w, "the logs are sound: all %d leaves hash to their roots and prove what is kept\n", r.Leaves)
-			return err
-		}))
-		if err != nil || len(r.Problems) == 0 {
-			return err
-		}
-		for _, p := range r.Problems {
-			if !out.Machine() {
-				fmt.Fprintln(c.ErrOrStderr(), p)
-			}
-		}
-		return &cli.Failure{Exit: cli.ExitFailure, Reason: "not_sound", Err: errors.New("the logs are not sound"),
-			Hint: "contextd restore with the newest backup that contextd restore --dry-run accepts; it begins new logs"}
+		sound := fmt.Sprintf("the logs are sound: all %d leaves hash to their roots and prove what is kept", r.Leaves)
+		return printVerdict(c, out, r, r.Problems, sound, &cli.Failure{Err: errors.New("the logs are not sound"),
+			Hint: "contextd restore with the newest backup that contextd restore --dry-run accepts; it begins new logs"})
 	})
 }
 
@@ -89,9 +91,9 @@ func newLogKey(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "key", Args: cobra.NoArgs, Short: "Show the keys that verify the logs, to be published",
 		Long: "Show the keys that verify the checkpoints of the logs. Publish them where clients can compare them.\n\n" +
-			"With --renew, make another key and begin new logs, whose first leaves name the heads of the old ones: after the key\n" +
-			"was lost or stolen, and on a copy of a data directory that is to go on by itself. Clients that remember the old logs\n" +
-			"refuse the new ones until their users accept them. The daemon must not run.",
+			"With --renew, make another key and begin new logs, whose first leaves name the heads of the old ones. Use it if\n" +
+			"the key was lost or stolen, and before a copy of a data directory goes its separate way. Clients that remember\n" +
+			"the old logs refuse the new ones until their users accept them. Stop the daemon first.",
 	}
 	c.Flags().BoolVar(&renew, "renew", false, "make another key and begin new logs; the daemon must not run")
 	out := cli.AddOutput(c, cli.FieldsIn(backup.LogStatus{})...)
@@ -104,7 +106,7 @@ func newLogKey(read Read) *cobra.Command {
 			if err := renewLogs(c, cfg); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(c.ErrOrStderr(), "made another key; each log begins again with the next state of its pack")
+			_, err := fmt.Fprintln(c.ErrOrStderr(), "made another key; the daemon begins new logs when it starts")
 			return err
 		}
 		return open(c.Context(), cfg, func(o *admin.Operator) error {
@@ -118,6 +120,9 @@ func newLogKey(read Read) *cobra.Command {
 					own = append(own, l)
 				}
 			}
+			if len(own) == 0 {
+				fmt.Fprintln(c.ErrOrStderr(), "no log goes on: one begins when the daemon starts, or with the first state of its pack")
+			}
 			return out.Print(own, prose(func(w io.Writer) error {
 				for _, l := range own {
 					fmt.Fprintln(w, l.Key)
@@ -129,27 +134,11 @@ func newLogKey(read Read) *cobra.Command {
 	return c
 }
 
-// renewLogs makes another key for the logs of a data directory, and ends those that it has.
+// renewLogs makes another key for the logs, while no daemon runs.
 func renewLogs(c *cobra.Command, cfg dataConfig) (err error) {
 	lock, err := datadir.Lock(cfg.Dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	h, err := history.Open(c.Context(), cfg.Dir, cfg.Now())
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(h.EndLogs(c.Context()), h.Close()); err != nil { // first: a new key must not sign an old log
-		return err
-	}
-	seed := make([]byte, 32)
-	if _, err := rand.Read(seed); err != nil {
-		return fmt.Errorf("make key of logs: %w", err)
-	}
-	path := filepath.Join(cfg.Dir, translog.KeyFile)
-	if err := atomicfile.Write(path, []byte(hex.EncodeToString(seed)+"\n"), 0o600); err != nil {
-		return fmt.Errorf("write key of logs: %w", err)
-	}
-	return datadir.GiveTo(path, cfg.Dir)
+	return errors.Join(backup.RenewLogs(c.Context(), cfg.Dir, cfg.StoreURL, cfg.StoreKey, cfg.Now()), lock.Close())
 }

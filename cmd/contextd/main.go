@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	_ "golang.org/x/crypto/x509roots/fallback" // for systems without certificates, such as the container
 
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
@@ -61,7 +62,8 @@ func newRoot(system cli.System) *cobra.Command {
 		{Title: "Keys and owners", Commands: []*cobra.Command{NewKeys(s.operate), NewAdmin(s.operate)}},
 		{Title: "Money", Commands: []*cobra.Command{NewDeposits(s.operate), NewSettlements(s.operate), NewReconcile(s.operate)}},
 		{Title: "Look after", Commands: []*cobra.Command{newDoctor(s), newHealthcheck(s), newMonitoring(), NewJobs(s.operate), newBrief(s),
-			NewBackup(s.data), NewRestore(s.data), NewDB(s.data), NewLog(s.data)}},
+			NewBackup(s.data), NewRestore(s.data), NewDB(s.data), NewLog(s.data),
+			NewCluster(s.data)}},
 		{Title: "About", Commands: []*cobra.Command{newOpenAPI(), newVersion(), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},
 	})
 	return root
@@ -73,6 +75,9 @@ func ownFailure(err error) *cli.Failure {
 	case errors.Is(err, datadir.ErrLocked):
 		return &cli.Failure{Exit: cli.ExitFailure, Reason: "locked", Err: err,
 			Hint: "stop the other process, or give this one its own --data-dir"}
+	case errors.Is(err, backup.ErrDamaged):
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "damaged", Err: err,
+			Hint: "another backup: contextd restore --dry-run FILE tries one"}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &cli.Failure{Exit: cli.ExitFailure, Reason: "address_in_use", Err: err,
 			Hint: "another address, for example 127.0.0.1:0, with --listen, --admin-listen or --chain-listen"}

@@ -58,10 +58,18 @@ func runCtx() {
 	os.Exit(client.Main(ctx, os.Args[1:], cli.OS()))
 }
 
-// TestScripts runs testdata/script: both programs as their users call them.
+// TestScripts runs testdata/script: both programs as their users call them. With -short it runs those that call the most commands for the
+// least time; of money, backups and streams the tests of the packages say the rest.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, params("testdata/script"))
+	p := params("testdata/script")
+	if testing.Short() {
+		p.Dir = ""
+		for _, name := range []string{"alerts", "config", "init", "keys", "log", "lookup", "mcp", "newpack", "once", "openapi", "operate", "reload", "serve", "wallet"} {
+			p.Files = append(p.Files, filepath.Join("testdata/script", name+".txtar"))
+		}
+	}
+	testscript.Run(t, p)
 }
 
 // params are those of a script that may start daemons but reaches no real source.
@@ -99,7 +107,7 @@ func deadAddress() (string, error) {
 
 // await waits until a file holds a text: await FILE TEXT.
 func await(ts *testscript.TestScript, _ bool, args []string) {
-	const tries = 1500
+	const tries = 6000
 	for range tries {
 		if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(text), args[1]) {
 			return
@@ -112,7 +120,7 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 
 // comes waits for something that another process does, and reports whether it came.
 func comes(ok func() bool) bool {
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}

@@ -40,7 +40,7 @@ type Notifier struct {
 func NewNotifier(logger *slog.Logger) *Notifier {
 	watchdog, err := sd.SdWatchdogEnabled(false)
 	if err != nil {
-		logger.Error("systemd's watchdog is not fed", "error", err)
+		logger.Error("systemd watchdog not notified", "error", err)
 	}
 	return &Notifier{watchdog, logger}
 }
@@ -56,7 +56,7 @@ func (n *Notifier) Reloading() {
 // tell sends a message. A systemd that does not hear it will find out what it meant; it is no reason to stop.
 func (n *Notifier) tell(message string) {
 	if _, err := sd.SdNotify(false, message); err != nil {
-		n.logger.Error("systemd was not told", "error", err)
+		n.logger.Error("systemd not notified", "error", err)
 	}
 }
 
@@ -91,7 +91,7 @@ func (n *Notifier) Supervise(ctx context.Context, alive func(context.Context) er
 		if err := look(); err == nil {
 			n.tell(sd.SdNotifyWatchdog)
 		} else if ctx.Err() == nil {
-			n.logger.Error("the daemon is not alive; systemd will end it if that lasts", "error", err)
+			n.logger.Error("the daemon does not respond; systemd ends it if this lasts", "error", err)
 		}
 		if !sleep(ctx, n.watchdog/3) {
 			return

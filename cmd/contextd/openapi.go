@@ -11,7 +11,7 @@ func newOpenAPI() *cobra.Command {
 	asYAML := false
 	c := &cobra.Command{
 		Use: "openapi", Short: "Print the description of the HTTP API (OpenAPI 3.1)", Args: cobra.NoArgs,
-		Long:    "Print the description of the HTTP API, as the daemon serves it at /api/openapi and /api/openapi.yaml.",
+		Long:    "Print the description of the HTTP API, as served at /api/openapi and /api/openapi.yaml.",
 		Example: "  contextd openapi > openapi.json\n  contextd openapi --yaml > openapi.yaml",
 		RunE: func(c *cobra.Command, _ []string) error {
 			text, err := web.DescriptionJSON()
@@ -25,6 +25,6 @@ func newOpenAPI() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asYAML, "yaml", false, "YAML with its comments, in place of JSON")
+	c.Flags().BoolVar(&asYAML, "yaml", false, "print YAML with comments instead of JSON")
 	return c
 }

@@ -17,8 +17,8 @@ import (
 func newPack(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "pack", Short: "Write, try and serve packs of your own sources",
-		Long: "Write, try and serve packs of your own sources. A pack is a manifest: YAML that names sources and maps their answers to\n" +
-			"rows with jq. It lies in packs.dir, beside the configuration file unless told otherwise, as NAME.yaml.",
+		Long: "Write, try and serve packs of your own sources. A pack is a manifest: YAML that lists sources and maps their\n" +
+			"answers to rows with jq. Its file is NAME.yaml in packs.dir, by default beside the configuration file.",
 		Example: "  contextd pack init my-coins --url https://api.example.org/coins\n  contextd pack try my-coins\n" +
 			"  contextd pack enable my-coins",
 	}

@@ -26,15 +26,14 @@ const enabledPacks = "packs.enabled"
 // newPackEnable makes the command that enables packs, or disables them.
 func newPackEnable(s *settings, on bool) *cobra.Command {
 	c := &cobra.Command{
-		Use: "enable NAME", Short: "Have the daemon serve a pack", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeNames,
-		Long: "Put a pack into packs.enabled of the configuration file, after a check of its manifest, and have a running daemon read\n" +
-			"its settings again. Where that refuses, the file stays as it was.",
+		Use: "enable NAME", Short: "Enable a pack", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeNames,
+		Long: "Check the manifest of a pack, add the pack to packs.enabled in the configuration file, and reload the running\n" +
+			"daemon. If the daemon refuses the pack, the file stays unchanged.",
 		Example: "  contextd pack enable my-coins",
 	}
 	if !on {
-		c.Use, c.Short = "disable NAME", "Have the daemon serve a pack no more"
-		c.Long = "Take a pack out of packs.enabled of the configuration file and have a running daemon read its settings again. What it\n" +
-			"has of the pack's history stays."
+		c.Use, c.Short = "disable NAME", "Disable a pack"
+		c.Long = "Remove a pack from packs.enabled in the configuration file and reload the running daemon. The pack's history stays."
 		c.Example = "  contextd pack disable my-coins"
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(Enabled{})...)
@@ -81,7 +80,7 @@ func (s *settings) enablePack(c *cobra.Command, id string, on bool) (Enabled, er
 	case id == api.PackCrypto:
 		return Enabled{}, cli.Invalid("the pack crypto is always served")
 	case os.Getenv(Setting{Key: enabledPacks}.Env()) != "":
-		return Enabled{}, cli.Invalid("%s says which packs are enabled, and wins over the file", Setting{Key: enabledPacks}.Env())
+		return Enabled{}, cli.Invalid("%s sets the enabled packs and overrides the file", Setting{Key: enabledPacks}.Env())
 	case file == "":
 		return Enabled{}, cli.Invalid("there is no configuration file").WithHint("contextd init, or --config FILE")
 	case !on && !slices.Contains(cfg.Packs.Enabled, id):

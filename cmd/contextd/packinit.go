@@ -29,15 +29,16 @@ func newPackInit(s *settings) *cobra.Command {
 	var o packInitOptions
 	c := &cobra.Command{
 		Use: "init NAME", Short: "Write a manifest to start from", Args: cobra.ExactArgs(1),
-		Long: "Write a manifest to start from, with comments, as NAME.yaml in packs.dir. With --url it asks that address once and\n" +
-			"guesses where the rows are in its JSON or feed, what their key is and which fields they have. It overwrites nothing.",
+		Long: "Write a commented manifest to start from, as NAME.yaml in packs.dir. With --url, poll that address once and\n" +
+			"guess the place of the rows in its JSON or feed, their key and their fields. Existing files are never\n" +
+			"overwritten.",
 		Example: "  contextd pack init my-coins --url 'https://api.example.org/coins?limit=100'\n" +
 			"  contextd pack init sensors --url http://10.0.0.7/metrics.json --allow-private 10.0.0.7\n" +
 			"  contextd pack init my-pack --file my-pack.yaml",
 	}
 	c.Flags().StringVar(&o.url, "url", "", "the `address` of a source that answers with JSON or a feed")
 	c.Flags().StringVar(&o.file, "file", "", "write this `file` instead")
-	c.Flags().BoolVar(&o.offline, "offline", false, "ask nobody: only put the address into the example")
+	c.Flags().BoolVar(&o.offline, "offline", false, "poll nothing: only put the address into the example")
 	addPrivate(c, &o.private)
 	c.RunE = func(c *cobra.Command, args []string) error { return s.initPack(c, o, args[0]) }
 	return c
@@ -76,7 +77,7 @@ func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) er
 	case err != nil && answer == nil:
 		return cli.Invalid("%w", err)
 	case err != nil:
-		return cli.Invalid("%w", err).WithHint("--offline, which writes an example to change by hand")
+		return cli.Invalid("%w", err).WithHint("--offline, to write an example and edit it by hand")
 	}
 	if err := create(file, text); err != nil {
 		return err

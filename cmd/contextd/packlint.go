@@ -23,8 +23,8 @@ type Linted struct {
 func newPackLint(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "lint FILE|NAME...", Short: "Check manifests: names, bounds, jq and templates", ValidArgsFunction: s.completePacks,
-		Long: "Check manifests without asking any source: names, bounds, jq and templates. All that is wrong is told, each with its\n" +
-			"line; then it ends with 3.",
+		Long: "Check manifests without polling any source: names, bounds, jq and templates. List every mistake with its line;\n" +
+			"exit code 3 means that there are some.",
 		Example: "  contextd pack lint my-coins\n  contextd pack lint packs/*.yaml -o json\n" +
 			"  contextd pack lint --schema > pack.schema.json   # with, in the first line of a manifest:\n" +
 			"  # yaml-language-server: $schema=pack.schema.json",

@@ -26,11 +26,12 @@ type Tested struct {
 // newPackTest makes the command that tries a pack on what is recorded.
 func newPackTest(s *settings) *cobra.Command {
 	c := &cobra.Command{
-		Use: "test FILE|NAME", Short: "Run a pack on recorded answers, failures and hostile ones", Args: cobra.ExactArgs(1),
+		Use: "test FILE|NAME", Short: "Test a pack on recorded, failed and hostile answers", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.completePacks,
-		Long: "Run a pack on what contextd pack record kept, as the daemon would and without the network. Then every source fails in\n" +
-			"every way that is known, gives hostile texts and ten thousand rows, and every flag goes up and down. What the recorded\n" +
-			"ticks make is compared with that of the last time; --update keeps what they make now. It ends with 1 if anything is wrong.",
+		Long: "Run a pack on the answers kept by contextd pack record, as the daemon would but without a network. Then let\n" +
+			"every source fail in every known way, return hostile texts and ten thousand rows, and raise and clear every\n" +
+			"flag. Compare the results of the recorded ticks with those of the last run; --update stores the new results.\n" +
+			"Exit code 1 means that something is wrong.",
 		Example: "  contextd pack test my-coins\n  contextd pack test my-coins --update\n  contextd pack test markets",
 	}
 	update := c.Flags().Bool("update", false, "keep what the recorded ticks make now, to be compared with from now on")

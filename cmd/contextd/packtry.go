@@ -28,16 +28,16 @@ type packTryOptions struct {
 func newPackTry(s *settings) *cobra.Command {
 	o := packTryOptions{}
 	c := &cobra.Command{
-		Use: "try FILE|NAME", Short: "Ask the sources once and show what is made of it", Args: cobra.ExactArgs(1),
+		Use: "try FILE|NAME", Short: "Poll the sources once and show the resulting rows", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.completePacks,
-		Long: "Ask every source of a manifest once, as the daemon would, and show its rows, what is left out and why, the flags that\n" +
-			"would be up and the brief. Private addresses are not asked unless --allow-private names their host. It ends with 1 if a\n" +
-			"source fails or the brief does not pass its check.",
+		Long: "Poll every source of a manifest once, as the daemon would. Show its rows, rejected rows with reasons, the raised\n" +
+			"flags, and the brief. Private addresses need --allow-private with their host. Exit code 1 means that a source\n" +
+			"failed or the brief did not pass its check.",
 		Example: "  contextd pack try my-coins\n  contextd pack try my-coins --source my-coins-source --rows 50\n" +
 			"  contextd pack try my-coins -q '.sources[].dropped'",
 	}
 	c.Flags().StringVar(&o.source, "source", "", "ask only the source with this `id`")
-	c.Flags().IntVar(&o.rows, "rows", 8, "show at most so many rows of a source")
+	c.Flags().IntVar(&o.rows, "rows", 8, "show at most this many rows of a source")
 	addPrivate(c, &o.private)
 	_ = c.RegisterFlagCompletionFunc("source", s.completeSources) // fails only for a flag that is not there
 	out := cli.AddOutput(c, cli.FieldsIn(packtest.Tried{})...)
@@ -102,9 +102,9 @@ func sourceFailure(who, text string) *cli.Failure {
 	case strings.Contains(text, "private address"):
 		return f.WithHint("--allow-private with its host; the daemon has packs.private_hosts for that")
 	case strings.HasPrefix(text, string(source.ClassBadContent)), strings.HasPrefix(text, string(source.ClassEmpty)):
-		return f.WithHint("mend format, expect or rows; contextd help packs")
+		return f.WithHint("correct format, expect or rows; contextd help packs")
 	}
-	return f.WithHint("mend its request; contextd help packs")
+	return f.WithHint("correct its request; contextd help packs")
 }
 
 // printTried prints what sources said.
@@ -180,8 +180,8 @@ func newPackRecord(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "record FILE|NAME", Short: "Record the sources' answers for contextd pack test", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.completePacks,
-		Long: "Ask every source of a manifest once and keep the answers as the next tick, in NAME.test beside the manifest. Three ticks\n" +
-			"with some minutes between show most. Keys are not in them: an answer that repeats one is not kept.",
+		Long: "Poll every source of a manifest once and store the answers as the next tick, in NAME.test beside the manifest.\n" +
+			"Record three ticks, a few minutes apart. Answers that repeat a secret key are not stored.",
 		Example: "  contextd pack record my-coins\n  contextd pack test my-coins",
 	}
 	addPrivate(c, &o.private)

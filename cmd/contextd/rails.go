@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"github.com/contextd/contextd/daemon"
@@ -232,6 +233,10 @@ func settleKey(setting, file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", setting, err)
+	}
+	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" { // which has no such modes
+		return "", cli.Invalid("%s: everybody can read %s (mode %04o), and spend what its key has", setting, file, info.Mode().Perm()).
+			WithHint("chmod 600 %s", file)
 	}
 	key := strings.TrimSpace(string(text))
 	if !usdg.ReadHex(key, new([32]byte)[:]) {

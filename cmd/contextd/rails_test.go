@@ -66,6 +66,12 @@ func configured(t *testing.T, text string) (daemon.Config, *settings, error) {
 			t.Fatal(err)
 		}
 	}
+	for name, mode := range map[string]os.FileMode{"group.key": 0o640, "open.key": 0o604} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(file, []byte("0x"+strings.Repeat("01", 32)), 0o600), os.Chmod(file, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	s := newSettings(flags)
 	if err := flags.Set("config", filepath.Join(dir, "config.yaml")); err != nil {
@@ -144,6 +150,8 @@ func TestBadRails(t *testing.T) {
 		"rails:\n" + good + railText("base", 8453, ", rpc_url_file: DIR/rpc.url"):                                        "rails[1].rpc_url and rails[1].rpc_url_file",
 		"rails:\n" + good + railText("base", 8453, ", confirmations: -1"):                                                "rails[1].confirmations",
 		"rails:\n" + railText("l2chain", 4663, ", settle: {key_file: DIR/rpc.url}"):                                      "holds no key",
+		"rails:\n" + railText("l2chain", 4663, ", settle: {key_file: DIR/group.key}"):                                    "",
+		"rails:\n" + railText("l2chain", 4663, ", settle: {key_file: DIR/open.key}"):                                     "rails[0].settle.key_file: everybody can read",
 		"rails:\n" + railText("l2chain", 4663, ", settle: {key: a}"):                                                     "there is no setting rails[0].settle.key; it has key_file, facilitator_url",
 		"rails:\n" + railText("l2chain", 4663, ", domain: a"):                                                            "rails[0].domain is not a section",
 		"rails:\n- {id: l2chain, chain_id: 4663, rpc_url: \"https://a\", token: 0x12, treasury: " + someTreasury + "}\n": "rails[0].token",

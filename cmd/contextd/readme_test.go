@@ -5,15 +5,18 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/contextd/contextd/internal/handbook"
 )
 
-// TestRecipes runs the recipes of README.md and then of the handbook, each in a shell of its own, against one demo.
+// TestRecipes runs the recipes of README.md and then, but for -short, of the handbook, each in a shell of its own, against one demo.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	const before = "env CONTEXTD_DATA_DIR=$WORK/d\ndemobefore d\n" +
@@ -24,12 +27,12 @@ func TestRecipes(t *testing.T) {
 		t.Errorf("README.md has %d recipes", len(recipes))
 	}
 	for _, topic := range handbook.Topics() {
-		if topic.Name != configuration {
+		if topic.Name != configuration && !testing.Short() {
 			recipes = append(recipes, blocks(topic.Text, "sh")...)
 		}
 	}
 	const least = 25
-	if len(recipes) < least {
+	if len(recipes) < least && !testing.Short() {
 		t.Errorf("README.md and the handbook have %d recipes", len(recipes))
 	}
 	runRecipes(t, recipes, func(i int, recipe string) string {
@@ -74,10 +77,11 @@ func TestSettingsShown(t *testing.T) {
 	if len(files) < 6 {
 		t.Errorf("README.md and the handbook show %d files", len(files))
 	}
-	script, archive := "", ""
+	script, archive := "chmod 0600 gas.key\n", ""
 	for _, secret := range []string{"anthropic.key", "smtp.password"} {
 		archive += "-- " + secret + " --\nsecret\n"
 	}
+	archive += "-- database.url --\npostgres://me@127.0.0.1/context\n-- database.key --\n" + strings.Repeat("01", 32) + "\n"
 	archive += "-- rpc.url --\nhttps://rpc.example.org/secret\n-- gas.key --\n0x" + strings.Repeat("01", 32) + "\n"
 	for i, file := range files {
 		if strings.Contains(file, "cert_file") {
@@ -174,4 +178,79 @@ func expect(recipe string) string {
 		return "stdout .\n"
 	}
 	return lines
+}
+
+// TestComposeFile: the handbook's compose file names settings, secrets and volumes that there are, and its proxy the nodes that it starts.
+func TestComposeFile(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, s := range Table() {
+		known[s.Env()] = !s.Section()
+	}
+	for _, topic := range handbook.Topics() {
+		if topic.Name != "nodes" {
+			continue
+		}
+		var file struct {
+			Services map[string]struct {
+				Image           string
+				Environment     map[string]string
+				Secrets         []string
+				Volumes, Ports  []string
+				DependsOn       []string `yaml:"depends_on"`
+				StopGracePeriod string   `yaml:"stop_grace_period"`
+				Restart         string
+			}
+			Secrets map[string]struct{ File string }
+			Volumes map[string]struct{}
+		}
+		text := blocks(topic.Text, "yml")
+		if len(text) != 1 {
+			t.Fatalf("the topic has %d compose files", len(text))
+		}
+		read := yaml.NewDecoder(strings.NewReader(text[0]))
+		read.KnownFields(true)
+		if err := read.Decode(&file); err != nil {
+			t.Fatal(err)
+		}
+		nodes := 0
+		for name, s := range file.Services {
+			if s.Image == "contextd" {
+				nodes++
+				for key, value := range s.Environment {
+					if !known[key] {
+						t.Errorf("%s: there is no setting %s", name, key)
+					}
+					secret, isSecret := strings.CutPrefix(value, "/run/secrets/")
+					if isSecret && !slices.Contains(s.Secrets, secret) {
+						t.Errorf("%s has no secret %s", name, secret)
+					}
+				}
+				wait, err := time.ParseDuration(s.StopGracePeriod)
+				drain, failed := time.ParseDuration(s.Environment["CONTEXTD_DRAIN_DELAY"])
+				if err != nil || failed != nil || wait < drain+10*time.Second {
+					t.Errorf("%s is killed %q after it was told to stop, %q of which it drains", name, s.StopGracePeriod, drain)
+				}
+			}
+			for _, v := range s.Volumes {
+				source, _, _ := strings.Cut(v, ":")
+				if _, ok := file.Volumes[source]; !ok && !strings.HasPrefix(source, "./") {
+					t.Errorf("%s: there is no volume %s", name, source)
+				}
+			}
+			for _, secret := range s.Secrets {
+				if file.Secrets[secret].File == "" {
+					t.Errorf("%s: there is no secret %s", name, secret)
+				}
+			}
+			for _, other := range s.DependsOn {
+				if _, ok := file.Services[other]; !ok {
+					t.Errorf("%s needs %s", name, other)
+				}
+			}
+		}
+		if nodes != 3 {
+			t.Errorf("there are %d nodes", nodes)
+		}
+	}
 }

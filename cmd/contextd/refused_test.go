@@ -138,8 +138,11 @@ func TestPaidAndNotAnswered(t *testing.T) {
 	p.exits(cli.ExitPaid, 1, "", []string{"cite", "1", "--pay"}, says...)
 	p.exits(cli.ExitPaid, 1, "", []string{"cite", "1", "--pay"}, says...)
 	p.exits(cli.ExitPaid, 1, "", []string{"cite", "1", "--pay", "-o", "json"}, `"code":"UPSTREAM_ERROR","reason":"paid_unanswered"`)
-	s.answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	p.exits(cli.ExitPaid, 1, "", []string{"cite", "1", "--pay"}, says...)
+	s.answers(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte("\x1b[2Jgone to lunch"))
+	})
+	p.exits(cli.ExitPaid, 1, "", []string{"cite", "1", "--pay"}, append(says, "503 Service Unavailable", "gone to lunch")...)
 	p.exits(cli.ExitPaid, 1, "", []string{"pay", "resume"}, "not answered")
 	s.answers(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"ok":1}`)) })
 	if out := p.exits(0, 1, "", []string{"pay", "resume", "--jq", ".[].answer.ok"}); out != "1\n" {

@@ -106,12 +106,12 @@ func (r *reloader) reload(ctx context.Context) (done admin.ReloadResponse, err e
 		err = r.setLevel(cfg)
 	}
 	if err != nil {
-		log.Error("the settings were not read again and stay as they were", "error", err)
+		log.Error("reload failed; settings unchanged", "error", err)
 		return done, err
 	}
 	done = r.changes(r.settings.values())
 	done.Packs, r.packs = changedPacks(r.packs, next.Packs), next.Packs
-	log.Info("the settings were read again", "file", file, "changed", done.Changed, "after_restart", done.Restart, "packs", done.Packs)
+	log.Info("settings reloaded", "file", file, "changed", done.Changed, "after_restart", done.Restart, "packs", done.Packs)
 	return done, nil
 }
 
@@ -176,10 +176,10 @@ func (s *settings) values() map[string]value {
 // newReload makes the command that has the daemon read its settings again.
 func newReload(s *settings) *cobra.Command {
 	return &cobra.Command{
-		Use: "reload", Short: "Have the running daemon read its settings again", Args: cobra.NoArgs,
-		Long: "Have the running daemon read its settings again, as SIGHUP does, and print which have changed. Where something is wrong\n" +
-			"with them, all stay as they were. Packs and their manifests, log level, limits, tiers, alerts, switched-off sources,\n" +
-			"trusted proxies and the certificate change at once; other settings need a restart, and are named.",
+		Use: "reload", Short: "Reload the settings of the running daemon", Args: cobra.NoArgs,
+		Long: "Reload the settings of the running daemon, like SIGHUP, and print the changes. If anything is wrong, all\n" +
+			"settings stay as they were. Packs and their manifests, log level, limits, tiers, alerts, disabled sources,\n" +
+			"trusted proxies and the certificate change at once; the command lists other changes, which need a restart.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.operate(c, func(o *admin.Operator) error {
 				done, err := o.Reload(c.Context())

@@ -27,12 +27,14 @@ type restoring struct {
 	out io.Writer // for people
 }
 
-const restoreLong = `Put a backup in the place of the data. It is unpacked beside it and verified, with every balance and every state, before anything is
-touched; then all of it takes the place of what was there, or nothing does, whenever the command is killed. What was there is kept in
-the data directory, in a directory that ends in .pre-restore; to go back, restore that directory. The daemon must not run.
+const restoreLong = `Restore a backup in place of the data. The backup is unpacked beside the data and verified, with every balance and
+every state, before anything is touched. Then it replaces everything or nothing, even if the command is killed. The
+old data stays in the data directory, in a directory that ends in .pre-restore; to go back, restore that directory.
+Stop the daemon first.
 
-What happened after the backup is gone: states published since have no proof any more, and each transparency log is followed by a new one that
-names where the old one ended; keys made since are unknown, those revoked since are good again, calls paid since are not counted.`
+Everything after the backup is lost: later states no longer have a proof, and each transparency log is followed by a
+new one that names the end of the old one; later keys are unknown, keys revoked later are valid again, and later paid
+calls are not counted.`
 
 // NewRestore makes the command that puts a backup back.
 func NewRestore(read Read) *cobra.Command {
@@ -43,7 +45,7 @@ func NewRestore(read Read) *cobra.Command {
 		Example: "  contextd restore /mnt/backups/contextd-20261120T200000.000Z.tar.zst\n" +
 			"  contextd restore --dry-run before-the-move.tar.zst",
 	}
-	c.Flags().BoolVar(&r.yes, "yes", false, "do not ask whether the data that is there may go")
+	c.Flags().BoolVar(&r.yes, "yes", false, "do not ask before replacing the existing data")
 	c.Flags().BoolVar(&r.dryRun, "dry-run", false,
 		"only verify the backup, with room for it in the temporary directory; the daemon may run")
 	c.Flags().BoolVar(&r.despite, "despite-findings", false, "restore even if the books in the backup do not agree")

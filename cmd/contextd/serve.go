@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,7 @@ func newServe(s *settings) *cobra.Command {
 		if r.cfg.Listener, err = Listener(); err != nil {
 			return err
 		}
-		if r.daemon, err = daemon.Open(c.Context(), r.cfg); err != nil {
+		if r.daemon, err = openDaemon(c.Context(), r.cfg); err != nil {
 			return err
 		}
 		if cli.IsTerminal(c.OutOrStdout()) {
@@ -54,7 +55,27 @@ func newServe(s *settings) *cobra.Command {
 	return c
 }
 
-// greet tells whoever has started the daemon on a terminal what runs at url, and what to do next. in says to other commands on
+// comesIn is how long a database may take to answer when the daemon starts: it may start at the same time.
+const comesIn = 30 * time.Second
+
+// openDaemon opens the daemon, with patience for a database that does not answer yet.
+func openDaemon(ctx context.Context, cfg daemon.Config) (*daemon.Daemon, error) {
+	for end := time.Now().Add(comesIn); ; {
+		d, err := daemon.Open(ctx, cfg)
+		var away interface{ Unavailable() bool }
+		if !errors.As(err, &away) || !away.Unavailable() || time.Now().After(end) {
+			return d, err
+		}
+		cfg.Logger.Warn("the database does not answer; trying again", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
+// greet shows on a terminal the address of the daemon and the next commands. in says to other commands on
 // which data directory.
 func greet(w io.Writer, cfg daemon.Config, url, in string) {
 	packs := []string{api.PackCrypto}

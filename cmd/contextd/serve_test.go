@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -23,6 +26,37 @@ func TestGreeting(t *testing.T) {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in %s", want, text)
 			}
+		}
+	}
+}
+
+// told is a writer that calls do when something is written that holds text.
+type told struct {
+	text string
+	do   func()
+}
+
+// Write looks for the text.
+func (h told) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), h.text) {
+		h.do()
+	}
+	return len(p), nil
+}
+
+// TestServeAwaitsItsDatabase tries again where nothing listens, and not where that cannot help.
+func TestServeAwaitsItsDatabase(t *testing.T) {
+	t.Parallel()
+	for url, waits := range map[string]bool{
+		"postgres://me@127.0.0.1:1/context":                                               true,
+		"postgres://me@127.0.0.1:1/context?sslmode=verify-ca&sslrootcert=/does/not/exist": false,
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		log := slog.New(slog.NewTextHandler(told{"trying again", cancel}, nil))
+		cfg := daemon.Config{DataDir: t.TempDir(), StoreURL: url, Logger: log, Serve: daemon.Serve{Listen: "127.0.0.1:0"}}
+		if _, err := openDaemon(ctx, cfg); err == nil || errors.Is(err, context.Canceled) != waits {
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 }

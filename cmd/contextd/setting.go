@@ -102,6 +102,9 @@ func placeSettings() []Setting {
 				"Its tables are in the schemas contextd and contextd_history, or NAME and NAME_history with ?schema=NAME. " +
 				"Empty means SQLite."},
 		{Key: "store.url_file", Default: "", Doc: "File with that URL, where it holds one; instead of url."},
+		{Key: "store.key_file", Default: "",
+			Doc: "File with a key, as openssl rand -hex 32 makes one, that encrypts the secret keys in PostgreSQL. " +
+				"All nodes need the same. Empty means that anyone with access to the database can read them."},
 		{Key: "listen", Default: api.DefaultListen,
 			Doc: "Where to serve: host:port, or unix:/path for a socket that a proxy on this machine connects to. " +
 				"Port 0 takes a free one. A socket that systemd hands over is used instead."},

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/cli"
@@ -34,6 +36,7 @@ type config struct {
 	Store   struct {
 		URL     string `mapstructure:"url"`
 		URLFile string `mapstructure:"url_file"` // where the URL holds a secret
+		KeyFile string `mapstructure:"key_file"` // seals secrets
 	} `mapstructure:"store"`
 	Listen string `mapstructure:"listen"`
 	Drain  string `mapstructure:"drain_delay"`
@@ -158,7 +161,8 @@ func (s *settings) load(file string) error {
 	if file != "" {
 		var err error
 		if text, err = os.ReadFile(file); err != nil {
-			return fmt.Errorf("read configuration: %w", err)
+			return cli.Invalid("read configuration: %w", err).
+				WithHint("contextd init --config %s makes it, or check the path", quoted(file))
 		}
 	}
 	lines, err := Parse(text)
@@ -252,7 +256,7 @@ func (c config) check() error {
 	}
 	if c.Admin.Listen != "" {
 		if _, _, err := net.SplitHostPort(c.Admin.Listen); err != nil {
-			return cli.Invalid("admin.listen is %q, not host:port: %w", c.Admin.Listen, err)
+			return cli.Invalid("admin.listen is %q, not host:port such as 127.0.0.1:8403", c.Admin.Listen)
 		}
 	}
 	if f := c.Log.Format; f != "auto" && f != "text" && f != "json" {
@@ -280,6 +284,23 @@ func (c config) storeURL() (string, error) {
 		return "", cli.Invalid("store.url: %w", err)
 	}
 	return text, nil
+}
+
+// storeKey is the key that seals secrets in the database, nil for none.
+func (c config) storeKey() ([]byte, error) {
+	if c.Store.KeyFile == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.Store.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read store.key_file: %w", err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != store.SealSize {
+		return nil, cli.Invalid("the key in store.key_file is not %d hexadecimal digits: make one with openssl rand -hex %d",
+			2*store.SealSize, store.SealSize)
+	}
+	return key, nil
 }
 
 // briefs is how briefs are written.
@@ -327,24 +348,35 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	if d.TLS, err = c.certificates(); err != nil {
 		return daemon.Config{}, err
 	}
+	if err = c.keys(&d); err != nil {
+		return daemon.Config{}, err
+	}
+	return d, c.apply(&d)
+}
+
+// keys puts into d the keys that files hold.
+func (c config) keys(d *daemon.Config) (err error) {
+	if d.StoreKey, err = c.storeKey(); err != nil {
+		return err
+	}
 	if c.Sources.CoinGeckoKeyFile != "" {
 		key, err := os.ReadFile(c.Sources.CoinGeckoKeyFile)
 		if err != nil {
-			return daemon.Config{}, fmt.Errorf("read sources.coingecko_key_file: %w", err)
+			return fmt.Errorf("read sources.coingecko_key_file: %w", err)
 		}
 		d.CoinGeckoKey = strings.TrimSpace(string(key))
 	}
 	if c.Jobs.KeyFile != "" {
 		key, err := os.ReadFile(c.Jobs.KeyFile)
 		if err != nil {
-			return daemon.Config{}, fmt.Errorf("read jobs.key_file: %w", err)
+			return fmt.Errorf("read jobs.key_file: %w", err)
 		}
 		if d.JobsKey = bytes.TrimSpace(key); len(d.JobsKey) < web.MinJobsKey {
-			return daemon.Config{}, cli.Invalid("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32",
+			return cli.Invalid("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32",
 				len(d.JobsKey), web.MinJobsKey)
 		}
 	}
-	return d, c.apply(&d)
+	return nil
 }
 
 // certificates are those of HTTPS, nil for plain HTTP.
@@ -387,7 +419,10 @@ func (s *settings) data() (dataConfig, error) {
 		return dataConfig{}, err
 	}
 	storeURL, err := cfg.storeURL()
-	return dataConfig{Dir: cfg.DataDir, StoreURL: storeURL, BackupDir: cfg.Backup.Dir, Keep: cfg.Backup.Keep, Now: time.Now}, err
+	key, errKey := cfg.storeKey()
+	return dataConfig{
+		Dir: cfg.DataDir, StoreURL: storeURL, StoreKey: key, BackupDir: cfg.Backup.Dir, Keep: cfg.Backup.Keep, Now: time.Now,
+	}, errors.Join(err, errKey)
 }
 
 // newLogger makes the log on w: short lines on a terminal, JSON elsewhere, unless format says which.
@@ -397,7 +432,7 @@ func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	case format == "text":
 		return slog.New(slog.NewTextHandler(w, options))
 	case format == "auto" && cli.IsTerminal(w):
-		return slog.New(newShortLog(w, level, cli.OS().Style(true)))
+		return slog.New(cli.NewShortLog(w, level, cli.OS().Style(true)))
 	}
 	return slog.New(slog.NewJSONHandler(w, options))
 }
@@ -408,15 +443,29 @@ func (s *settings) operate(c *cobra.Command, act func(o *admin.Operator) error) 
 	if err != nil {
 		return err
 	}
+	if err := s.directory(cfg.DataDir); err != nil {
+		return err
+	}
 	return cfg.operate(c, admin.Config{}, act)
+}
+
+// directory refuses a data directory that a flag names and that is not there: no command but serve, demo and restore makes one.
+func (s *settings) directory(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && s.flags["data_dir"].Changed {
+		return noDirectory(dir)
+	}
+	return nil
 }
 
 // newBrief makes the commands on briefs.
 func newBrief(s *settings) *cobra.Command {
-	c := &cobra.Command{Use: "brief", Short: "Try a brief out, and check those published"}
+	c := &cobra.Command{Use: "brief", Short: "Preview a brief, and check published ones"}
 	cli.Group(c, newBriefs(func(c *cobra.Command, act func(o *admin.Operator) error) error {
 		cfg, _, err := s.read()
 		if err != nil {
+			return err
+		}
+		if err := s.directory(cfg.DataDir); err != nil {
 			return err
 		}
 		written, err := cfg.briefs()
@@ -433,19 +482,4 @@ func newBrief(s *settings) *cobra.Command {
 		return cfg.operate(c, admin.Config{OpenEditor: editor}, act)
 	})...)
 	return c
-}
-
-// operate opens the data directory of c for act.
-func (c config) operate(command *cobra.Command, settings admin.Config, act func(o *admin.Operator) error) (err error) {
-	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.chainID()), c.Limits.ActiveKeys
-	settings.Metered = c.Billing.Operator == operatorMetered
-	if settings.StoreURL, err = c.storeURL(); err != nil {
-		return err
-	}
-	o, err := admin.Open(command.Context(), settings)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, o.Close()) }()
-	return act(o)
 }

@@ -20,7 +20,7 @@ import (
 
 // NewSettlements makes the commands on payments by standard x402.
 func NewSettlements(operate Operate) *cobra.Command {
-	c := &cobra.Command{Use: "settlements", Short: "Look after payments by standard x402, and what they cost"}
+	c := &cobra.Command{Use: "settlements", Short: "Manage x402 payments and their costs"}
 	cli.Group(c, newSettlementsList(operate), newSettlementsView(operate), newSettlementsRetry(operate))
 	return c
 }
@@ -34,12 +34,12 @@ func newSettlementsList(operate Operate) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "List the newest payments by standard x402", Args: cobra.NoArgs,
-		Long: "List the newest payments by standard x402, with what settling them has cost. Each is named by the nonce of its\n" +
-			"authorization, of which a table shows the beginning.",
+		Long: "List the newest payments by standard x402, with the cost of their settlement. The id of a payment is the nonce\n" +
+			"of its authorization; tables show its beginning.",
 		Example: "  contextd settlements list --state pending\n  contextd settlements list --json settlement,state,feeWei",
 	}
 	c.Flags().StringVar(&state, "state", "", "pending, settled or failed (default all)")
-	c.Flags().IntVarP(&limit, "limit", "n", 50, "at most so many")
+	c.Flags().IntVarP(&limit, "limit", "n", 50, "show at most this many")
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{
 		string(x402.SettlementPending), string(x402.SettlementSettled), string(x402.SettlementFailed),
 	}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not there
@@ -82,9 +82,9 @@ func inUnits(wei string, power, places int) string {
 // newSettlementsView makes the command that shows a settlement.
 func newSettlementsView(operate Operate) *cobra.Command {
 	c := &cobra.Command{
-		Use: "view SETTLEMENT", Short: "Show a payment, and every transaction that was to settle it", Args: cobra.ExactArgs(1),
-		Long: "Show a payment by standard x402, and every transaction that was to settle it. It is named by the first eight\n" +
-			"hexadecimal digits or more of its nonce, or of a transaction.",
+		Use: "view SETTLEMENT", Short: "Show a payment and its settlement transactions", Args: cobra.ExactArgs(1),
+		Long: "Show a payment by standard x402 and every transaction to settle it. Name it by the first eight or more\n" +
+			"hexadecimal digits of its nonce or of a transaction.",
 		Example: "  contextd settlements view 0x3f9a01c277de",
 	}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.Settlement, error) {
@@ -95,10 +95,10 @@ func newSettlementsView(operate Operate) *cobra.Command {
 // newSettlementsRetry makes the command that goes on with a settlement.
 func newSettlementsRetry(operate Operate) *cobra.Command {
 	c := &cobra.Command{
-		Use: "retry SETTLEMENT", Short: "Go on now with a payment that is being settled", Args: cobra.ExactArgs(1),
-		Long: "Go on now with a payment that is being settled: look for it on the chain, and where it is in no block, replace\n" +
-			"its transaction at a higher price, or ask the facilitator again. The daemon does so by itself after two minutes.\n" +
-			"What has failed is not tried again: its payer was told so, and may have paid again.",
+		Use: "retry SETTLEMENT", Short: "Continue a pending settlement now", Args: cobra.ExactArgs(1),
+		Long: "Continue a pending settlement now: look for it on the chain. If it is in no block, replace its transaction at a\n" +
+			"higher price, or ask the facilitator again. The daemon does so without help after two minutes. Failed payments\n" +
+			"are not tried again: their payers were told, and may have paid again.",
 		Example: "  contextd settlements retry 0x3f9a01c277de",
 	}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.Settlement, error) {
@@ -160,7 +160,7 @@ func settlingFindings(list []x402.Standing, now time.Time) (found []finding) {
 			found = append(found, pending(s, now))
 		}
 		if s.Balance != "" {
-			found = append(found, purse(s))
+			found = append(found, gasFinding(s))
 		}
 	}
 	return found
@@ -174,21 +174,21 @@ func offered(s x402.Standing) finding {
 	case s.Left:
 		f.Outcome, f.Found = outcomeFailure, fmt.Sprintf("%s and %s wait on it: %s", human.Plural(s.Pending, "payment"),
 			human.Plural(s.Purchases, "purchase"), s.Off)
-		f.Fix = "configure it as it was until they have come to their end: contextd settlements list --state pending"
+		f.Fix = "configure the rail again until they end: contextd settlements list --state pending"
 	case s.Off != "":
-		f.Outcome, f.Found = outcomeFailure, "payments by standard x402 are not offered: "+s.Off
-		f.Fix = "send ether to " + s.By + ", or see contextd settlements list --state failed; contextd help sell says more"
+		f.Outcome, f.Found = outcomeFailure, "standard x402 is not offered: "+s.Off
+		f.Fix = "send ether to " + s.By + ", or contextd settlements list --state failed; contextd help sell"
 	case s.CostMicros != nil && s.MaxPercent > 0 && *s.CostMicros*100 > cheapest*s.MaxPercent:
 		f.Outcome = outcomeWarning
-		f.Found = fmt.Sprintf("a settlement costs %s USDG of gas; calls are offered by standard x402 only from %s USDG on",
+		f.Found = fmt.Sprintf("a settlement costs %s USDG of gas; standard x402 is offered only for calls from %s USDG",
 			usdg.Amount(*s.CostMicros), usdg.Amount((*s.CostMicros*100+s.MaxPercent-1)/s.MaxPercent))
-		f.Fix = "sell credits, one settlement for many calls; or raise gas.max_percent"
+		f.Fix = "sell credits (one settlement for many calls), or raise gas.max_percent"
 	case s.CostMicros != nil:
 		f.Found += fmt.Sprintf(": a settlement costs %s USDG of gas, the cheapest call %s USDG", usdg.Amount(*s.CostMicros),
 			usdg.Amount(cheapest))
 	case s.GasPrice != "":
 		price, _ := new(big.Int).SetString(s.GasPrice, 10)
-		f.Found += fmt.Sprintf(": a settlement costs %s gwei; what that is in USDG is not known",
+		f.Found += fmt.Sprintf(": a settlement costs %s gwei (price in USDG unknown)",
 			gwei(new(big.Int).Mul(price, new(big.Int).SetUint64(s.Gas)).String()))
 	}
 	return f
@@ -208,20 +208,20 @@ func pending(s x402.Standing, now time.Time) finding {
 	return f
 }
 
-// purse says what the key of a rail has.
-func purse(s x402.Standing) finding {
+// gasFinding says what the key of a rail has.
+func gasFinding(s x402.Standing) finding {
 	f := finding{Check: "gas key " + s.Rail, Outcome: outcomeOK, Found: ether(s.Balance) + " ether"}
 	has, ok := new(big.Int).SetString(s.Balance, 10)
 	price, known := new(big.Int).SetString(s.GasPrice, 10)
 	if ok && known && price.Sign() > 0 {
 		left := has.Div(has, price.Mul(price, new(big.Int).SetUint64(s.Gas)))
-		f.Found += fmt.Sprintf(", for some %s settlements", left)
+		f.Found += fmt.Sprintf(", for about %s settlements", left)
 		if left.Cmp(big.NewInt(fewLeft)) < 0 {
 			f.Outcome, f.Fix = outcomeWarning, "send ether to "+s.By
 		}
 	}
 	if s.Lost != "" && s.Lost != "0" {
-		f.Found += fmt.Sprintf("; %s gwei were lost to reverts in a day", gwei(s.Lost))
+		f.Found += fmt.Sprintf("; %s gwei lost to reverts in 24 hours", gwei(s.Lost))
 		if s.Budget != "" {
 			f.Found += " of " + gwei(s.Budget)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// agents call tools over MCP, one in a session that is opened anew after every kill, one without any.
+// agents call tools over MCP, one in a session that is opened again after every kill, one without any.
 func (s *soak) agents(ctx context.Context, all *sync.WaitGroup) {
 	key := issueWithCredits(s.t, s.dir, "agents", soakCredits)
 	all.Go(func() {

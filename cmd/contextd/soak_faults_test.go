@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -32,6 +33,8 @@ type outside struct {
 	authorities string // file with the certificate that the proxy signs with
 
 	faults atomic.Int64 // so far
+	asked  atomic.Int64 // requests to sources
+	scans  atomic.Int64 // requests of transfers to the node
 	quiet  atomic.Bool  // nothing fails any more
 }
 
@@ -97,6 +100,14 @@ func newOutside(t *testing.T, node string) *outside {
 			http.Error(w, "overloaded", http.StatusServiceUnavailable)
 			return
 		}
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		if bytes.Contains(text, []byte("eth_getLogs")) {
+			o.scans.Add(1)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(text))
 		forward.ServeHTTP(w, r)
 	}))
 	t.Cleanup(o.rpc.Close)
@@ -111,6 +122,7 @@ func (o *outside) sources() http.Handler {
 	recording := replay.New(time.Now)
 	var asked atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o.asked.Add(1)
 		if o.fails() {
 			http.Error(w, "try later", http.StatusInternalServerError)
 			return

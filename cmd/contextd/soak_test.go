@@ -114,7 +114,7 @@ func (s *soak) begin() life {
 func (s *soak) start() life {
 	s.t.Helper()
 	l := s.begin()
-	for end := time.Now().Add(60 * time.Second); !s.ready(); {
+	for end := time.Now().Add(3 * time.Minute); !s.ready(); {
 		select {
 		case <-l.ended:
 			l = s.begin()

@@ -88,7 +88,7 @@ func TestSupervise(t *testing.T) {
 			t.Fatalf("at the end systemd heard %q", got)
 		}
 	}
-	if got := strings.Count(log.String(), "the daemon is not alive"); got != 3 {
+	if got := strings.Count(log.String(), "the daemon does not respond"); got != 3 {
 		t.Errorf("three looks that hung are logged %d times:\n%s", got, &log)
 	}
 }

@@ -62,7 +62,7 @@ func takeTour(ctx context.Context, out io.Writer, cfg tourConfig) error {
 		return err
 	}
 	t := &tour{out: out, tourConfig: cfg, client: c, owner: c.Console("")}
-	fmt.Fprintf(out, "A walk through contextd at %s, on synthetic data: no price here is real.\n", cfg.BaseURL)
+	fmt.Fprintf(out, "A tour of contextd at %s, on synthetic data: no price here is real.\n", cfg.BaseURL)
 	for _, step := range []func(context.Context) error{
 		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.packs, t.cost, t.noKey, t.pay, t.signIn, t.buy, t.keys,
 	} {
@@ -70,7 +70,7 @@ func takeTour(ctx context.Context, out io.Writer, cfg tourConfig) error {
 			return fmt.Errorf("step %d of the tour: %w", t.steps, err)
 		}
 	}
-	fmt.Fprintf(out, "\nThat is all. To try it yourself, run: contextd demo\n")
+	fmt.Fprintf(out, "\nEnd of the tour. To try it yourself, run: contextd demo\n")
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (t *tour) fresh(ctx context.Context) error {
 }
 
 func (t *tour) brief(ctx context.Context) error {
-	t.title("The same as prose; every statement names its source", "ctx brief")
+	t.title("The state as prose; every statement cites its source", "ctx brief")
 	answer, err := t.client.Brief(ctx, api.PackCrypto)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (t *tour) brief(ctx context.Context) error {
 }
 
 func (t *tour) cite(ctx context.Context) error {
-	t.title(fmt.Sprintf("What stands behind [%d]", t.anchor), fmt.Sprintf("ctx cite %d", t.anchor))
+	t.title(fmt.Sprintf("The source behind [%d]", t.anchor), fmt.Sprintf("ctx cite %d", t.anchor))
 	answer, err := t.client.Cite(ctx, api.PackCrypto, t.anchor)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (t *tour) cite(ctx context.Context) error {
 
 func (t *tour) search(ctx context.Context) error {
 	const query = "bitcoin"
-	t.title("Look something up in the state", "ctx search "+query)
+	t.title("Search the state", "ctx search "+query)
 	answer, err := t.client.Search(ctx, sdk.SearchRequest{Query: query, K: 3})
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (t *tour) next(ctx context.Context) (after api.CryptoState, err error) {
 }
 
 func (t *tour) packs(ctx context.Context) error {
-	t.title("Other packs are read in the same ways; to list them is free", "ctx packs")
+	t.title("Other packs work the same way; listing them is free", "ctx packs")
 	answer, err := t.client.Packs(ctx)
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func (t *tour) packs(ctx context.Context) error {
 }
 
 func (t *tour) cost(ctx context.Context) error {
-	t.title("What that cost: a credit for each answered call and for the stream", "contextd admin credits ledger; contextd admin audit")
+	t.title("The cost: a credit for each answered call and for the stream", "contextd admin credits ledger; contextd admin audit")
 	books := t.Books
 	left, err := books.Balance(ctx, account.OperatorID, "")
 	if err != nil {
@@ -267,7 +267,7 @@ func (t *tour) flags(verb string, list, other []api.Flag) {
 }
 
 func (t *tour) noKey(ctx context.Context) error {
-	t.title("Without a key nothing is answered", "curl -i "+t.BaseURL+api.PathFresh)
+	t.title("A call without a key is refused", "curl -i "+t.BaseURL+api.PathFresh)
 	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(t.BaseURL))
 	if err != nil {
 		return err
@@ -280,7 +280,7 @@ func (t *tour) pay(ctx context.Context) error {
 	if t.Money == nil {
 		return nil
 	}
-	t.title("Or a wallet pays for the call, here on a chain of the demo with test money", "ctx search bitcoin --pay")
+	t.title("A wallet pays for the call, here with test money on the demo's chain", "ctx search bitcoin --pay")
 	p, err := t.payer(ctx)
 	if err != nil {
 		return err
@@ -341,7 +341,7 @@ func (t *tour) buy(ctx context.Context) error {
 
 func (t *tour) signIn(ctx context.Context) error {
 	const email = "you@example.com"
-	t.title("Somebody else signs in, by a link that is mailed (here into a file)", "ctx auth login --email "+email)
+	t.title("Another owner signs in with a mailed link (here saved to a file)", "ctx auth login --email "+email)
 	if _, err := t.owner.SendLink(ctx, email); err != nil {
 		return err
 	}
@@ -363,7 +363,7 @@ func (t *tour) signIn(ctx context.Context) error {
 }
 
 func (t *tour) keys(ctx context.Context) error {
-	t.title("They make a key, use it and revoke it: keys end at once", "ctx keys create spare; ctx fresh; ctx keys revoke <KEYID>")
+	t.title("They create a key, use it and revoke it: keys end at once", "ctx keys create spare; ctx fresh; ctx keys revoke <KEYID>")
 	issued, err := t.owner.CreateKey(ctx, "spare", "")
 	if err != nil {
 		return err

@@ -24,9 +24,9 @@ func newSystemd() *cobra.Command {
 	print := &cobra.Command{
 		Use: "print [service|socket|port]", Short: "Print a unit",
 		Args: cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"service", "socket", "port"},
-		Long: "Print a unit: the service, which runs as user contextd with as few rights as it needs; " +
-			"the socket, on which systemd listens\nfor it, so that nobody is turned away while it restarts; " +
-			"or a drop-in for the service that lets it listen on ports below 1024.",
+		Long: "Print a unit: the service, which runs as user contextd with minimal rights; the socket, with which systemd\n" +
+			"listens in place of the daemon, so no caller is turned away during a restart; or a drop-in that lets the service\n" +
+			"listen on ports below 1024.",
 		Example: "  contextd systemd print > /etc/systemd/system/contextd.service\n" +
 			"  contextd systemd print socket > /etc/systemd/system/contextd.socket\n" +
 			"  contextd systemd print port > /etc/systemd/system/contextd.service.d/port.conf",

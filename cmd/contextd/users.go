@@ -86,8 +86,8 @@ func newUsersUnlink(operate Operate) *cobra.Command {
 	return &cobra.Command{
 		Use: "unlink OWNER IDENTITY", Short: "Remove a mail address or wallet from an owner",
 		Args: cobra.ExactArgs(2),
-		Long: "Remove a mail address or wallet from an owner, who cannot sign in by it any more, and end their sessions. " +
-			"The last one cannot be\nremoved: to keep an owner out, disable them.",
+		Long: "Remove a mail address or wallet from an owner and end their sessions. The owner can no longer sign in with it.\n" +
+			"The last identity cannot be removed; to lock an owner out, disable them.",
 		Example: "  contextd admin users view 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11\n" +
 			"  contextd admin users unlink 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 5f0c2d9e8b7a6413",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -111,7 +111,7 @@ func newUsersAccess(operate Operate, disable bool) *cobra.Command {
 	}
 	done := "owner %s is disabled: their keys are refused, their sessions and streams have ended\n"
 	if !disable {
-		c.Use, c.Short, c.Example = "enable OWNER", "Let an owner in again who was disabled", ""
+		c.Use, c.Short, c.Example = "enable OWNER", "Enable a disabled owner again", ""
 		done = "owner %s is enabled: their keys work again, and they can sign in\n"
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {

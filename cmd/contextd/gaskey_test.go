@@ -11,8 +11,8 @@ import (
 	"github.com/contextd/contextd/internal/devchain"
 )
 
-// TestPursesWithoutDaemon has doctor say what the keys have that pay the gas, also while no daemon runs.
-func TestPursesWithoutDaemon(t *testing.T) {
+// TestGasKeysWithoutDaemon has doctor say what the keys have that pay the gas, also while no daemon runs.
+func TestGasKeysWithoutDaemon(t *testing.T) {
 	t.Parallel()
 	c := daemontest.Chain(t)
 	rail := daemon.Chain{ID: "l2chain", ChainID: devchain.ChainID, RPCURL: c.URL(), Token: c.Token(), Treasury: c.Treasury()}
@@ -21,8 +21,8 @@ func TestPursesWithoutDaemon(t *testing.T) {
 		outcome  outcome // "" finds nothing
 		says     string
 	}{
-		"has some":      {c.Gas().PrivateKey, c.URL(), outcomeOK, " ether, for some "},
-		"has none":      {"0x" + strings.Repeat("07", 32), c.URL(), outcomeFailure, "0.000000 ether, for some 0 settlements"},
+		"has some":      {c.Gas().PrivateKey, c.URL(), outcomeOK, " ether, for about "},
+		"has none":      {"0x" + strings.Repeat("07", 32), c.URL(), outcomeFailure, "0.000000 ether, for about 0 settlements"},
 		"no key":        {"", c.URL(), "", ""},
 		"no node":       {c.Gas().PrivateKey, "http://127.0.0.1:1", "", ""},
 		"no key at all": {"0xkey", c.URL(), outcomeFailure, "is not 0x and 64 hexadecimal digits"},
