@@ -5,6 +5,9 @@ package build
 import (
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // These are set by the linker for a release: -ldflags "-X github.com/contextd/contextd/internal/build.version=v1.2.3". The Go tool
@@ -40,4 +43,39 @@ func Read() Info {
 		info.Version = "dev"
 	}
 	return info
+}
+
+// Release is the version of the running program, "" where it is none that was released.
+func Release() string {
+	v := Read().Version
+	if _, final, ok := parse(v); !ok || !final {
+		return ""
+	}
+	return v
+}
+
+// Newer reports whether a version is of a later release than another. What is no version is neither newer nor older.
+func Newer(version, than string) bool {
+	is, final, ok := parse(version)
+	was, finalThan, known := parse(than)
+	if !ok || !final || !known {
+		return false
+	}
+	order := slices.Compare(is, was)
+	return order > 0 || order == 0 && !finalThan
+}
+
+// parse reads a version such as v1.2.3, which is final, or v1.2.3-rc.1, which comes before it.
+func parse(version string) (numbers []int, final, ok bool) {
+	text, ok := strings.CutPrefix(version, "v")
+	core := text
+	if i := strings.IndexAny(text, "-+"); i >= 0 {
+		core = text[:i]
+	}
+	for part := range strings.SplitSeq(core, ".") {
+		n, err := strconv.ParseUint(part, 10, 31)
+		ok = ok && err == nil
+		numbers = append(numbers, int(n))
+	}
+	return numbers, core == text, ok && len(numbers) == 3
 }

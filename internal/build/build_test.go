@@ -36,3 +36,32 @@ func TestInfoMembers(t *testing.T) {
 		t.Errorf("encoded %s, want %s", got, want)
 	}
 }
+
+// TestNewer: a notice is due for a later release alone, whatever else a version may be.
+func TestNewer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		version, than string
+		want          bool
+	}{
+		{"v1.3.0", "v1.2.9", true}, {"v1.2.10", "v1.2.9", true}, {"v2.0.0", "v1.9.9", true}, {"v1.3.0", "v1.3.0-rc.1", true},
+		{"v1.3.0", "v1.3.0", false}, {"v1.2.9", "v1.3.0", false}, {"v1.4.0-rc.1", "v1.3.0", false}, {"dev", "v1.3.0", false},
+		{"v1.3.0", "dev", false}, {"", "v1.3.0", false}, {"v1.3.0", "", false}, {"\x1b[31mv9.0.0", "v1.3.0", false},
+	} {
+		if got := build.Newer(tt.version, tt.than); got != tt.want {
+			t.Errorf("%q is newer than %q: %t", tt.version, tt.than, got)
+		}
+	}
+}
+
+func TestRelease(t *testing.T) {
+	for version, want := range map[string]string{
+		"v1.2.3": "v1.2.3", "v1.2.3-rc.1": "", "v1.2.3+dirty": "", "dev": "", "v0.0.0-20261122200000-abcdef012345": "",
+	} {
+		undo := build.Link(version, "", "")
+		if got := build.Release(); got != want {
+			t.Errorf("%s is the release %q", version, got)
+		}
+		undo()
+	}
+}

@@ -140,7 +140,7 @@ func ownerImports() []importRule {
 		name: "only four packages know the chain", except: []string{"internal/usdg", "internal/devchain", "daemon/chain", "sdk/wallet"},
 		never:   []string{goEthereum},
 		why:     "the library is large and its types leak; addresses and hashes travel as text, amounts as integers",
-		instead: "use internal/usdg, or take a function from whoever wires you",
+		instead: "use internal/usdg, or take a function from the caller",
 	}, {
 		name: "only programs parse flags", except: []string{"client", "cmd", "internal/cli"},
 		never:   []string{cobra, pflag, viper},
@@ -276,7 +276,7 @@ func findServers(m *module) []breach {
 const maxImportDepth = 9
 
 // findImportDepth reports the packages below which more than maxImportDepth imports within the module follow one another: cmd
-// to daemon to web to reader to feed to mind to sdk/api are six. Of several packages on one chain only the lowest is reported.
+// to daemon to web to reader to feed to state to sdk/api are six. Of several packages on one chain only the lowest is reported.
 func findImportDepth(m *module) []breach {
 	deepest := map[string][]string{}
 	var found []breach

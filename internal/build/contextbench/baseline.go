@@ -9,7 +9,7 @@ import (
 // costs are bytes of answers, with the right ones among them.
 type costs struct{ HTTP, MCP cost }
 
-// cost is what answers through one door cost.
+// cost is what answers through one interface cost.
 type cost struct {
 	Bytes int `json:"bytes"`
 	Asked int `json:"asked"`

@@ -118,16 +118,16 @@ func (b *bench) tick(ctx context.Context) error {
 	return nil
 }
 
-// knock finds out which doors there are.
+// knock finds out what the daemon serves.
 func (b *bench) knock(ctx context.Context) error {
-	if err := b.w.door.look(ctx); err != nil {
+	if err := b.w.caller.look(ctx); err != nil {
 		return err
 	}
 	for path, tests := range map[string][]*test{
 		"/v1/lookup?q=bitcoin": {b.lookup, b.text, b.honest}, "/v1/series?path=top_movers": {b.unkept},
 		"/v1/changes?since=-10m": {b.diffs},
 	} {
-		there, err := b.w.door.serves(ctx, path)
+		there, err := b.w.caller.serves(ctx, path)
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (b *bench) lookUp(ctx context.Context, r *raw) error {
 	}
 	for _, q := range b.batch(r, b.asks[b.w.tick]) {
 		var a api.LookupResponse
-		status, body, err := b.w.door.get(ctx, "/v1/lookup", &a, "q", q.text)
+		status, body, err := b.w.caller.get(ctx, "/v1/lookup", &a, "q", q.text)
 		if err != nil {
 			return err
 		}
@@ -158,10 +158,10 @@ func (b *bench) lookUp(ctx context.Context, r *raw) error {
 		}
 		b.w.count(b.lookup, v.whole(), v.wrong, "%s, got %s", q, v.said)
 		b.cost.count(&b.cost.HTTP, len(body), v.right)
-		if !b.w.door.has("lookup") {
+		if !b.w.caller.has("lookup") {
 			continue
 		}
-		text, err := b.w.door.tool(ctx, "lookup", map[string]any{"q": q.text})
+		text, err := b.w.caller.tool(ctx, "lookup", map[string]any{"q": q.text})
 		if err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ type seenFlag struct {
 // watch reads the newest state: its flags for T3, and when it was made for T2.
 func (b *bench) watch(ctx context.Context, r *raw) error {
 	var fresh api.StateResponse
-	status, body, err := b.w.door.get(ctx, "/v1/fresh", &fresh)
+	status, body, err := b.w.caller.get(ctx, "/v1/fresh", &fresh)
 	if err != nil || status != http.StatusOK {
 		return fmt.Errorf("fresh: status %d, %w: %.200s", status, err, body)
 	}
@@ -145,7 +145,7 @@ func (b *bench) compare(ctx context.Context, s api.CryptoState) error {
 	}
 	since, seen := b.w.tick-back, b.states[b.w.tick-back]
 	var c changes
-	status, body, err := b.w.door.get(ctx, "/v1/changes", &c, "since", seen.GeneratedAt.Format(time.RFC3339Nano), "min", "0.05")
+	status, body, err := b.w.caller.get(ctx, "/v1/changes", &c, "since", seen.GeneratedAt.Format(time.RFC3339Nano), "min", "0.05")
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type host struct {
 	pack    string
 	sources []string // ids, [1] first
 	tick    int
-	door    *door
+	caller  *caller
 
 	now    atomic.Pointer[time.Time]
 	daemon *daemon.Daemon
@@ -71,7 +71,7 @@ func (h *host) open(ctx context.Context, recording daemon.Recording, packs []dae
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
-	h.door = &door{base: h.daemon.URL(), key: key.Key, pack: h.pack}
+	h.caller = &caller{base: h.daemon.URL(), key: key.Key, pack: h.pack}
 	return nil
 }
 
@@ -144,7 +144,7 @@ func (h *host) prove(ctx context.Context, t *test, a claimed) error {
 			parameters = append(parameters, "at", a.BriefOf.Format(time.RFC3339Nano))
 		}
 		var cited api.CiteResponse
-		status, body, err := h.door.get(ctx, "/v1/cite", &cited, parameters...)
+		status, body, err := h.caller.get(ctx, "/v1/cite", &cited, parameters...)
 		if err != nil {
 			return err
 		}

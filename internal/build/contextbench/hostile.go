@@ -35,17 +35,17 @@ func (b *bench) provoke(ctx context.Context, _ *raw) error {
 		{"changes", map[string]any{"since": "-30m"}},
 	}
 	for _, c := range calls {
-		if !b.w.door.has(c.tool) {
+		if !b.w.caller.has(c.tool) {
 			continue
 		}
-		text, err := b.w.door.tool(ctx, c.tool, c.arguments)
+		text, err := b.w.caller.tool(ctx, c.tool, c.arguments)
 		if err != nil {
 			return err
 		}
 		b.judgeHostile("MCP "+c.tool, text)
 	}
 	for _, path := range []string{"/v1/fresh", "/v1/brief", "/v1/search"} {
-		status, body, err := b.w.door.get(ctx, path, nil, "q", "developer")
+		status, body, err := b.w.caller.get(ctx, path, nil, "q", "developer")
 		if err != nil || status != http.StatusOK {
 			return fmt.Errorf("%s: status %d, %w: %.200s", path, status, err, body)
 		}

@@ -217,11 +217,11 @@ func (b *bench) askKinds(ctx context.Context, r *raw) error {
 	var sizes []int
 	for _, k := range kinds() {
 		wants := k.wants(against)
-		if !b.w.door.has(k.tool) {
+		if !b.w.caller.has(k.tool) {
 			score.Missed = append(score.Missed, k.Ask+" (no tool "+k.tool+")")
 			continue
 		}
-		text, err := b.w.door.tool(ctx, k.tool, k.arguments)
+		text, err := b.w.caller.tool(ctx, k.tool, k.arguments)
 		if err != nil {
 			return err
 		}

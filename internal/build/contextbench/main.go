@@ -3,7 +3,7 @@
 //	go run ./internal/build/contextbench
 //
 // It boots a real daemon over a market that lives by a seed (daemon/source/replay), with planted incidents, dead and frozen upstreams
-// and hostile names, and walks it through 200 refreshes by a clock of its own. At every step it asks through the public doors, HTTP and
+// and hostile names, and walks it through 200 refreshes by a clock of its own. At every step it asks in public, over HTTP and
 // MCP, and judges the answers by the raw payloads that upstream sent, never by the service's own state. Seven tests are scored: T1 look
 // up, T2 the past, T3 what changed, T4 honesty about dead and frozen upstreams, T5 the brief, T6 what a right answer costs, T7 hostile
 // text. Two baselines answer the same questions in the same run: all raw payloads one after another, and an adapter that forwards one
@@ -12,8 +12,8 @@
 // The shipped packs perps, markets and ai take T1 to T5 as well, each on a daemon of its own, whose upstreams say the numbers of the first
 // recorded tick, wandering by the seed. What they say is read here by code that knows nothing of manifests.
 //
-// There is no network, no language model and no chance but the seed's: the same seed gives the same scores. What a door that the daemon
-// does not have would answer is "not measured". A test below its aim ends the program with status 1, after the table.
+// There is no network, no language model and no chance but the seed's: the same seed gives the same scores. What the daemon
+// does not serve is "not measured". A test below its aim ends the program with status 1, after the table.
 package main
 
 import (

@@ -44,7 +44,7 @@ func runPack(ctx context.Context, cfg config, p shippedPack) (tests []*test, err
 			err = closed
 		}
 	}()
-	if err := b.door.look(ctx); err != nil {
+	if err := b.caller.look(ctx); err != nil {
 		return nil, err
 	}
 	for {
@@ -187,7 +187,7 @@ func (b *packBench) lookUp(ctx context.Context) error {
 	for range b.cfg.questions*(b.tick+1)/part - b.cfg.questions*b.tick/part {
 		q := b.question()
 		var a api.LookupResponse
-		status, body, err := b.door.get(ctx, "/v1/lookup", &a, "q", q.text)
+		status, body, err := b.caller.get(ctx, "/v1/lookup", &a, "q", q.text)
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (b *packBench) lookUp(ctx context.Context) error {
 			v = judge(q, a, a.Results[0], b.at(b.tick), b.clock())
 		}
 		b.count(b.scores["T1"], v.whole(), v.wrong, "%s, got %s", q, v.said)
-		text, err := b.door.tool(ctx, "lookup", map[string]any{"q": q.text})
+		text, err := b.caller.tool(ctx, "lookup", map[string]any{"q": q.text})
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func (b *packBench) question() question {
 // watch reads the newest state: its flags for T3, its rows for T2.
 func (b *packBench) watch(ctx context.Context) error {
 	var fresh api.StateResponse
-	status, body, err := b.door.get(ctx, "/v1/fresh", &fresh)
+	status, body, err := b.caller.get(ctx, "/v1/fresh", &fresh)
 	if err != nil || status != http.StatusOK {
 		return fmt.Errorf("fresh: status %d, %w: %.200s", status, err, body)
 	}
@@ -342,7 +342,7 @@ func (b *packBench) compare(ctx context.Context) error {
 	}
 	since, t := b.tick-back, b.scores["T3 changes"]
 	var c changes
-	status, body, err := b.door.get(ctx, "/v1/changes", &c, "since", b.states[since].GeneratedAt.Format(time.RFC3339Nano), "min", "0.05")
+	status, body, err := b.caller.get(ctx, "/v1/changes", &c, "since", b.states[since].GeneratedAt.Format(time.RFC3339Nano), "min", "0.05")
 	if err != nil {
 		return err
 	}

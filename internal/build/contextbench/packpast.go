@@ -21,7 +21,7 @@ func (b *packBench) lookBack(ctx context.Context, tick int) error {
 	want, t := wants[b.chance.IntN(len(wants))], b.scores["T2"]
 	var a api.StateResponse
 	at := b.states[tick].GeneratedAt
-	status, body, err := b.door.get(ctx, "/v1/snapshot", &a, "at", at.Format(time.RFC3339Nano))
+	status, body, err := b.caller.get(ctx, "/v1/snapshot", &a, "at", at.Format(time.RFC3339Nano))
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (b *packBench) lookForUnkept(ctx context.Context) error {
 		}
 		asked[id] = true
 		var a series
-		status, body, err := b.door.get(ctx, "/v1/series", &a, "path", f.kind+"/"+f.key, "field", f.field, "span", "12h")
+		status, body, err := b.caller.get(ctx, "/v1/series", &a, "path", f.kind+"/"+f.key, "field", f.field, "span", "12h")
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (b *packBench) lookAtDead(ctx context.Context) error {
 		return nil
 	}
 	var fresh api.StateResponse
-	if _, _, err := b.door.get(ctx, "/v1/fresh", &fresh); err != nil {
+	if _, _, err := b.caller.get(ctx, "/v1/fresh", &fresh); err != nil {
 		return err
 	}
 	var s struct {
@@ -123,7 +123,7 @@ func (b *packBench) askDead(ctx context.Context, t *test, u upstream, ref int) e
 		return nil
 	}
 	var a api.LookupResponse
-	status, body, err := b.door.get(ctx, "/v1/lookup", &a, "q", u.about)
+	status, body, err := b.caller.get(ctx, "/v1/lookup", &a, "q", u.about)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (b *packBench) askDead(ctx context.Context, t *test, u upstream, ref int) e
 	said := fmt.Sprintf("%q: %s/%s of %s, dead for %d s: stale %v, %d s old", u.about, rows[i].Kind, rows[i].Key, u.id, age,
 		rows[i].Stale, rows[i].AgeSeconds)
 	b.count(t, rows[i].Stale && rows[i].AgeSeconds >= age-1, "lookup: a row of a dead source", "%s", said)
-	text, err := b.door.tool(ctx, "lookup", map[string]any{"q": u.about})
+	text, err := b.caller.tool(ctx, "lookup", map[string]any{"q": u.about})
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (b *packBench) readBrief(ctx context.Context) error {
 		return nil
 	}
 	var a claimed
-	status, body, err := b.door.get(ctx, "/v1/brief", &a, "claims", "true")
+	status, body, err := b.caller.get(ctx, "/v1/brief", &a, "claims", "true")
 	if err != nil || status != http.StatusOK {
 		return fmt.Errorf("brief: status %d, %w: %.200s", status, err, body)
 	}

@@ -70,7 +70,7 @@ func (b *bench) lookAt(ctx context.Context, tick int) error {
 
 	var a api.StateResponse
 	at := b.states[tick].GeneratedAt
-	status, body, err := b.w.door.get(ctx, "/v1/snapshot", &a, "at", at.Format(time.RFC3339Nano))
+	status, body, err := b.w.caller.get(ctx, "/v1/snapshot", &a, "at", at.Format(time.RFC3339Nano))
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (b *bench) lookForUnkept(ctx context.Context, n int) error {
 			continue
 		}
 		var a series
-		status, body, err := b.w.door.get(ctx, "/v1/series", &a, "path", "asset/"+c.ID, "field", "priceUsd", "span", "12h")
+		status, body, err := b.w.caller.get(ctx, "/v1/series", &a, "path", "asset/"+c.ID, "field", "priceUsd", "span", "12h")
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (b *bench) everKept(ctx context.Context) (map[string]bool, error) {
 	kept := map[string]bool{}
 	for _, f := range b.states {
 		var a api.StateResponse
-		status, body, err := b.w.door.get(ctx, "/v1/snapshot", &a, "at", f.GeneratedAt.Format(time.RFC3339Nano))
+		status, body, err := b.w.caller.get(ctx, "/v1/snapshot", &a, "at", f.GeneratedAt.Format(time.RFC3339Nano))
 		if err != nil || status != http.StatusOK {
 			if f.GeneratedAt.Equal(b.states[b.w.tick].GeneratedAt) {
 				continue // its moment is not over

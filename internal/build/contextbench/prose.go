@@ -41,7 +41,7 @@ func (b *bench) readBrief(ctx context.Context, r *raw) error {
 		return nil
 	}
 	var a claimed
-	status, body, err := b.w.door.get(ctx, "/v1/brief", &a, "claims", "true")
+	status, body, err := b.w.caller.get(ctx, "/v1/brief", &a, "claims", "true")
 	if err != nil || status != http.StatusOK {
 		return fmt.Errorf("brief: status %d, %w: %.200s", status, err, body)
 	}

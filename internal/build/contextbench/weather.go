@@ -46,7 +46,7 @@ func (b *bench) weather(ctx context.Context, r *raw) error {
 		}
 		if len(status) == 0 {
 			var fresh api.StateResponse
-			if _, _, err := b.w.door.get(ctx, "/v1/fresh", &fresh); err != nil {
+			if _, _, err := b.w.caller.get(ctx, "/v1/fresh", &fresh); err != nil {
 				return err
 			}
 			var s api.CryptoState
@@ -87,7 +87,7 @@ func (b *bench) askSick(ctx context.Context, r *raw, source string, ref int, how
 		return nil
 	}
 	var a api.LookupResponse
-	status, body, err := b.w.door.get(ctx, "/v1/lookup", &a, "q", q)
+	status, body, err := b.w.caller.get(ctx, "/v1/lookup", &a, "q", q)
 	if err != nil {
 		return err
 	}
@@ -108,10 +108,10 @@ func (b *bench) askSick(ctx context.Context, r *raw, source string, ref int, how
 		row.AgeSeconds)
 	tells := row.Stale && (how == "frozen" || row.AgeSeconds >= age-1) // what is frozen was fetched again until it was found out
 	b.w.count(b.honest, tells, "lookup: a row of a "+how+" source", "%s", said)
-	if !b.w.door.has("lookup") {
+	if !b.w.caller.has("lookup") {
 		return nil
 	}
-	text, err := b.w.door.tool(ctx, "lookup", map[string]any{"q": q})
+	text, err := b.w.caller.tool(ctx, "lookup", map[string]any{"q": q})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (c *counts) add(name string, began time.Time, err error) {
 	c.all[name] = t
 }
 
-// take returns what was counted and begins anew.
+// take returns the counts and starts over.
 func (c *counts) take() tallies {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,15 +15,15 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// door is how questions reach the daemon: as any client's do.
-type door struct {
+// caller is how questions reach the daemon: as any client's do.
+type caller struct {
 	base, key string
 	pack      string
 	tools     []string // names that MCP lists
 }
 
 // send sends a request and returns the answer's status and body.
-func (d *door) send(ctx context.Context, method, address, body string) (int, []byte, error) {
+func (d *caller) send(ctx context.Context, method, address, body string) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, d.base+address, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -43,7 +43,7 @@ func (d *door) send(ctx context.Context, method, address, body string) (int, []b
 }
 
 // get asks over HTTP by names and values of parameters in turn, and decodes what a 200 says into v, unless v is nil.
-func (d *door) get(ctx context.Context, path string, v any, parameters ...string) (status int, text []byte, err error) {
+func (d *caller) get(ctx context.Context, path string, v any, parameters ...string) (status int, text []byte, err error) {
 	values := url.Values{"pack": {d.pack}}
 	for i := 0; i < len(parameters); i += 2 {
 		values.Set(parameters[i], parameters[i+1])
@@ -56,7 +56,7 @@ func (d *door) get(ctx context.Context, path string, v any, parameters ...string
 }
 
 // rpc makes a call of MCP and decodes its result into v.
-func (d *door) rpc(ctx context.Context, method string, params, v any) error {
+func (d *caller) rpc(ctx context.Context, method string, params, v any) error {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (d *door) rpc(ctx context.Context, method string, params, v any) error {
 }
 
 // tool calls a tool and returns the text that a model reads.
-func (d *door) tool(ctx context.Context, name string, arguments map[string]any) (string, error) {
+func (d *caller) tool(ctx context.Context, name string, arguments map[string]any) (string, error) {
 	arguments = maps.Clone(arguments)
 	if arguments == nil {
 		arguments = map[string]any{}
@@ -101,10 +101,10 @@ func (d *door) tool(ctx context.Context, name string, arguments map[string]any) 
 }
 
 // has reports whether there is a tool.
-func (d *door) has(tool string) bool { return slices.Contains(d.tools, "context."+tool) }
+func (d *caller) has(tool string) bool { return slices.Contains(d.tools, "context."+tool) }
 
 // look finds out what tools there are.
-func (d *door) look(ctx context.Context) error {
+func (d *caller) look(ctx context.Context) error {
 	var list struct{ Tools []struct{ Name string } }
 	if err := d.rpc(ctx, "tools/list", map[string]any{}, &list); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (d *door) look(ctx context.Context) error {
 }
 
 // serves reports whether an HTTP operation is there: one that is not is answered by 404 without an operation's own reasons.
-func (d *door) serves(ctx context.Context, path string) (bool, error) {
+func (d *caller) serves(ctx context.Context, path string) (bool, error) {
 	status, text, err := d.send(ctx, http.MethodGet, path, "")
 	if err != nil {
 		return false, err
