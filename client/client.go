@@ -23,7 +23,7 @@ func Main(ctx context.Context, args []string, s cli.System) int {
 	f := command.New(s)
 	defer f.Close()
 	root := newRoot(f)
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // not nil, for which cobra takes those of the process
 	return f.Report(args, root.ExecuteContext(ctx))
 }
 
