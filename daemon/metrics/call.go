@@ -61,15 +61,18 @@ func operationOf(pattern string) (operation string, stream bool) {
 	return pattern, false
 }
 
+// headerSignature is api.HeaderSignature as http.Header has it.
+const headerSignature = "Payment-Signature"
+
 // authentication is the kind of credentials that a request has.
 func authentication(r *http.Request) string {
 	h := r.Header
 	switch {
 	case len(h["Authorization"]) > 0 || r.Pattern == api.PathSubscribe:
 		return "key"
-	case h.Get(api.HeaderSignature) != "" || h.Get(api.HeaderPayment) != "" || h.Get(api.HeaderPaymentAlias) != "":
+	case len(h[headerSignature])+len(h[api.HeaderPayment])+len(h[api.HeaderPaymentAlias]) > 0:
 		return "proof"
-	case strings.Contains(h.Get("Cookie"), api.SessionCookie+"="):
+	case len(h["Cookie"]) > 0 && strings.Contains(h["Cookie"][0], api.SessionCookie+"="):
 		return "session"
 	}
 	return "none"

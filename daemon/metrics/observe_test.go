@@ -20,6 +20,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // everything makes metrics that have been told of everything once.
@@ -267,10 +268,14 @@ func TestAccessLog(t *testing.T) {
 			t.Errorf("the log has %s: %s", hidden, lines)
 		}
 	}
+	for _, name := range []string{api.HeaderPayment, api.HeaderPaymentAlias, api.HeaderSignature} {
+		call("/v1/fresh", name, "cHJvb2Y=")
+	}
 	_, text := scrape(t, m.Handler())
 	for _, want := range []string{
-		`contextd_requests_total{authentication="key",operation="fresh",status="200"} 2`, `contextd_requests_total{authentication="key",operation="subscribe",status="200"} 1`,
-		`contextd_request_seconds_count{operation="fresh"} 2`,
+		`contextd_requests_total{authentication="key",operation="fresh",status="200"} 2`, `contextd_requests_total{authentication="proof",operation="fresh",status="200"} 3`,
+		`contextd_requests_total{authentication="key",operation="subscribe",status="200"} 1`,
+		`contextd_request_seconds_count{operation="fresh"} 5`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %s", want)

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,26 +48,53 @@ type Logs struct {
 
 // name says what an answer is of, and all that its text depends on. Members that do not count for what it is are zero.
 type name struct {
-	what   string // of the answers below, or the path of a part
+	what   string // of the answers below, nameBefore with a minute as it was written, or the path of a part
 	origin string
 	size   int64
 	root   string
 	lines  string // signatures of witnesses
-	n      int64  // the number of a leaf, or the end of a minute
+	n      int64  // the number of a leaf
 }
 
 // What is kept beside parts.
 const (
 	nameCheckpoint = "checkpoint"
 	nameEntry      = "entry"
-	nameBefore     = "before"
+	nameBefore     = "before "
 )
 
-// kept is an answer that stays as it is.
+// How long caches may give an answer without asking: a checkpoint is news for seconds, a full tile stays for ever, and what is of an
+// unfinished tile, or of the newest checkpoint, is soon replaced by more.
+const (
+	cacheCheckpoint = "public, max-age=5"
+	cacheTile       = "public, max-age=31536000, immutable"
+	cachePart       = "public, max-age=60"
+)
+
+// answer is a text and its headers, which are made once: nobody changes either.
+type answer struct {
+	text []byte
+	head map[string][]string
+}
+
+// newAnswer makes the answer of a text.
+func newAnswer(kind, cache string, text []byte) answer {
+	sum := sha256.Sum256(text)
+	return answer{text, map[string][]string{
+		"Etag": {`"` + hex.EncodeToString(sum[:8]) + `"`}, "Cache-Control": {cache}, "Content-Type": {kind}, "Content-Length": {strconv.Itoa(len(text))},
+	}}
+}
+
+// kept is an answer under its name.
 type kept struct {
 	name name
-	tag  string
-	text []byte
+	answer
+}
+
+// size is about how many bytes k takes.
+func (k *kept) size() int {
+	const beside = 1 << 10 // its headers and its place
+	return beside + len(k.name.what) + len(k.text)
 }
 
 // name is that of an answer of the log with a head.
@@ -80,7 +109,7 @@ func NewLogs(store Store, key Key) *Logs {
 }
 
 // keep returns what is kept under a name, or what produce returns, which is kept from then on.
-func (l *Logs) keep(of name, produce func() ([]byte, error)) (*kept, error) {
+func (l *Logs) keep(of name, produce func() (answer, error)) (answer, error) {
 	l.mu.Lock()
 	e := l.kept[of]
 	if e != nil {
@@ -88,34 +117,26 @@ func (l *Logs) keep(of name, produce func() ([]byte, error)) (*kept, error) {
 	}
 	l.mu.Unlock()
 	if e != nil {
-		return e.Value.(*kept), nil
+		return e.Value.(*kept).answer, nil
 	}
-	text, err := produce()
+	made, err := produce()
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	sum := sha256.Sum256(text)
-	k := &kept{of, `"` + hex.EncodeToString(sum[:8]) + `"`, text}
+	of.what = strings.Clone(of.what) // and not the whole request that it is a part of
+	k := &kept{of, made}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.kept[of] == nil {
 		l.kept[of] = l.recent.PushFront(k)
-		l.size += len(text)
+		l.size += k.size()
 	}
 	for l.size > maxKept && l.recent.Len() > 1 {
 		last := l.recent.Remove(l.recent.Back()).(*kept)
 		delete(l.kept, last.name)
-		l.size -= len(last.text)
+		l.size -= last.size()
 	}
-	return k, nil
-}
-
-// parts are the text of k and its entity tag.
-func (k *kept) parts(err error) (text []byte, tag string, _ error) {
-	if err != nil {
-		return nil, "", err
-	}
-	return k.text, k.tag, nil
+	return made, nil
 }
 
 // head is the head of the log of pack.
@@ -128,42 +149,48 @@ func (l *Logs) head(ctx context.Context, pack string) (api.LogHead, error) {
 	return head, err
 }
 
-// Checkpoint is the checkpoint of the log of pack, and its entity tag.
-func (l *Logs) Checkpoint(ctx context.Context, pack string) (text []byte, tag string, err error) {
-	head, err := l.head(ctx, pack)
+// Checkpoint is the checkpoint of the log of pack, with its headers.
+func (l *Logs) Checkpoint(ctx context.Context, pack string) (text []byte, head map[string][]string, err error) {
+	log, err := l.head(ctx, pack)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
-	k, err := l.checkpoint(head)
-	return k.parts(err)
+	a, err := l.checkpoint(log)
+	return a.text, a.head, err
 }
 
-func (l *Logs) checkpoint(head api.LogHead) (*kept, error) {
+func (l *Logs) checkpoint(head api.LogHead) (answer, error) {
 	of := l.name(nameCheckpoint, head, 0)
-	return l.keep(of, func() ([]byte, error) {
+	return l.keep(of, func() (answer, error) {
 		text, err := l.key.Sign(head)
-		return append(text, of.lines...), err
+		return newAnswer("text/plain; charset=utf-8", cacheCheckpoint, append(text, of.lines...)), err
 	})
 }
 
-// Part is the tile or bundle at path, its entity tag, and whether it is a full one. It stays as it is either way.
-func (l *Logs) Part(ctx context.Context, pack, path string) (text []byte, tag string, full bool, err error) {
-	p, ok := ParsePart(path)
-	if !ok {
-		return nil, "", false, api.Errorf(api.ReasonNotFound, "a log has no tile at that path").
-			WithHint("use tile/{L}/{N} or tile/entries/{N} of C2SP tlog-tiles, such as tile/0/000.p/5")
-	}
-	head, err := l.head(ctx, pack)
+// Part is the tile or bundle at path, with its headers. It stays as it is, full or not.
+func (l *Logs) Part(ctx context.Context, pack, path string) (text []byte, head map[string][]string, err error) {
+	log, err := l.head(ctx, pack)
 	if err != nil {
-		return nil, "", false, err
+		return nil, nil, err
 	}
-	if have := Stored(head.Size, p.Level, p.N); have < p.Width {
-		return nil, "", false, api.Errorf(api.ReasonNotFound, "the log has %d hashes of that tile, not %d", have, p.Width).
-			WithHint("its checkpoint has %d leaves", head.Size)
-	}
-	k, err := l.keep(name{what: path, origin: head.Origin}, func() ([]byte, error) { return l.read(ctx, head.Origin, p) })
-	text, tag, err = k.parts(err)
-	return text, tag, p.Width == Width, err
+	a, err := l.keep(name{what: path, origin: log.Origin}, func() (answer, error) {
+		p, ok := ParsePart(path)
+		if !ok {
+			return answer{}, api.Errorf(api.ReasonNotFound, "a log has no tile at that path").
+				WithHint("use tile/{L}/{N} or tile/entries/{N} of C2SP tlog-tiles, such as tile/0/000.p/5")
+		}
+		if have := Stored(log.Size, p.Level, p.N); have < p.Width {
+			return answer{}, api.Errorf(api.ReasonNotFound, "the log has %d hashes of that tile, not %d", have, p.Width).
+				WithHint("its checkpoint has %d leaves", log.Size)
+		}
+		text, err := l.read(ctx, log.Origin, p)
+		cache := cachePart
+		if p.Width == Width {
+			cache = cacheTile
+		}
+		return newAnswer("application/octet-stream", cache, text), err
+	})
+	return a.text, a.head, err
 }
 
 // read reads a part.
@@ -201,76 +228,72 @@ func (l *Logs) leaves(ctx context.Context, origin string, n int64) ([][]byte, er
 	return Entries(bundle)
 }
 
-// Leaf is leaf seq of the log of pack with what proves it, as JSON, and its entity tag.
-func (l *Logs) Leaf(ctx context.Context, pack string, seq int64) (text []byte, tag string, err error) {
-	head, err := l.head(ctx, pack)
+// Leaf is leaf seq of the log of pack with what proves it, as JSON, with its headers.
+func (l *Logs) Leaf(ctx context.Context, pack string, seq int64) (text []byte, head map[string][]string, err error) {
+	log, err := l.head(ctx, pack)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
-	k, err := l.entry(ctx, head, seq)
-	return k.parts(err)
+	a, err := l.entry(ctx, log, seq)
+	return a.text, a.head, err
 }
 
 // At is Leaf for the newest state as of a minute.
-func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, tag string, err error) {
-	m, err := state.ParseMoment(minute)
+func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, head map[string][]string, err error) {
+	log, err := l.head(ctx, pack)
 	if err != nil {
-		return nil, "", api.Errorf(api.ReasonInvalidAt, "minute is %q, not a time from 1970 to 9999", human.Short(minute, human.Quoted)).
-			WithHint("write it in UTC: minute=2026-11-20T20:05")
+		return nil, nil, err
 	}
-	head, err := l.head(ctx, pack)
-	if err != nil {
-		return nil, "", err
-	}
-	end := m.End()
-	k, err := l.keep(l.name(nameBefore, head, end.UnixMilli()), func() ([]byte, error) {
-		seq, ok, err := l.store.LogBefore(ctx, head.Origin, end)
+	a, err := l.keep(l.name(nameBefore+minute, log, 0), func() (answer, error) {
+		m, err := state.ParseMoment(minute)
 		if err != nil {
-			return nil, err
+			short := human.Short(minute, human.Quoted)
+			return answer{}, api.Errorf(api.ReasonInvalidAt, "minute is %q, not a time from 1970 to 9999", short).
+				WithHint("write it in UTC: minute=2026-11-20T20:05")
 		}
-		if !ok || seq >= head.Size { // of a state that was published since
-			return nil, api.Errorf(api.ReasonNotFound, "the log of %s has no state at that minute", pack).
+		seq, ok, err := l.store.LogBefore(ctx, log.Origin, m.End())
+		if err != nil {
+			return answer{}, err
+		}
+		if !ok || seq >= log.Size { // of a state that was published since
+			return answer{}, api.Errorf(api.ReasonNotFound, "the log of %s has no state at that minute", pack).
 				WithHint("its first leaf is /log/%s/leaf/0", pack)
 		}
-		k, err := l.entry(ctx, head, seq)
-		if err != nil {
-			return nil, err
-		}
-		return k.text, nil
+		return l.entry(ctx, log, seq)
 	})
-	return k.parts(err)
+	return a.text, a.head, err
 }
 
 // entry is leaf seq with its proof.
-func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (*kept, error) {
+func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (answer, error) {
 	if seq < 0 || seq >= head.Size {
-		return nil, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).
+		return answer{}, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).
 			WithHint("use a leaf from 0 to %d", head.Size-1)
 	}
-	return l.keep(l.name(nameEntry, head, seq), func() ([]byte, error) {
+	return l.keep(l.name(nameEntry, head, seq), func() (answer, error) {
 		leaves, err := l.leaves(ctx, head.Origin, seq/Width)
 		if err != nil {
-			return nil, err
+			return answer{}, err
 		}
 		if int64(len(leaves)) <= seq%Width {
-			return nil, fmt.Errorf("%w: leaf %d of %s is not there", ErrDamaged, seq, head.Origin)
+			return answer{}, fmt.Errorf("%w: leaf %d of %s is not there", ErrDamaged, seq, head.Origin)
 		}
 		proof, err := Prove(head.Size, seq, func(level int, n int64) ([]byte, error) { return l.store.LogTile(ctx, head.Origin, level, n) })
 		if err != nil {
-			return nil, err
+			return answer{}, err
 		}
 		checkpoint, err := l.checkpoint(head)
 		if err != nil {
-			return nil, err
+			return answer{}, err
 		}
 		e := api.LogEntry{Leaf: string(leaves[seq%Width]), Proof: []string{}, Checkpoint: string(checkpoint.text)}
 		for _, h := range proof {
 			e.Proof = append(e.Proof, h.String())
 		}
 		if e.Key, err = l.key.Verifier(head.Origin); err != nil {
-			return nil, err
+			return answer{}, err
 		}
 		text, err := jsonx.Encode(e)
-		return append(text, '\n'), err
+		return newAnswer("application/json", cachePart, append(text, '\n')), err
 	})
 }

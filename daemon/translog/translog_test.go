@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
+	"weak"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -301,6 +304,11 @@ func TestEveryFlippedByteIsRed(t *testing.T) {
 	}
 }
 
+// isFull reports whether caches may keep an answer for ever.
+func isFull(head map[string][]string) bool {
+	return strings.HasSuffix(head["Cache-Control"][0], "immutable")
+}
+
 // TestLogsSayWhatIsThere asks for what there is and for what there is not, on both sides of every bound, and again when there is more.
 func TestLogsSayWhatIsThere(t *testing.T) {
 	t.Parallel()
@@ -310,15 +318,15 @@ func TestLogsSayWhatIsThere(t *testing.T) {
 		"0/000": 256, "0/000.p/255": 255, "0/001.p/44": 44, "0/001.p/45": 0, "0/001": 0, "0/002.p/1": 0, "1/000.p/1": 1, "1/000.p/2": 0,
 		"2/000.p/1": 0, "x": 0, "6/x999/x999/x999/999.p/1": 0,
 	} {
-		text, tag, full, err := logs.Part(ctx, "crypto", path)
+		text, head, err := logs.Part(ctx, "crypto", path)
 		if width == 0 && (err == nil || api.AsError(err).Reason != api.ReasonNotFound) {
 			t.Errorf("%s: %d bytes, %v", path, len(text), err)
 		}
-		if width > 0 && (err != nil || len(text) != width*translog.HashSize || full != (width == 256) || tag == "") {
-			t.Errorf("%s: %d bytes, %v, %v", path, len(text), full, err)
+		if width > 0 && (err != nil || len(text) != width*translog.HashSize || isFull(head) != (width == 256) || len(head["Etag"]) != 1) {
+			t.Errorf("%s: %d bytes, %v, %v", path, len(text), head, err)
 		}
 	}
-	text, _, _, err := logs.Part(ctx, "crypto", "entries/001.p/44")
+	text, _, err := logs.Part(ctx, "crypto", "entries/001.p/44")
 	if list, bad := translog.Entries(text); err != nil || bad != nil || len(list) != 44 || string(list[43]) != "leaf 299" {
 		t.Errorf("%d leaves, %v, %v", len(list), err, bad)
 	}
@@ -333,8 +341,8 @@ func TestLogsSayWhatIsThere(t *testing.T) {
 	if _, _, err := logs.At(ctx, "crypto", "yesterday"); err == nil || api.AsError(err).Reason != api.ReasonInvalidAt {
 		t.Error(err)
 	}
-	before, tag, err := logs.Checkpoint(ctx, "crypto")
-	if again, same, _ := logs.Checkpoint(ctx, "crypto"); err != nil || !bytes.Equal(before, again) || tag != same {
+	before, head, err := logs.Checkpoint(ctx, "crypto")
+	if again, same, _ := logs.Checkpoint(ctx, "crypto"); err != nil || !bytes.Equal(before, again) || head["Etag"][0] != same["Etag"][0] {
 		t.Errorf("%q, then %q, %v", before, again, err)
 	}
 	text, _, err = logs.At(ctx, "crypto", "1970-01-01T00:01") // before its end, second 120
@@ -343,12 +351,32 @@ func TestLogsSayWhatIsThere(t *testing.T) {
 	}
 	m.add(t, []byte("leaf 300"))
 	after, next, err := logs.Checkpoint(ctx, "crypto")
-	if err != nil || bytes.Equal(before, after) || tag == next || !strings.HasPrefix(string(after), origin+"\n301\n") {
+	if err != nil || bytes.Equal(before, after) || head["Etag"][0] == next["Etag"][0] || !strings.HasPrefix(string(after), origin+"\n301\n") {
 		t.Errorf("%q, then %q, %v", before, after, err)
 	}
 	if text, _, err := logs.Leaf(ctx, "crypto", 300); verify(entry(t, text, err), entry(t, text, err).Key, 300) != nil {
 		t.Error("the new leaf does not prove")
 	}
+}
+
+// TestRequestsAreNotKept: an answer that is kept does not hold the request on, of which the path or the minute was a small part.
+func TestRequestsAreNotKept(t *testing.T) {
+	t.Parallel()
+	logs := translog.NewLogs(filled(t, 300), newKey(t, 1))
+	ask := func(part string, answer func(string) error) weak.Pointer[byte] {
+		request := strings.Repeat("x", 64<<10) + part
+		if err := answer(request[64<<10:]); err != nil {
+			t.Error(err)
+		}
+		return weak.Make(unsafe.StringData(request))
+	}
+	path := ask("0/000.p/7", func(path string) error { _, _, err := logs.Part(t.Context(), "crypto", path); return err })
+	minute := ask("1970-01-01T00:01", func(minute string) error { _, _, err := logs.At(t.Context(), "crypto", minute); return err })
+	runtime.GC()
+	if path.Value() != nil || minute.Value() != nil {
+		t.Error("a request is kept with its answer")
+	}
+	runtime.KeepAlive(logs)
 }
 
 func TestKeys(t *testing.T) {
@@ -374,8 +402,8 @@ func FuzzParts(f *testing.F) {
 		if ok && (p.Level < 0 || p.Level > 6 || p.N < 0 || p.Width < 1 || p.Width > translog.Width || p.Entries && p.Level != 0) {
 			t.Errorf("%q is %+v", path, p)
 		}
-		text, _, full, err := logs.Part(t.Context(), "crypto", path)
-		if err == nil && (!ok || full || len(text) == 0 || p.Width > 3) {
+		text, head, err := logs.Part(t.Context(), "crypto", path)
+		if err == nil && (!ok || isFull(head) || len(text) == 0 || p.Width > 3) {
 			t.Errorf("%q: %d bytes", path, len(text))
 		}
 	})

@@ -56,22 +56,32 @@ func (p *Proxies) have(addr netip.Addr) bool {
 }
 
 // ClientOf says who sent r, as a subject of a Limiter. Of an IPv6 address only the network counts, which is what a client has of its own.
-func (p *Proxies) ClientOf(r *http.Request) string { return p.clientsOf(r)[0] }
+func (p *Proxies) ClientOf(r *http.Request) string { return subjectOf(p.Client(r), network) }
 
 // clientsOf says who sent r, as subjects of a Limiter: that of ClientOf and, for IPv6, the site, since who has a site has 65,536 networks.
 func (p *Proxies) clientsOf(r *http.Request) []string { return subjectsOf(p.Client(r)) }
 
+// network and site are how many bits of an IPv6 address say which network, and which site, a client is in.
+const network, site = 64, 48
+
 // subjectsOf are the subjects of a Limiter that client is.
 func subjectsOf(client netip.Addr) []string {
+	list := []string{subjectOf(client, network)}
+	if client.Is6() {
+		list = append(list, subjectOf(client, site))
+	}
+	return list
+}
+
+// subjectOf is the subject of a Limiter that client is with so many bits of an IPv6 address.
+func subjectOf(client netip.Addr, bits int) string {
 	switch {
 	case !client.IsValid():
-		return []string{"local"}
+		return "local"
 	case client.Is6():
-		const network, site = 64, 48
-		within := func(bits int) string { return netip.PrefixFrom(client.WithZone(""), bits).Masked().String() }
-		return []string{within(network), within(site)}
+		return netip.PrefixFrom(client.WithZone(""), bits).Masked().String()
 	}
-	return []string{client.String()}
+	return client.String()
 }
 
 // FreeClientOf says whose free calls r counts against, as ClientOf does; "" for calls of this machine and where nobody said who called.
@@ -83,7 +93,7 @@ func (p *Proxies) FreeClientOf(r *http.Request) string {
 	if !client.IsValid() {
 		return ""
 	}
-	return subjectsOf(client)[0]
+	return subjectOf(client, network)
 }
 
 // fromHere reports whether r was made on this machine: no proxy was on the way, which could have brought it from anywhere.
@@ -105,23 +115,28 @@ func fromHere(r *http.Request) bool {
 // is not. Who can connect to a Unix socket counts as a proxy: its mode is for nobody else. It is not valid where nobody said who called
 // on one.
 func (p *Proxies) Client(r *http.Request) netip.Addr {
-	hops := strings.Split(strings.Join(r.Header[headerForwardedFor], ","), ",")
-	i := len(hops) - 1
+	hops := strings.Join(r.Header[headerForwardedFor], ",")
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil { // a Unix socket
-		host = strings.TrimSpace(hops[i])
-		i--
+		hops, host = lastHop(hops)
 	}
 	client, err := netip.ParseAddr(host)
 	if err != nil {
 		return netip.Addr{}
 	}
-	for ; i >= 0 && p.have(client); i-- {
-		before, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+	for p.have(client) {
+		hops, host = lastHop(hops)
+		before, err := netip.ParseAddr(host)
 		if err != nil {
 			break // the proxy that wrote this is all that is known
 		}
 		client = before
 	}
 	return client.Unmap()
+}
+
+// lastHop is the last of hops, and those before it.
+func lastHop(hops string) (before, last string) {
+	i := strings.LastIndexByte(hops, ',')
+	return hops[:max(i, 0)], strings.TrimSpace(hops[i+1:])
 }

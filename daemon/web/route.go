@@ -82,8 +82,8 @@ func preflight(w http.ResponseWriter, r *http.Request, allow string) {
 
 // requestID is the caller's own id where that is a UUID, else a new one.
 func requestID(r *http.Request) string {
-	if own := r.Header.Get(api.HeaderRequestID); len(own) == 36 {
-		if id, err := uuid.Parse(own); err == nil {
+	if own := r.Header[api.HeaderRequestID]; len(own) > 0 && len(own[0]) == 36 {
+		if id, err := uuid.Parse(own[0]); err == nil {
 			return id.String()
 		}
 	}

@@ -170,8 +170,9 @@ func (s *Server) Routes() []string {
 // ServeHTTP answers r.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := requestID(r)
-	w.Header().Set(api.HeaderRequestID, id)
-	s.always.set(w.Header())
+	h := w.Header()
+	h[api.HeaderRequestID] = []string{id}
+	s.always.set(h)
 	defer func() {
 		if cause := recover(); cause != nil {
 			if cause == http.ErrAbortHandler {
