@@ -23,6 +23,7 @@ import (
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -49,13 +50,11 @@ func newDoctor(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		list := []finding{}
-		tell := func(f finding) {
-			list = append(list, f)
-			if !out.Chosen() { // each as it is found: some take a while
-				printFinding(c.OutOrStdout(), f)
-			}
+		told := findings{list: []finding{}}
+		if !out.Chosen() {
+			told.out = c.OutOrStdout()
 		}
+		tell := told.add
 		tell(finding{Check: "configuration", Outcome: outcomeOK, Found: cmp.Or(from, "no file: defaults, environment and flags")})
 		examineAll(c.Context(), examined(d, s.secretFiles(), *offline), tell)
 		for _, f := range settling(c.Context(), d, *offline) {
@@ -66,7 +65,7 @@ func newDoctor(s *settings) *cobra.Command {
 		}
 		tell(quotaFinding(cfg))
 		if *file != "" {
-			b, err := newBundle(c.Context(), s, cfg, d.DataDir, list)
+			b, err := newBundle(c.Context(), s, cfg, d.DataDir, told.list)
 			if err == nil {
 				err = b.write(*file, time.Now())
 			}
@@ -76,9 +75,9 @@ func newDoctor(s *settings) *cobra.Command {
 			fmt.Fprintf(c.ErrOrStderr(), "wrote %s: %s; read it before you send it\n", *file, strings.Join(b.names, ", "))
 		}
 		if out.Chosen() {
-			err = out.Print(list, findingsTable(list))
+			err = out.Print(told.list, findingsTable(told.list))
 		}
-		return errors.Join(err, verdict(list))
+		return errors.Join(err, verdict(told.list))
 	}
 	return c
 }
@@ -151,10 +150,46 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) examinat
 	return e
 }
 
-// printFinding prints a finding for people.
-func printFinding(out io.Writer, f finding) {
-	mark := map[outcome]string{outcomeOK: "ok  ", outcomeWarning: "warn", outcomeFailure: "FAIL"}[f.Outcome]
-	fmt.Fprintf(out, "%s  %-28s %s\n", mark, f.Check, f.Found)
+// findings are what was found.
+type findings struct {
+	out   io.Writer // where they are printed for people; nil means nowhere
+	list  []finding
+	shown int // of list
+}
+
+// add takes one and prints it, for some take a while; but sources with the same trouble are one line. The last of all is of no source.
+func (l *findings) add(f finding) {
+	l.list = append(l.list, f)
+	for l.out != nil && l.shown < len(l.list) {
+		next, n := l.list[l.shown:], 1
+		for n < len(next) && next[0].troubled() && next[n].troubled() && next[n].Found == next[0].Found && next[n].Fix == next[0].Fix {
+			n++
+		}
+		if n == len(next) && f.troubled() { // another may follow
+			return
+		}
+		printFindings(l.out, next[:n])
+		l.shown += n
+	}
+}
+
+// troubled reports whether f is of a source that something is wrong with.
+func (f finding) troubled() bool {
+	return f.Outcome != outcomeOK && strings.HasPrefix(f.Check, "source ")
+}
+
+// printFindings prints findings that say the same for people.
+func printFindings(out io.Writer, list []finding) {
+	mark := map[outcome]string{outcomeOK: "ok  ", outcomeWarning: "warn", outcomeFailure: "FAIL"}
+	f := list[0]
+	if len(list) > 1 {
+		var names []string
+		for _, f := range list {
+			names = append(names, strings.TrimPrefix(f.Check, "source "))
+		}
+		f.Check, f.Found = human.Plural(len(list), "source"), f.Found+": "+human.List(names, 3)
+	}
+	fmt.Fprintf(out, "%s  %-28s %s\n", mark[f.Outcome], f.Check, f.Found)
 	if f.Fix != "" {
 		fmt.Fprintf(out, "      try: %s\n", f.Fix)
 	}

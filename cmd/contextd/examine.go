@@ -253,13 +253,13 @@ func (e examiner) sourceList() (list []pack.Source) {
 func sourceFix(c source.Class) string {
 	switch c {
 	case source.ClassAuth, source.ClassForbidden:
-		return "give it a key (sources.coingecko_key_file, or key_file in its manifest), or add it to sources.disabled"
+		return "give a key (sources.coingecko_key_file, or key_file in a manifest), or add the source to sources.disabled"
 	case source.ClassRegionBlocked:
-		return "it does not serve this region: add it to sources.disabled"
+		return "this region is not served: add the source to sources.disabled"
 	case source.ClassRateLimited:
-		return "do nothing: it asks to wait, and the daemon does"
+		return "do nothing: the daemon waits as long as the source asks"
 	}
-	return "check the network to it if this lasts, or add it to sources.disabled; the daemon retries by itself"
+	return "check the network if this lasts, or add the source to sources.disabled; the daemon retries by itself"
 }
 
 // chains looks at the chains that are paid on.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -214,6 +215,32 @@ func TestIsOneRunning(t *testing.T) {
 		if f := examine(t, examination{DataDir: dir, Offline: true})["daemon"]; f.Outcome != c.want.Outcome || !strings.Contains(f.Found, c.want.Found) {
 			t.Errorf("%s: %+v", name, f)
 		}
+	}
+}
+
+// TestFindingsFold: sources with the same trouble are one line for people, and others stay as they are.
+func TestFindingsFold(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	l := findings{out: &out}
+	for _, f := range []finding{
+		{"disk", outcomeWarning, "1 MB free", "free space"}, {"source a", outcomeWarning, "no answer", "wait"},
+		{"source b", outcomeWarning, "no answer", "wait"}, {"source c", outcomeOK, "answers", ""}, {"source d", outcomeOK, "answers", ""},
+		{"source e", outcomeWarning, "no key", "give one"}, {"source f", outcomeWarning, "no answer", "wait"},
+		{"source g", outcomeWarning, "no answer", "wait"}, {"source h", outcomeWarning, "no answer", "wait"},
+		{"source i", outcomeWarning, "no answer", "wait"}, {"chain", outcomeWarning, "no answer", "wait"},
+	} {
+		l.add(f)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	want := []string{"warn disk 1 MB free", "try: free space", "warn 2 sources no answer: a, b", "try: wait", "ok source c answers",
+		"ok source d answers", "warn source e no key", "try: give one", "warn 4 sources no answer: f, g, h and 1 more", "try: wait",
+		"warn chain no answer", "try: wait"}
+	if !slices.Equal(got, want) || len(l.list) != 11 {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
