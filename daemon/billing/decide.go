@@ -85,8 +85,11 @@ func (m *Meter) takeFree(ctx context.Context, c Call, now time.Time, b *batch) (
 		return left, fmt.Errorf("read free calls of %s: %w", whose, err)
 	}
 	if wait, ok := w.wait(now, int64(m.cfg.FreeCalls), c.cost()); wait > 0 || !ok {
-		return left, exhausted(wait, ok, m.askForCredits(c),
-			"key %s has no credits and has used its %d free calls of 24 hours", c.KeyID, m.cfg.FreeCalls)
+		used := "the owner of key %s has no credits and has used the %d free calls of 24 hours, which all of the owner's keys share"
+		if whose == c.KeyID {
+			used = "key %s has no credits and has used its %d free calls of 24 hours"
+		}
+		return left, exhausted(wait, ok, m.askForCredits(c), used, c.KeyID, m.cfg.FreeCalls)
 	}
 	client := m.client(c.Client, now)
 	if client != nil {

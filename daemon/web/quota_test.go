@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,9 @@ func TestFreeCallsAreTheOwners(t *testing.T) {
 	for _, key := range []string{second.Key, third.Key, ada.issue("fourth").Key} {
 		refused := ada.fresh(key)
 		ada.refused(refused, api.ReasonQuotaExhausted)
+		if !strings.Contains(string(refused.Body), "used the 4 free calls of 24 hours, which all of the owner's keys share") {
+			t.Errorf("a key of many is blamed: %s", refused.Body)
+		}
 		if wait := refused.Header.Get(api.HeaderRetryAfter); wait != "82800" {
 			t.Errorf("Retry-After is %s", wait)
 		}
