@@ -202,8 +202,8 @@ func (l *listener) connect(ctx context.Context) error {
 		if event.Type == api.EventPulse || event.Type == api.EventDelta {
 			l.tries = 0
 			silence.Reset(streamSilence)
-			if event.State.TS.Equal(l.last) && !l.stream.req.Repeats {
-				continue
+			if event.State.TS.Before(l.last) || event.State.TS.Equal(l.last) && !l.stream.req.Repeats {
+				continue // before: of a node that does not have the newest yet
 			}
 			if err := l.proven(ctx, event.State); err != nil {
 				return err
