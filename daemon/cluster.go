@@ -95,23 +95,24 @@ func (d *Daemon) beat(ctx context.Context) {
 	}
 }
 
-// runRoles leads or follows until ctx is done.
-func (d *Daemon) runRoles(ctx context.Context) {
+// runRoles leads or follows until ctx is done. A node that is asked to stop leads no longer: it follows while it drains.
+func (d *Daemon) runRoles(ctx context.Context, asked <-chan struct{}) {
 	term := d.cluster.term
 	for ctx.Err() == nil {
 		if d.cluster.lease == nil || term != nil && term.Err() == nil {
-			term = d.lead(ctx, term)
+			d.lead(ctx, term, asked)
+			term = nil
 		} else {
-			term = d.follow(ctx)
+			term = d.follow(ctx, asked)
 		}
 	}
 	d.cluster.duty.stop()
 }
 
-// lead does the leader's work until ctx or the term ends.
-func (d *Daemon) lead(ctx, term context.Context) context.Context {
-	if term == nil { // nobody else has led
-		term = ctx
+// lead does the leader's work until ctx or the term ends, or this node is asked to stop and another can lead.
+func (d *Daemon) lead(ctx, term context.Context, asked <-chan struct{}) {
+	if term == nil { // nobody else has led, or will
+		term, asked = ctx, nil
 	} else {
 		d.catchUp(ctx, term)
 	}
@@ -125,9 +126,14 @@ func (d *Daemon) lead(ctx, term context.Context) context.Context {
 		if ctx.Err() == nil {
 			d.cfg.Logger.Warn("this node no longer leads")
 		}
+	case <-asked:
+		d.cluster.duty.stop()
+		if err := d.cluster.lease.Free(context.WithoutCancel(ctx)); err != nil {
+			d.cfg.Logger.Warn("lead not given up; another node takes it when the lease has run out", "error", err)
+		}
+		return
 	}
 	d.cluster.duty.stop()
-	return nil
 }
 
 // catchUp has this node know what the leader before has saved, unless ctx or the term ends first.
@@ -149,14 +155,21 @@ func (d *Daemon) catchUp(ctx, term context.Context) {
 	}
 }
 
-// follow publishes what another node saves, until ctx is done or this node is to lead: then it returns the term.
-func (d *Daemon) follow(ctx context.Context) context.Context {
+// follow publishes what another node saves, until ctx is done or this node is to lead: then it returns the term. One that is asked to stop
+// is not to lead.
+func (d *Daemon) follow(ctx context.Context, asked <-chan struct{}) context.Context {
 	d.turn(ctx, false)
 	tick := time.NewTicker(database.BeatEvery)
 	defer tick.Stop()
 	failing := false
 	for {
-		term, err := d.cluster.lease.Take(ctx)
+		var term context.Context
+		var err error
+		select {
+		case <-asked:
+		default:
+			term, err = d.cluster.lease.Take(ctx)
+		}
 		if err != nil && !failing && ctx.Err() == nil { // once for each outage
 			d.cfg.Logger.Error("leader unknown", "error", err)
 		}

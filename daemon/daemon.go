@@ -331,7 +331,8 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if d.cfg.LogCalls {
 		access = d.cfg.Logger
 	}
-	d.public = newEndpoint(d.listener, d.metrics.Calls(d.web, access, d.proxies.Client, d.keys.Untraced), d.cfg.Logger)
+	calls := d.metrics.Calls(d.web, access, d.proxies.Client, d.keys.Untraced)
+	d.public = newEndpoint(d.listener, parting(calls, &d.stopping), d.cfg.Logger)
 	if d.tls != nil {
 		d.public.server.TLSConfig = d.tls.Config
 	}
@@ -387,7 +388,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	d.runPacks()
 	d.jobs.Schedule(jobs, &all, true)
-	all.Go(func() { d.runRoles(jobs) })
+	all.Go(func() { d.runRoles(jobs, ctx.Done()) })
 	all.Go(func() { d.share.run(jobs) })
 	if d.cluster.lease != nil {
 		all.Go(func() { d.runNode(jobs) })

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -65,6 +66,16 @@ func readAway(handler http.Handler) http.Handler {
 		})
 		defer late.Stop()
 		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, body, maxUnread)) // the answer is sent whatever becomes of the rest
+	})
+}
+
+// parting has clients connect again, once stopping is set: a call that is sent on a connection just as a stop closes it is lost.
+func parting(handler http.Handler, stopping *atomic.Bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if stopping.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		handler.ServeHTTP(w, r)
 	})
 }
 

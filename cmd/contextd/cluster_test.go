@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log"
 	"net"
 	"net/http"
@@ -20,8 +22,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/devchain"
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -90,15 +94,19 @@ func (n *node) kill() bool {
 	return l != nil
 }
 
-// stop ends it as a service manager does.
+// stop ends it as a service manager does. Until it has ended, it answers.
 func (n *node) stop() error {
 	n.mu.Lock()
 	l := n.life
-	n.life, n.ready = nil, false
 	n.mu.Unlock()
 	if l == nil {
 		return nil
 	}
+	defer func() {
+		n.mu.Lock()
+		n.life, n.ready = nil, false
+		n.mu.Unlock()
+	}()
 	if err := l.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
@@ -258,4 +266,48 @@ func (n *node) metric(name string) float64 {
 		return -1
 	}
 	return v
+}
+
+// TestDrainHandsOver: a leader that is told to stop lets another node lead at once, and shows the states of that one as long as it drains.
+func TestDrainHandsOver(t *testing.T) {
+	t.Parallel()
+	server := daemontest.NewServer(t)
+	nodes := newNodes(t, 2, server.URL, server.Port, daemontest.Chain(t))
+	first, second := nodes[0], nodes[1]
+	done := make(chan struct{})
+	defer close(done)
+	for _, n := range nodes {
+		n.env = append(n.env, "CONTEXTD_DRAIN_DELAY=1h")
+		go n.watch(done)
+		n.start()
+		soon(t, "the node is ready", n.up)
+	}
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL("http://"+first.listen), sdk.WithAPIKey(sdk.NewKey(issueWithCredits(t, first.dir, "k", 10))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, end := iter.Pull2(c.Subscribe(sdk.SubscribeRequest{}).Events(t.Context()))
+	defer end()
+	was, err, _ := next()
+	if err != nil || leader(nodes) != first {
+		t.Fatalf("%v; the first node does not lead", err)
+	}
+	if err := first.life.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "the second node leads", func() bool { return leader(nodes) == second && first.metric("contextd_leader") == 0 })
+	o, err := admin.Open(t.Context(), admin.Config{DataDir: second.dir})
+	if err == nil {
+		_, err = o.RunJob(t.Context(), "refresh")
+		err = errors.Join(err, o.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is, err, _ := next(); err != nil || !is.State.TS.After(was.State.TS) || first.up() {
+		t.Errorf("while it drains, it shows %v after %v, %v, and is ready: %t", is.State.TS, was.State.TS, err, first.up())
+	}
+	if got, err := c.Fresh(t.Context(), ""); err != nil || !got.Freshness.GeneratedAt.After(was.State.TS) {
+		t.Errorf("while it drains, it answers with %+v, %v", got, err)
+	}
 }

@@ -111,6 +111,9 @@ func TestDrain(t *testing.T) {
 	if ready, fresh := s.status(t, "/readyz", ""), s.status(t, "/v1/fresh", key); ready != http.StatusServiceUnavailable || fresh != http.StatusOK {
 		t.Errorf("while it drains, /readyz answers %d and a call %d", ready, fresh)
 	}
+	if res, err := http.Get(s.url + "/healthz"); err != nil || !res.Close || res.Body.Close() != nil {
+		t.Errorf("while it drains, it keeps connections: %+v, %v", res, err)
+	}
 	s.signal(t, syscall.SIGTERM)
 	failed, ok := errors.AsType[*exec.ExitError](s.Wait())
 	if !ok {
