@@ -32,7 +32,7 @@ var (
 	clusterStreams = flag.Int("streams", 300, "how many streams TestCluster keeps open")
 )
 
-// cluster is three nodes that are used in every way at once, while they are killed and their database comes and goes.
+// cluster is three nodes that are used in every way at once, while they are killed or restarted and their database comes and goes.
 type cluster struct {
 	*soak
 	nodes  []*node
@@ -40,8 +40,9 @@ type cluster struct {
 	proxy  string   // host:port
 	keys   []string // of streams: each may have api.StreamsPerKey open
 
-	unsure   atomic.Int64 // calls of which nobody knows whether they were charged
-	mu       sync.Mutex   // guards the rest
+	unsure   atomic.Int64   // calls of which nobody knows whether they were charged
+	ending   sync.WaitGroup // of nodes that were told to stop
+	mu       sync.Mutex     // guards the rest
 	lives    []*streamLife
 	faults   []fault
 	revokes  []time.Duration
@@ -58,14 +59,16 @@ type fault struct {
 
 // streamLife is a stream from its opening to its end.
 type streamLife struct {
-	node   string
-	states []int64     // Unix milliseconds, as they came
-	at     []time.Time // when
+	node          string
+	states        []int64     // Unix milliseconds, as they came
+	at            []time.Time // when
+	opened, ended time.Time
+	before        *streamLife // of the same client, nil for its first
 }
 
 // TestCluster keeps three nodes behind a proxy on one PostgreSQL under load while their leader, followers, database and wires fail. No
 // state is missed or repeated on any stream, every call that was answered is charged once, one node at a time asks sources and chain, a
-// revoked key is refused everywhere, another node leads soon, and the books agree with the chain.
+// revoked key is refused everywhere, another node leads soon, and the books agree with the chain. While a node is restarted, no call fails.
 func TestCluster(t *testing.T) {
 	if *clusterFor == 0 {
 		t.Skip("SKIPPED: it runs with -cluster 1m or longer")
@@ -79,7 +82,7 @@ func TestCluster(t *testing.T) {
 	done := make(chan struct{})
 	defer close(done)
 	for _, n := range c.nodes {
-		n.env = append(n.env, "CONTEXTD_PUBLIC_URL=http://"+c.proxy)
+		n.env = append(n.env, "CONTEXTD_PUBLIC_URL=http://"+c.proxy, "CONTEXTD_DRAIN_DELAY=2s")
 		go n.watch(done)
 	}
 	c.nodes[0].start()
@@ -174,12 +177,14 @@ func (c *cluster) watchStreams(ctx context.Context, all *sync.WaitGroup) {
 	for i := range *clusterStreams {
 		all.Go(func() {
 			time.Sleep(time.Duration(i) * time.Millisecond)
+			var before *streamLife
 			for ctx.Err() == nil {
 				life, err := c.stream(ctx, &http.Client{Transport: transport}, c.keys[i/api.StreamsPerKey])
 				if err != nil {
-					c.count("stream not opened")
+					c.explain(ctx, "stream", err)
 				}
 				if len(life.states) > 0 {
+					life.before, life.ended, before = before, time.Now(), life
 					c.mu.Lock()
 					c.lives = append(c.lives, life)
 					c.mu.Unlock()
@@ -208,7 +213,7 @@ func (c *cluster) stream(ctx context.Context, client *http.Client, key string) (
 	if res.StatusCode != http.StatusOK {
 		return life, fmt.Errorf("status %d", res.StatusCode)
 	}
-	life.node = res.Header.Get(nodeHeader)
+	life.node, life.opened = res.Header.Get(nodeHeader), time.Now()
 	c.count("stream opened")
 	lines := bufio.NewReaderSize(res.Body, 4<<10)
 	var event []byte
@@ -405,24 +410,36 @@ func (c *cluster) sample(ctx context.Context, all *sync.WaitGroup) {
 // trouble does something to the cluster again and again until ctx is done, and waits each time until all is well.
 func (c *cluster) trouble(ctx context.Context) {
 	every := min(time.Minute, max(*clusterFor/6, 8*time.Second))
-	kinds := []func() string{c.killLeader, c.cutLeader, c.crashDatabase, c.killFollowerToo, c.killLeader}
+	kinds := []struct {
+		what string
+		do   func(f *fault)
+	}{
+		{"the leader was killed", c.killLeader},
+		{restarted, c.restart},
+		{"the leader's connection went silent", c.cutLeader},
+		{databaseCrashed, func(*fault) { c.server.Crash(c.t) }},
+		{"the leader and a follower were killed", func(f *fault) { c.killFollower(); c.killLeader(f) }},
+	}
 	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(every):
 		}
-		c.killed.Store(time.Now().UnixMilli())
-		was := leader(c.nodes)
-		f := fault{at: time.Now()}
-		f.what = kinds[i%len(kinds)]()
-		if was != nil && f.what != databaseCrashed {
+		was, k := leader(c.nodes), kinds[i%len(kinds)]
+		if k.what != restarted { // by which no call may fail
+			c.killed.Store(time.Now().UnixMilli())
+		}
+		f := fault{at: time.Now(), what: k.what}
+		k.do(&f)
+		if was != nil && k.what != databaseCrashed {
 			c.await("another node leads after "+f.what, func() bool {
 				now := leader(c.nodes)
 				return now != nil && now != was
 			})
 			f.takeover = time.Since(f.at)
 		}
+		c.ending.Wait()
 		for _, n := range c.nodes {
 			n.wire.Mend()
 			n.mu.Lock()
@@ -435,45 +452,67 @@ func (c *cluster) trouble(ctx context.Context) {
 		c.await("all nodes are ready after "+f.what, c.whole)
 		f.healed = time.Since(f.at)
 		c.kills++
-		c.killed.Store(time.Now().UnixMilli())
+		if k.what != restarted {
+			c.killed.Store(time.Now().UnixMilli())
+		}
 		c.mu.Lock()
 		c.faults = append(c.faults, f)
 		c.mu.Unlock()
 	}
 }
 
-func (c *cluster) killLeader() string {
+func (c *cluster) killLeader(*fault) {
 	if n := leader(c.nodes); n != nil {
 		n.kill()
 	}
-	return "the leader was killed"
 }
 
-func (c *cluster) killFollowerToo() string {
+func (c *cluster) killFollower() {
+	if n := c.follower(); n != nil {
+		n.kill()
+	}
+}
+
+// follower is the first node that does not lead.
+func (c *cluster) follower() *node {
 	l := leader(c.nodes)
 	for _, n := range c.nodes {
 		if n != l {
-			n.kill()
-			break
+			return n
 		}
 	}
-	c.killLeader()
-	return "the leader and a follower were killed"
+	return nil
 }
 
-func (c *cluster) cutLeader() string {
+// restart restarts a follower, and then begins to stop the leader.
+func (c *cluster) restart(f *fault) {
+	n, l := c.follower(), leader(c.nodes)
+	if n == nil || l == nil {
+		return
+	}
+	if err := n.stop(); err != nil {
+		c.t.Errorf("node %s ends with %v", n.name, err)
+	}
+	n.start()
+	c.await("the follower that was restarted is ready", c.whole)
+	f.at = time.Now()
+	c.ending.Go(func() {
+		if err := l.stop(); err != nil {
+			c.t.Errorf("node %s ends with %v", l.name, err)
+		}
+	})
+}
+
+func (c *cluster) cutLeader(*fault) {
 	if n := leader(c.nodes); n != nil {
 		n.wire.Silence()
 	}
-	return "the leader's connection went silent"
 }
 
-func (c *cluster) crashDatabase() string {
-	c.server.Crash(c.t)
-	return databaseCrashed
-}
-
-const databaseCrashed = "PostgreSQL crashed"
+const (
+	databaseCrashed = "PostgreSQL crashed"
+	restarted       = "a follower and the leader were restarted"
+)
 
 // compareCharges compares the calls that were answered with those that were charged, once all nodes have ended.
 func (c *cluster) compareCharges() {
@@ -520,10 +559,13 @@ func (c *cluster) compareStates() {
 	if err := rows.Err(); err != nil {
 		c.t.Fatal(err)
 	}
-	missed, repeated, unknown, shown := 0, 0, 0, 0
+	missed, repeated, unknown, shown, gaps := 0, 0, 0, 0, 0
 	last := map[string]map[int64]time.Duration{} // by node and state, until the last stream has shown it
 	for _, l := range c.lives {
 		shown += len(l.states)
+		if l.before != nil {
+			gaps += len(between(place, l))
+		}
 		for i, state := range l.states {
 			at, known := place[state]
 			if !known {
@@ -546,8 +588,9 @@ func (c *cluster) compareStates() {
 		}
 	}
 	c.t.Logf("%d states, shown %d times on %d streams", len(place), shown, len(c.lives))
-	if missed+repeated+unknown > 0 || shown == 0 {
-		c.t.Errorf("streams: %d times a state was missed, %d times one came again or out of order, %d times one that is not in history", missed, repeated, unknown)
+	if missed+repeated+unknown+gaps > 0 || shown == 0 {
+		c.t.Errorf("streams: %d times a state was missed, %d times one came again or out of order, %d times one that is not in history, "+
+			"%d times one was missed between a stream and the next", missed, repeated, unknown, gaps)
 	}
 	for name, states := range last {
 		var all []time.Duration
@@ -556,6 +599,23 @@ func (c *cluster) compareStates() {
 		}
 		c.t.Logf("node %s: from the moment of a state to its last stream: %s", name, spread(all))
 	}
+}
+
+// between are the states that a client has missed at the end of one stream and the beginning of the next, which begins with the newest: it
+// has had none of those that are older than that, and newer than its last one, and that came while a stream was open, as far as streams
+// may be behind.
+func between(place map[int64]int, l *streamLife) (list []int64) {
+	const behind = 3 * time.Second
+	last := l.before.states[len(l.before.states)-1]
+	for state := range place {
+		at := time.UnixMilli(state)
+		old := at.Before(l.before.ended.Add(-behind)) && state < l.states[0] // the stream before had time for it
+		due := at.Before(l.opened.Add(-behind)) && state > l.states[0]       // this one does not begin with the newest
+		if state > last && (old || due) {
+			list = append(list, state)
+		}
+	}
+	return list
 }
 
 // spread says how durations are distributed.
@@ -575,6 +635,9 @@ func (c *cluster) tell() {
 		c.t.Logf("%s %s: another led after %s, all well after %s", f.at.Format(time.TimeOnly), f.what, f.takeover.Round(10*time.Millisecond), f.healed.Round(10*time.Millisecond))
 		if f.takeover > 0 {
 			takeovers = append(takeovers, f.takeover)
+		}
+		if f.what == restarted && f.takeover > 3*time.Second { // as if its lease had run out
+			c.t.Errorf("a leader that was told to stop did not hand over: %s", f.takeover)
 		}
 	}
 	c.t.Logf("takeovers: %s", spread(takeovers))
