@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -36,19 +37,19 @@ type behind struct {
 	front  string         // the address of the proxy
 	dir    string         // of its files
 	output daemontest.Log // of the proxy
-	proxy  *exec.Cmd
+	stop   func()         // the proxy, whose logs are written then
 }
 
-// block is the one block of a kind among those of the handbook about running a daemon.
-func block(t *testing.T, kind string) string {
+// block is the one block of a kind on a page of the handbook.
+func block(t *testing.T, page, kind string) string {
 	t.Helper()
 	for _, topic := range handbook.Topics() {
-		if _, rest, ok := strings.Cut(topic.Text, "```"+kind+"\n"); ok && topic.Name == "run" {
+		if _, rest, ok := strings.Cut(topic.Text, "```"+kind+"\n"); ok && topic.Name == page {
 			text, _, _ := strings.Cut(rest, "```")
 			return text
 		}
 	}
-	t.Fatalf("the handbook has no block of %s", kind)
+	t.Fatalf("page %s of the handbook has no block of %s", page, kind)
 	return ""
 }
 
@@ -76,19 +77,23 @@ func proxies() map[string]func(b *behind, settings string) (name string, argumen
 		"nginx": func(b *behind, settings string) (string, []string) {
 			text := replaced(b.t, settings, "listen 443 ssl", "listen "+b.front, "\tssl_certificate /etc/nginx/context.pem;\n", "",
 				"\tssl_certificate_key /etc/nginx/context.key;\n", "", "/var/log/nginx", b.dir, socket, b.socket())
-			user := ""
-			if os.Getuid() == 0 {
-				user = "user root;"
-			}
-			text = fmt.Sprintf("daemon off; pid %[1]s/pid; %[2]s events {} http { access_log off; client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b;"+
-				" fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e; gzip on; gzip_types *;\n%[3]s}", b.dir, user, text)
-			return "nginx", []string{"-e", b.dir + "/start.log", "-c", b.file("nginx.conf", text)}
+			return "nginx", []string{"-e", b.dir + "/start.log", "-c", b.file("nginx.conf", nginxAround(b.dir, text))}
 		},
 		"haproxy": func(b *behind, settings string) (string, []string) {
 			text := replaced(b.t, settings, ":443 ssl crt /etc/haproxy/context.pem", b.front, "127.0.0.1:8402", strings.TrimPrefix(b.daemon.URL(), "http://"))
 			return "haproxy", []string{"-db", "-f", b.file("haproxy.cfg", "global\n\tlog stdout format raw local0\ndefaults\n\ttimeout connect 5s\n"+text)}
 		},
 	}
+}
+
+// nginxAround is a configuration with text for HTTP and all files in dir.
+func nginxAround(dir, text string) string {
+	user := ""
+	if os.Getuid() == 0 {
+		user = "user root;"
+	}
+	return fmt.Sprintf("daemon off; pid %[1]s/pid; %[2]s events {} http { access_log off; client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b;"+
+		" fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e; gzip on; gzip_types *;\n%[3]s}", dir, user, text)
 }
 
 func (b *behind) port() string   { return b.front[strings.LastIndex(b.front, ":"):] }
@@ -119,14 +124,7 @@ func newBehind(t *testing.T, kind, program string, change func(settings string) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &behind{t: t, dir: dir, front: l.Addr().String()}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	b := &behind{t: t, dir: dir, front: freeAddress(t)}
 	b.daemon = daemontest.Start(t, func(c *daemon.Config) {
 		c.PublicURL, c.LogCalls, c.Logger = "https://"+publicName, true, b.log.Logger()
 		if program == "haproxy" {
@@ -135,31 +133,45 @@ func newBehind(t *testing.T, kind, program string, change func(settings string) 
 			c.Listen = "unix:" + b.socket()
 		}
 	})
-	name, arguments := proxies()[program](b, change(block(t, kind)))
-	b.proxy = exec.Command(name, arguments...)
-	b.proxy.Stdout, b.proxy.Stderr = &b.output, &b.output
-	b.proxy.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
-	if err := b.proxy.Start(); err != nil {
+	name, arguments := proxies()[program](b, change(block(t, "run", kind)))
+	b.stop = startProxy(t, b.front, dir, &b.output, name, arguments...)
+	return b
+}
+
+// startProxy starts a proxy and waits until it listens on front. It ends with the test, or by stop; its logs are written then.
+func startProxy(t *testing.T, front, dir string, output *daemontest.Log, name string, arguments ...string) (stop func()) {
+	t.Helper()
+	proxy := exec.Command(name, arguments...)
+	proxy.Stdout, proxy.Stderr = output, output
+	proxy.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.stop)
+	stop = sync.OnceFunc(func() {
+		_ = proxy.Process.Signal(syscall.SIGTERM)
+		_ = proxy.Wait() // how it ends does not matter
+	})
+	t.Cleanup(stop)
 	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", b.front); err == nil {
+		if conn, err := net.Dial("tcp", front); err == nil {
 			_ = conn.Close()
-			return b
+			return stop
 		}
 		if time.Since(begin) > 2*time.Minute {
-			t.Fatalf("%s does not listen:\n%s", program, &b.output)
+			t.Fatalf("%s does not listen:\n%s", name, output)
 		}
 	}
 }
 
-// stop ends the proxy, which has written its logs then.
-func (b *behind) stop() {
-	if b.proxy.ProcessState == nil {
-		_ = b.proxy.Process.Signal(syscall.SIGTERM)
-		_ = b.proxy.Wait() // how it ends does not matter
+// freeAddress is one that nothing listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // clientAddress is where clients of a proxy come from. It is not the address that the proxy connects from.

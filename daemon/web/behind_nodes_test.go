@@ -1,0 +1,224 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// beside is two daemons behind a proxy that is set up as the handbook says for nodes. Each has its copy of a data directory, and so the same
+// keys: what is tried is the proxy.
+type beside struct {
+	t       *testing.T
+	front   string
+	dirs    [2]string
+	listen  [2]string
+	nodes   [2]*daemontest.Daemon
+	key     string
+	credits int64 // at each node
+
+	answered, streams atomic.Int64
+}
+
+// newBeside starts both daemons, and the proxy.
+func newBeside(t *testing.T, program string) *beside {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		if os.Getenv("CONTEXTD_PROXIES") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	b := &beside{t: t, front: freeAddress(t), credits: 1_000_000, dirs: [2]string{daemontest.Files(t), daemontest.Files(t)}}
+	made := daemontest.Start(t, func(c *daemon.Config) { c.DataDir = b.dirs[0] })
+	b.key = made.Key(t, api.TierPro)
+	made.Grant(t, b.key, b.credits)
+	made.Stop(t)
+	if err := errors.Join(os.Remove(filepath.Join(b.dirs[0], "admin.sock")), os.CopyFS(b.dirs[1], os.DirFS(b.dirs[0]))); err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.nodes {
+		b.listen[i] = freeAddress(t)
+		b.start(i)
+	}
+	b.proxy(program)
+	return b
+}
+
+// start starts a node.
+func (b *beside) start(i int) {
+	b.t.Helper()
+	b.nodes[i] = daemontest.Open(b.t, func(c *daemon.Config) {
+		c.DataDir, c.Listen, c.PublicURL, c.Drain = b.dirs[i], b.listen[i], "https://"+publicName, 5*time.Second
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	})
+	b.nodes[i].Run(b.t)
+}
+
+// proxy starts the proxy.
+func (b *beside) proxy(program string) {
+	b.t.Helper()
+	dir := b.t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			b.t.Fatal(err)
+		}
+		return path
+	}
+	addresses := []string{"10.0.0.1:8402", b.listen[0], "10.0.0.2:8402", b.listen[1]}
+	var arguments []string
+	switch program {
+	case "nginx":
+		text := replaced(b.t, block(b.t, "nodes", "nginx"), append(addresses, "\tserver 10.0.0.3:8402 max_fails=1 fail_timeout=2s;\n", "",
+			"listen 443 ssl", "listen "+b.front, "\tssl_certificate /etc/nginx/context.pem;\n", "",
+			"\tssl_certificate_key /etc/nginx/context.key;\n", "", "/var/log/nginx", dir)...)
+		arguments = []string{"-e", dir + "/start.log", "-c", file("nginx.conf", nginxAround(dir, text))}
+	case "caddy":
+		text := replaced(b.t, block(b.t, "nodes", "caddyfile"), append(addresses, " 10.0.0.3:8402", "",
+			publicName+" {", "{\n\tadmin off\n\tauto_https off\n}\nhttp://"+publicName+b.front[strings.LastIndex(b.front, ":"):]+" {\n\tbind 127.0.0.1")...)
+		arguments = []string{"run", "--adapter", "caddyfile", "--config", file("Caddyfile", text)}
+	case "haproxy":
+		front, _, _ := strings.Cut(block(b.t, "run", "haproxy"), "\nbackend ")
+		text := replaced(b.t, front, ":443 ssl crt /etc/haproxy/context.pem", b.front) + "\n" +
+			replaced(b.t, block(b.t, "nodes", "haproxy"), append(addresses, "\tserver node3 10.0.0.3:8402\n", "")...)
+		arguments = []string{"-db", "-f", file("haproxy.cfg", "global\n\tlog stdout format raw local0\ndefaults\n\ttimeout connect 5s\n"+text)}
+	}
+	startProxy(b.t, b.front, dir, new(daemontest.Log), program, arguments...)
+}
+
+// RoundTrip asks the proxy under its public name.
+func (b *beside) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Host = publicName
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// use calls at a steady rate until ctx is done, and keeps streams open.
+func (b *beside) use(ctx context.Context, all *sync.WaitGroup) {
+	b.t.Helper()
+	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL("http://"+b.front), sdk.WithRetries(0), sdk.WithAPIKey(sdk.NewKey(b.key)),
+		sdk.WithHTTPClient(&http.Client{Transport: b}))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	steadily := func(what string, act func(ctx context.Context) error) {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				if err := act(context.WithoutCancel(ctx)); err != nil {
+					b.t.Errorf("%s %s fails: %v", time.Now().Format(time.StampMilli), what, err)
+					return
+				}
+				b.answered.Add(1)
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
+	}
+	for range 4 {
+		steadily("a call", func(ctx context.Context) error {
+			_, err := client.Cite(ctx, "", 1)
+			return err
+		})
+		steadily("a tool", b.tool)
+	}
+	for range 8 {
+		all.Go(func() {
+			for _, err := range client.Subscribe(sdk.SubscribeRequest{OnChange: func(c sdk.Connection) {
+				if c.Connected {
+					b.streams.Add(1)
+				}
+			}}).Events(ctx) {
+				if err != nil && !errors.Is(err, context.Canceled) {
+					b.t.Errorf("a stream ends: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// tool calls a tool with a POST, which no proxy repeats.
+func (b *beside) tool(ctx context.Context) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+b.front+api.PathMCP,
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"context.cite","arguments":{"ref":1}}}`))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+b.key)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := b.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err == nil && (res.StatusCode != http.StatusOK || !strings.Contains(string(text), "structuredContent")) {
+		err = fmt.Errorf("status %d: %.300s", res.StatusCode, text)
+	}
+	return err
+}
+
+// spent is what the calls have cost so far, by the books of a node that has ended.
+func (b *beside) spent(i int) int64 {
+	b.t.Helper()
+	left, err := b.nodes[i].Credits().Balance(b.t.Context(), account.OperatorID, "")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.credits - left.Balance
+}
+
+// await waits until the calls are answered by a node, as its books tell.
+func (b *beside) await(i int) {
+	b.t.Helper()
+	for begin, was := time.Now(), b.spent(i); b.spent(i) < was+20 && !b.t.Failed(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > 2*time.Minute {
+			b.t.Fatalf("node %d is not used", i+1)
+		}
+	}
+}
+
+// TestNodesBehindProxies restarts one node after the other while calls come at a steady rate: none fails, and none is charged twice.
+func TestNodesBehindProxies(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"nginx", "haproxy", "caddy"} {
+		t.Run(program, func(t *testing.T) {
+			t.Parallel()
+			b := newBeside(t, program)
+			ctx, end := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			b.use(ctx, &all)
+			for i := range b.nodes {
+				b.await(i)
+			}
+			for i := range b.nodes {
+				b.nodes[i].Stop(t)
+				b.await(1 - i)
+				b.start(i)
+				b.await(i)
+			}
+			end()
+			all.Wait()
+			if spent := b.spent(0) + b.spent(1); spent != b.answered.Load()+b.streams.Load() {
+				t.Errorf("%d calls were answered and %d streams opened, %d charged", b.answered.Load(), b.streams.Load(), spent)
+			}
+			t.Logf("%d calls answered, %d streams opened", b.answered.Load(), b.streams.Load())
+		})
+	}
+}
