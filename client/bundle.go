@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/atomicfile"
@@ -15,6 +17,20 @@ import (
 
 // bundleFlag is the help of --bundle.
 const bundleFlag = "write the answer and its proof to this `file`, for ctx verify"
+
+// checkBundle refuses a file that no bundle can be written to, before a call that may cost.
+func checkBundle(file string) error {
+	if file == "-" {
+		return cli.Invalid("--bundle takes the name of a file: standard output has the answer")
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return cli.Invalid("--bundle: %s is a directory", file)
+	}
+	if _, err := os.Stat(filepath.Dir(file)); err != nil {
+		return cli.Invalid("--bundle: %w", err)
+	}
+	return nil
+}
 
 // writeBundle writes an answer and what proves it to a file, once it holds.
 func writeBundle(ctx context.Context, logs *command.Logs, file, pack string, state *api.StateResponse, meta *sdk.Response) error {

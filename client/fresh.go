@@ -86,6 +86,9 @@ func (o freshOptions) run(ctx context.Context) error {
 	case o.watch != 0 && o.watch < time.Second: // each round costs a credit
 		return cli.Invalid("--watch is %s, must be 1s or more", o.watch)
 	}
+	if err := checkBundle(o.bundle); err != nil {
+		return err
+	}
 	o.trend = o.trend && o.forPeople()
 	if o.watch == 0 {
 		_, err := o.once(ctx, time.Time{})

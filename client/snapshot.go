@@ -49,6 +49,9 @@ func newSnapshot(f *command.Factory) *cobra.Command {
 		if err != nil {
 			return cli.Invalid("--at: %w", err)
 		}
+		if err := checkBundle(o.bundle); err != nil {
+			return err
+		}
 		return o.run(ctx, at)
 	})
 	c.Flags().StringVar(&o.at, "at", "", "the minute to show, as `time`")

@@ -54,6 +54,7 @@ type verifyOptions struct {
 	client func() (*sdk.Client, error)
 
 	pack      string
+	named     bool   // the pack, by its flag
 	at, since string // as typed
 	key       string
 	witnesses []string
@@ -90,7 +91,7 @@ func newVerify(f *command.Factory) *cobra.Command {
 		SuggestFor: []string{"prove", "proof"},
 		Long:       verifyHelp, Example: verifyExample,
 	}, cli.FieldsIn(verdict{}), func(ctx context.Context, args []string) (err error) {
-		if o.pack == "" {
+		if o.named = o.pack != ""; !o.named {
 			if o.pack, err = f.Pack(nil); err != nil {
 				return err
 			}
@@ -98,7 +99,7 @@ func newVerify(f *command.Factory) *cobra.Command {
 		return o.run(ctx, args)
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.pack, "pack", "", "the `pack`, if no file names it")
+	flags.StringVar(&o.pack, "pack", "", "the `pack`; a bundle has to be of it")
 	flags.StringVar(&o.at, "at", "", "prove the snapshot of this `time`")
 	flags.StringVar(&o.since, "since", "", "prove everything said since this `time`")
 	flags.StringVar(&o.key, "key", "", "the verifier `key` that must have signed the log")
@@ -125,7 +126,8 @@ func (o verifyOptions) run(ctx context.Context, args []string) error {
 	}
 	o.witnesses = append(o.witnesses, o.logs.Witnesses()...)
 	if o.need > len(o.witnesses) {
-		return cli.Invalid("--witnesses %d and the keys of %d are known", o.need, len(o.witnesses)).WithHint("--witness KEY")
+		return cli.Invalid("--witnesses is %d, and ctx knows the keys of %d", o.need, len(o.witnesses)).
+			WithHint("--witness KEY for each, or ctx config set witnesses KEY,…")
 	}
 	if len(args) > 0 && (o.at != "" || o.since != "" || o.accept) {
 		return cli.Invalid("a FILE excludes --at, --since and --accept-new-log")
@@ -174,6 +176,9 @@ func (o verifyOptions) bundle(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
+	if o.named && p.Leaf.Pack != o.pack {
+		return cli.Invalid("the bundle is of pack %s, not of %s", p.Leaf.Pack, o.pack)
+	}
 	from := "given"
 	if o.key == "" {
 		if from, err = o.keyOf(p); err != nil {
@@ -188,7 +193,7 @@ func (o verifyOptions) bundle(ctx context.Context, data []byte) error {
 	v.Says = fmt.Sprintf("The service of the log %s said this %s at %s, and it was not changed "+
 		"since.", p.Checkpoint.Origin, what, o.moment(p))
 	if from == "file" {
-		v.Says += " Whose key that is only the file says: ctx does not know this log, and --key KEY demands one."
+		v.Says += " Only the file says whose key that is: ctx does not know this log. The operator publishes the key, for --key."
 	}
 	return o.show(ctx, v, p.Checkpoint)
 }

@@ -291,6 +291,12 @@ func TestVerify(t *testing.T) {
 	if code, _, stderr := ctx("verify", saved); !strings.Contains(stderr, "the proof is of the whole state") {
 		t.Errorf("what may be a part: exit %d %s", code, stderr)
 	}
+	if code, _, stderr := ctx("verify", file, "--pack", "ai"); code != cli.ExitUsage || !strings.Contains(stderr, "of pack crypto, not of ai") {
+		t.Errorf("a bundle of another pack: exit %d %s", code, stderr)
+	}
+	if code, _, stderr := ctx("verify", file, "--pack", api.PackCrypto); code != cli.ExitOK {
+		t.Errorf("a bundle of the pack that was named: exit %d %s", code, stderr)
+	}
 	if code, _, stderr := ctx("verify", "--key", "mine"); code != cli.ExitUsage || !strings.Contains(stderr, "contextd log key") {
 		t.Errorf("a key that is none: exit %d %s", code, stderr)
 	}
@@ -303,7 +309,7 @@ func TestVerify(t *testing.T) {
 	}
 	stranger := user(t, p)
 	if code, stdout, _ := stranger("verify", file, "-o", "json"); code != cli.ExitOK || !strings.Contains(stdout, `"keyFrom": "file"`) &&
-		!strings.Contains(stdout, `"keyFrom":"file"`) || !strings.Contains(stdout, "only the file says") {
+		!strings.Contains(stdout, `"keyFrom":"file"`) || !strings.Contains(stdout, "Only the file says") {
 		t.Errorf("a bundle of a log that is not known: exit %d\n%s", code, stdout)
 	}
 	if code, _, _ := ctx("verify", file, "--key", newProven(t, originOne, 0).key); code != cli.ExitUnproven {

@@ -66,8 +66,7 @@ func newWitness(f *command.Factory) *cobra.Command {
 		Example: "  ctx witness serve --listen 127.0.0.1:9190",
 	}, nil, func(ctx context.Context, _ []string) error { return o.serve(ctx) })
 	serve.Flags().StringVar(&o.listen, "listen", "127.0.0.1:9190", "the `address` to listen on")
-	c.AddCommand(serve, key, add)
-	return c
+	return cli.Group(c, serve, key, add)
 }
 
 // witnessKey is the answer of witness key.

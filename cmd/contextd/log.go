@@ -16,6 +16,9 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
+// noLog is said where there is no log, or none that goes on.
+const noLog = "no log goes on: one begins when the daemon starts, or with the first state of its pack"
+
 // NewLog makes the commands about the transparency logs.
 func NewLog(read Read) *cobra.Command {
 	c := &cobra.Command{
@@ -35,7 +38,9 @@ func newLogStatus(read Read) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		rows := &cli.Rows{Columns: []string{"pack", "origin", "leaves", "last", "goes on", "signed by"}, Right: []bool{2: true}, Wide: 4}
+		rows := &cli.Rows{
+			Columns: []string{"pack", "origin", "leaves", "last", "goes on", "signed by"}, Right: []bool{2: true}, Wide: 4, Empty: noLog,
+		}
 		for _, l := range list {
 			goesOn := "yes"
 			if l.Ended {
@@ -80,6 +85,9 @@ func newLogVerify(read Read) *cobra.Command {
 			return err
 		}
 		sound := fmt.Sprintf("the logs are sound: all %d leaves hash to their roots and prove what is kept", r.Leaves)
+		if r.Leaves == 0 {
+			sound = noLog
+		}
 		return printVerdict(c, out, r, r.Problems, sound, &cli.Failure{Err: errors.New("the logs are not sound"),
 			Hint: "contextd restore with the newest backup that contextd restore --dry-run accepts; it begins new logs"})
 	})
@@ -121,7 +129,7 @@ func newLogKey(read Read) *cobra.Command {
 				}
 			}
 			if len(own) == 0 {
-				fmt.Fprintln(c.ErrOrStderr(), "no log goes on: one begins when the daemon starts, or with the first state of its pack")
+				fmt.Fprintln(c.ErrOrStderr(), noLog)
 			}
 			return out.Print(own, prose(func(w io.Writer) error {
 				for _, l := range own {

@@ -257,7 +257,7 @@ func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, head m
 		}
 		if !ok || seq >= log.Size { // of a state that was published since
 			return answer{}, api.Errorf(api.ReasonNotFound, "the log of %s has no state at that minute", pack).
-				WithHint("its first leaf is /log/%s/leaf/0", pack)
+				WithHint("it begins with /log/%s/leaf/0; a service that restored a backup has another log since", pack)
 		}
 		return l.entry(ctx, log, seq)
 	})

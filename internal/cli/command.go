@@ -47,11 +47,8 @@ func Assemble(root *cobra.Command, s System, sections []Section, others ...*cobr
 	completeRest(root)
 }
 
-// Group completes c, which only holds others: alone it shows its help. Mistakes in arguments of theirs end before they run.
+// Group completes c, which only holds others: alone it shows its help.
 func Group(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
-	for _, child := range children {
-		complete(child)
-	}
 	c.AddCommand(children...)
 	c.SuggestionsMinimumDistance = 2
 	c.Args = cobra.ArbitraryArgs
@@ -68,8 +65,12 @@ func Group(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// complete completes c: its mistakes are told in our words, with a next step.
+// complete completes c and the commands below it: mistakes in their arguments end before they run, and are told in our words, with a next
+// step.
 func complete(c *cobra.Command) {
+	for _, child := range c.Commands() {
+		complete(child)
+	}
 	checkArgs(c)
 	run := c.RunE
 	if run == nil {
