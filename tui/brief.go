@@ -137,7 +137,7 @@ func (e *Env) briefTitle() string {
 	switch {
 	case s.Brief.Since == nil && !at.Before(s.TS):
 		return title + "of this state"
-	case s.Unmetered:
+	case s.Unmetered, s.Demo:
 		return title + human.Age(s.ServiceNow().Sub(at)) + " old"
 	}
 	return title + human.Age(s.ServiceNow().Sub(at)) + " old: " + view.KeyLabel(e.Keys.Brief) + " asks again" + s.Cost(1)

@@ -219,7 +219,16 @@ func (s *Live) facts(row *Row, width int) []string {
 			next := row.Facts[i]
 			line = view.Fit(line, half, t.Glyphs.Ellipsis) + " " + t.Dim.On(view.Fit(next[0], label, "")) + " " + next[1]
 		}
-		lines = append(lines, line)
+		if view.Width(line) <= width {
+			lines = append(lines, line)
+			continue
+		}
+		for j, part := range view.Wrap(f[1], width-label-3) { // a long one stands alone
+			if j > 0 {
+				f[0] = ""
+			}
+			lines = append(lines, " "+t.Dim.On(view.Fit(f[0], label, ""))+" "+part)
+		}
 	}
 	lines = append(lines, " "+t.Dim.On(view.Fit("path", label+1, ""))+view.Line(row.Main))
 	source := fmt.Sprintf("[%d]", row.Ref)

@@ -243,12 +243,12 @@ func (m *Model) headerRight() string {
 	}
 	switch {
 	case s.Unmetered, m.width < usualWidth:
+	case s.Free() && s.Left.FreeCalls != nil:
+		parts = append(parts, human.Plural(int(*s.Left.FreeCalls), "free call"))
 	case s.Balance != nil && !s.Foreign:
 		parts = append(parts, human.Count(*s.Balance)+" cr")
 	case s.Left.Credits != nil:
 		parts = append(parts, human.Count(*s.Left.Credits)+" cr")
-	case s.Left.FreeCalls != nil:
-		parts = append(parts, human.Count(*s.Left.FreeCalls)+" free calls")
 	case m.width >= wideHeader && s.Spent.Total() > 0: // of what never answered nothing can be said
 		parts = append(parts, fmt.Sprintf("%d cr spent", s.Spent.Total()))
 	}

@@ -133,7 +133,7 @@ func (s *Credits) days() []day {
 func (s *Credits) View(width, height int) []string {
 	t := *s.env.Theme
 	if s.env.Account == nil {
-		return view.Box{Title: "Credits", Focus: true}.Draw(t, signIn(s.env, "Credits"), width, height)
+		return view.Box{Title: "Credits", Focus: true}.Draw(t, signIn(s.env, "Credits", width), width, height)
 	}
 	if s.balance == nil {
 		line := " Loading."
@@ -218,7 +218,7 @@ func (s *Credits) balanceLines() []string {
 		}
 	}
 	lines := []string{" " + t.Bold.On(human.Count(b.Balance)+" credits"), " on " + human.Plural(b.KeyCount, "active key"),
-		fmt.Sprintf(" %d spent since the start", s.env.Session.Spent.Total())}
+		fmt.Sprintf(" %s spent since the start", s.env.Session.Costs(s.env.Session.Spent.Total()))}
 	if s.env.Session.Foreign {
 		lines = append(lines, " "+t.Warn.On(t.Glyphs.Warn+" another account's key is in use"))
 	}

@@ -10,6 +10,8 @@ import (
 	"iter"
 	"math"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -428,11 +430,20 @@ func live(t testing.TB, width, height int, changes ...func(*tui.Config)) *progra
 	return d
 }
 
+// paid is how many calls of op a view of the log tells of.
+func paid(view string, op api.Op) (n int) {
+	for _, m := range regexp.MustCompile(`(?:(\d+) times: )?1 credit for `+string(op)).FindAllStringSubmatch(ansi.Strip(view), -1) {
+		times, _ := strconv.Atoi(m[1])
+		n += max(times, 1)
+	}
+	return n
+}
+
 // trends waits until the past that is asked for at the start has come.
 func (d *program) trends() {
 	d.t.Helper()
 	d.press("8")
-	d.until("all trends", func(v string) bool { return strings.Count(ansi.Strip(v), "credit for series") == len(d.fake.past) })
+	d.until("all trends", func(v string) bool { return paid(v, api.OpSeries) == len(d.fake.past) })
 	d.press("1")
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -252,8 +253,12 @@ func (s *History) shown() []diff.Change {
 func (s *History) View(width, height int) []string {
 	t := *s.env.Theme
 	lines := s.lines(width-2, height-6)
-	top := view.Box{Title: "Minute", Note: "a minute not seen yet costs 1 credit", Focus: true}.Draw(t, s.where(width-2), width, 4)
-	note := firstOf(s.filter.Note(), s.list.Place(len(s.shown())))
+	note := "a minute not seen yet costs " + s.env.Session.Costs(1)
+	if s.env.Session.Unmetered {
+		note = ""
+	}
+	top := view.Box{Title: "Minute", Note: note, Focus: true}.Draw(t, s.where(width-2), width, 4)
+	note = firstOf(s.filter.Note(), s.list.Place(len(s.shown())))
 	return slices.Concat(top, view.Box{Title: s.title(), Note: note}.Draw(t, lines, width, height-4))
 }
 
@@ -261,7 +266,11 @@ func (s *History) where(width int) []string {
 	t, zone := *s.env.Theme, s.env.Session.Now.Location()
 	if s.at.IsZero() {
 		k := s.env.Keys
-		return []string{" Enter loads the newest minute that is over, " + s.newest().In(zone).Format("15:04") + s.env.Session.Cost(1) + ".",
+		enter := " Enter loads the newest minute that is over, " + s.newest().In(zone).Format("15:04")
+		if cost := s.env.Session.Cost(1) + "."; view.Width(enter+cost) <= width {
+			enter += cost
+		}
+		return []string{enter,
 			fmt.Sprintf(" %s and %s step by a minute, %s and %s by an hour.",
 				view.KeyLabel(k.MinuteBack), view.KeyLabel(k.MinuteOn), view.KeyLabel(k.HourBack), view.KeyLabel(k.HourOn))}
 	}
@@ -286,7 +295,7 @@ func (s *History) title() string {
 	case s.minutes[s.at] == nil:
 		return "Changes"
 	case s.toNow:
-		return fmt.Sprintf("%d differences from now", len(s.changes))
+		return human.Plural(len(s.changes), "difference") + " from now"
 	case s.minutes[s.before] == nil:
 		return "Changes from the minute before"
 	}
@@ -322,7 +331,11 @@ func (s *History) lines(width, height int) []string {
 
 func (s *History) change(c diff.Change) string {
 	t := *s.env.Theme
-	old, now := s.value(c.Old), s.value(c.New)
+	field := c.Path[strings.LastIndexByte(c.Path, '.')+1:]
+	old, now := s.value(field, c.Old), s.value(field, c.New)
+	if old == now { // too small a move for round figures
+		old, now = view.Line(Scalar(c.Old)), view.Line(Scalar(c.New))
+	}
 	switch {
 	case c.Old == nil:
 		return t.Good.On("+ " + now)
@@ -339,11 +352,15 @@ func (s *History) change(c diff.Change) string {
 	return mark + " " + old + " " + t.Dim.On(t.Glyphs.Arrow) + " " + now
 }
 
-// value is a JSON text as it is shown: a time in the user's zone, what else as Scalar has it.
-func (s *History) value(doc json.RawMessage) string {
+// value is the JSON text of a field as it is shown: a time in the user's zone, a number in its unit, what else as Scalar has it.
+func (s *History) value(field string, doc json.RawMessage) string {
 	var at time.Time
+	var x float64
 	if len(doc) > 0 && doc[0] == '"' && json.Unmarshal(doc, &at) == nil {
 		return at.In(s.env.Session.Now.Location()).Format("Jan 2 15:04:05")
+	}
+	if len(doc) > 0 && doc[0] != 'n' && json.Unmarshal(doc, &x) == nil {
+		return human.Value(field, x)
 	}
 	return view.Line(Scalar(doc))
 }

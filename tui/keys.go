@@ -218,12 +218,15 @@ func (s *Keys) used(r api.APIKeyRow) string {
 }
 
 // signIn says how to sign in, for screens that need it.
-func signIn(env *Env, what string) []string {
-	return []string{"",
-		" " + what + " belong to an account, and nobody is signed in here.", "",
-		" Quit with " + view.KeyLabel(env.Keys.Quit) + ", sign in, and come back:", "",
+func signIn(env *Env, what string, width int) []string {
+	lines := []string{""}
+	for _, line := range view.Wrap(what+" belong to an account, and nobody is signed in here.", width-4) {
+		lines = append(lines, " "+line)
+	}
+	return append(lines, "",
+		" Quit with "+view.KeyLabel(env.Keys.Quit)+", sign in, and come back:", "",
 		"   ctx auth login --email you@example.com",
-		"   ctx ui"}
+		"   ctx ui")
 }
 
 // View draws the list, or the new key over it.
@@ -235,7 +238,7 @@ func (s *Keys) View(width, height int) []string {
 	}
 	box := view.Box{Title: "API keys", Note: note, Focus: true}
 	if s.env.Account == nil {
-		return box.Draw(t, signIn(s.env, "Keys"), width, height)
+		return box.Draw(t, signIn(s.env, "Keys", width), width, height)
 	}
 	out := box.Draw(t, s.lines(width-2, height-2), width, height)
 	switch {

@@ -67,7 +67,7 @@ func (s *Log) rows() []session.Entry {
 func (s *Log) View(width, height int) []string {
 	t, rows := *s.env.Theme, s.rows()
 	lines := s.list.Rows(t, len(rows), width-2, height-2, true, func(i int) string {
-		return LogLine(t, rows[i], s.env.Session.Now.Location())
+		return LogLine(t, rows[i], s.env.Session.Now)
 	})
 	if len(rows) == 0 {
 		lines = []string{"", " Nothing to show."}
@@ -76,8 +76,8 @@ func (s *Log) View(width, height int) []string {
 	return view.Box{Title: "What happened", Note: note, Focus: true}.Draw(t, lines, width, height)
 }
 
-// LogLine is an entry as a line.
-func LogLine(t view.Theme, e session.Entry, zone *time.Location) string {
+// LogLine is an entry as a line. What is not of today has its day in place of the time.
+func LogLine(t view.Theme, e session.Entry, now time.Time) string {
 	word := view.Fit(string(e.Level), 7, "")
 	switch e.Level {
 	case session.News:
@@ -89,7 +89,12 @@ func LogLine(t view.Theme, e session.Entry, zone *time.Location) string {
 	case session.Paid:
 		word = t.Accent.On(word)
 	}
-	return t.Dim.On(e.At.In(zone).Format(time.TimeOnly)) + " " + word + " " + e.Text
+	at := e.At.In(now.Location())
+	when := at.Format(time.TimeOnly)
+	if at.Format(time.DateOnly) != now.Format(time.DateOnly) {
+		when = view.Fit(at.Format("Jan 2"), len(time.TimeOnly), "")
+	}
+	return t.Dim.On(when) + " " + word + " " + e.Told()
 }
 
 // Marked is the sign of an entry.

@@ -191,8 +191,8 @@ func (s *Lookup) take(msg foundMsg) tea.Cmd {
 	if msg.err != nil {
 		return Send(Fail(msg.err))
 	}
-	s.env.Session.Pay(api.OpLookup, msg.answer.Freshness)
 	s.env.Session.Left = msg.left
+	s.env.Session.Pay(api.OpLookup, msg.answer.Freshness)
 	s.found, s.list = msg.answer, view.List{}
 	return nil
 }
@@ -268,7 +268,7 @@ func (s *Lookup) View(width, height int) []string {
 		return s.search.View(width, height)
 	}
 	t := *s.env.Theme
-	note := "1 credit each time"
+	note := s.env.Session.Costs(1) + " each time"
 	if s.env.Session.Unmetered {
 		note = "commas part questions"
 	}
@@ -406,7 +406,7 @@ func (m *Model) takeWatch(msg foundMsg) {
 	case msg.err != nil:
 		s.Log.Add(s.Now, session.Info, "no watchlist: "+Explain(m.env.Keys, msg.err).What)
 	default:
-		s.Pay(api.OpLookup, msg.answer.Freshness)
 		s.Left, s.Watch = msg.left, msg.answer
+		s.Pay(api.OpLookup, msg.answer.Freshness)
 	}
 }

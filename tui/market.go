@@ -20,8 +20,14 @@ func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []Row) {
 		columns[1].Width = 8
 		rest -= 9
 	}
-	if rest > 6 {
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, view.Width(strings.Join(r.Risk, ", ")))
+	}
+	if longest > 0 && rest > min(longest, 12) {
 		columns[5].Width = min(rest-1, 30)
+	} else {
+		columns[0].Width += rest
 	}
 	out := make([]Row, 0, len(rows))
 	for i, r := range rows {
@@ -143,7 +149,11 @@ func (p painter) narratives(rows []api.Narrative) ([]view.Column, []Row) {
 	if p.width < 36 { // the bar says the score too
 		columns[1].Width, rest = 0, rest+6
 	}
-	columns[0].Width = min(max(rest-8, 8), 18)
+	longest := 18
+	for _, n := range rows {
+		longest = max(longest, view.Width(view.Line(n.Name)))
+	}
+	columns[0].Width = min(max(rest-6, 8), longest)
 	if rest -= columns[0].Width; rest > 4 {
 		columns[4].Width = min(rest, 12)
 	}
@@ -193,13 +203,23 @@ func (p painter) flags(rows []api.Flag) ([]view.Column, []Row) {
 			Find: view.Line(string(f.Severity) + " " + f.Kind + " " + f.Message),
 			Facts: [][2]string{
 				{"flag", said}, {"severity", view.Line(string(f.Severity))},
-				{"value", fmt.Sprintf("%g %s", f.Value, view.Line(f.Unit))},
-				{"limit", fmt.Sprintf("%g %s", f.Threshold, view.Line(f.Unit))},
+				{"value", figure(f.Value, f.Unit)}, {"limit", figure(f.Threshold, f.Unit)},
 				{"since", f.Since.In(p.s.Now.Location()).Format("Jan 2, 15:04:05")},
 			},
 			cells: []string{Severity(p.t, f.Severity), human.Age(p.s.ServiceNow().Sub(f.Since)), said}})
 	}
 	return columns, out
+}
+
+// figure is a number of a flag in its unit.
+func figure(x float64, unit string) string {
+	switch unit {
+	case "usd":
+		return human.USD(x)
+	case "pct":
+		return human.Plain(x) + "%"
+	}
+	return human.Plain(x) + " " + view.Line(unit)
 }
 
 // Severity is how grave a flag is, as a sign: one for each, so that it does not need its colour.

@@ -216,12 +216,13 @@ func (m *Model) firstBrief() tea.Cmd {
 // briefEvery is the least time between two questions for a brief that nobody asked for.
 const briefEvery = time.Minute
 
-// laterBrief asks for the brief again when the state is newer than it, where that costs nothing. Elsewhere its heading says how old it is.
+// laterBrief asks for the brief again when the state is newer than it, where that costs nothing, and on a demo. Elsewhere its heading says
+// how old it is.
 func (m *Model) laterBrief() tea.Cmd {
 	s := m.env.Session
 	b := s.Brief
 	old := b != nil && b.BriefAt != nil && b.BriefAt.Before(s.TS)
-	if m.cfg.Service == nil || !s.Unmetered || !old || s.Now.Sub(m.briefAt) < briefEvery {
+	if m.cfg.Service == nil || !s.Unmetered && !s.Demo || !old || s.Now.Sub(m.briefAt) < briefEvery {
 		return nil
 	}
 	m.briefAt = s.Now
@@ -244,8 +245,8 @@ func (m *Model) briefed(msg BriefMsg) {
 	if msg.Pack == s.Pack {
 		s.Brief = msg.Brief
 	}
-	s.Pay(api.OpBrief, msg.Brief.Freshness)
 	s.Left = msg.Left
+	s.Pay(api.OpBrief, msg.Brief.Freshness)
 }
 
 func (m *Model) quit() tea.Cmd { return m.leave("Quit while a purchase waits?", tea.Quit) }
@@ -264,7 +265,7 @@ func (m *Model) leave(question string, do tea.Cmd) tea.Cmd {
 func (m *Model) reconnect() tea.Cmd {
 	m.env.Session.Opening()
 	m.problem = nil
-	m.tell("connecting (1 credit)")
+	m.tell("connecting" + m.env.Session.Cost(1))
 	return m.feed.open(m.env.Session.Pack)
 }
 

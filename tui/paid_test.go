@@ -123,17 +123,17 @@ func TestHistoryIsSparing(t *testing.T) {
 	}
 	d.press("[", "[", "[")
 	d.shows("20:02 UTC")
-	d.shows("▼ 90002 → 91442.9"[len("▼"):])
+	d.shows(" $90,002.00 → $91,442.90")
 	if n := d.fake.calls("snapshot crypto 2026-11-20T20:02:00Z"); n != 1 || d.fake.calls("snapshot") != 1 {
 		t.Errorf("asked %q", d.fake.asked)
 	}
 	d.press("]")
-	d.shows("90003")
+	d.shows("$90,003.00")
 	d.press("[")
-	d.shows("90002")
+	d.shows("$90,002.00")
 	d.press("d")
 	d.shows("1 changed from 20:02 to 20:03")
-	d.shows("▲ 90002 → 90003")
+	d.shows("▲ $90,002.00 → $90,003.00")
 	d.press("y")
 	d.shows("copied top_movers[0].priceUsd")
 	d.press("/", "sol", "enter")
@@ -144,7 +144,7 @@ func TestHistoryIsSparing(t *testing.T) {
 	}
 	d.press("n")
 	d.shows("20:05 UTC")
-	d.shows("90005")
+	d.shows("$90,005.00")
 	d.press("]")
 	d.shows("that is the newest minute that is over")
 	d.press("{")
@@ -204,13 +204,15 @@ func TestYoungService(t *testing.T) {
 	d.shows("TREND 10h")
 }
 
-// TestBriefIsRenewed: a brief that is older than the state is asked for again where that costs nothing, once a minute at most, and says
+// TestBriefIsRenewed: a brief that is older than the state is asked for again where that costs nothing and on a demo, once a minute at most, and says
 // its age where it costs.
 func TestBriefIsRenewed(t *testing.T) {
 	t.Parallel()
-	for _, unmetered := range []bool{true, false} {
+	for _, at := range []sdk.Connection{{Unmetered: true}, {Demo: true}, {}} {
+		at.Connected = true
+		unmetered := at.Unmetered || at.Demo
 		d := start(t, 120, 40)
-		d.fake.events <- sdk.Connection{Connected: true, Unmetered: unmetered}
+		d.fake.events <- at
 		d.fake.events <- delta(state(t), 42*time.Second)
 		d.shows("Brief 17:06, 3h00m old")
 		d.clock.pass(30 * time.Second)

@@ -201,7 +201,7 @@ func (s *Live) health(width int) []string {
 		up = human.Age(now.Up())
 	}
 	lines = append(lines, fact("link", up+", "+human.Plural(now.Line.Reconnects, "break")))
-	if now.Unmetered {
+	if now.Unmetered || now.Free() {
 		lines = append(lines, fact("called", human.Plural(now.Spent.Total(), "time")+" here"))
 	} else if now.Line.Connected || now.Spent.Total() > 0 {
 		lines = append(lines, fact("spent", human.Plural(now.Spent.Total(), "credit")+" here"))
@@ -300,7 +300,7 @@ func (s *Live) newsLines(width, height int, focus bool) []string {
 		column = max(column, len(when(e.At)))
 	}
 	return s.list(paneNews).Rows(t, len(news), width, height, focus, func(i int) string {
-		return t.Dim.On(view.Fit(when(news[i].At), column, "")) + " " + Marked(t, news[i]) + " " + news[i].Text
+		return t.Dim.On(view.Fit(when(news[i].At), column, "")) + " " + Marked(t, news[i]) + " " + news[i].Told()
 	})
 }
 

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
@@ -37,9 +35,9 @@ func TestPicture(t *testing.T) {
 	})
 	ui.shows("TREND 24h")
 	ui.press("8")
-	ui.until("all trends", func(v string) bool { return strings.Count(ansi.Strip(v), "credit for series") == 5 })
+	ui.until("all trends", func(v string) bool { return paid(v, api.OpSeries) == 5 })
 	ui.press("2", "b", "8") // whose answer is the last one, and says what is left
-	ui.until("the brief twice", func(v string) bool { return strings.Count(ansi.Strip(v), "credit for brief") == 2 })
+	ui.until("the brief twice", func(v string) bool { return paid(v, api.OpBrief) == 2 })
 	ui.press("1")
 	got := picture(ui.view(), width, height)
 	if updating() {

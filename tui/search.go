@@ -204,7 +204,7 @@ func (s *Search) View(width, height int) []string {
 	t := *s.env.Theme
 	cost := fmt.Sprintf("%d of %d left", s.left(), s.env.Session.Spent.SearchCap)
 	if !s.env.Session.Unmetered {
-		cost = "1 credit each, " + cost
+		cost = s.env.Session.Costs(1) + " each, " + cost
 	}
 	line := " " + s.input.View(t, width-4)
 	top := view.Box{Title: "Search", Note: cost, Focus: s.Typing()}.Draw(t, []string{line}, width, 3)

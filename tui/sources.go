@@ -135,10 +135,10 @@ func detailHeight(height int) int {
 }
 
 func (s *Sources) columns(width int) []view.Column {
-	c := []view.Column{{Title: "REF", Width: 4, Right: true}, {Title: "SOURCE", Width: min(max(width-42, 14), 26)},
-		{Title: "STATE", Width: 8}, {Title: "ANSWERED", Width: 10, Right: true}, {Title: "ROWS", Width: 5, Right: true},
+	c := []view.Column{{Title: "REF", Width: 4, Right: true}, {Title: "SOURCE", Width: min(max(width-36, 14), 26)},
+		{Title: "STATE", Width: 8}, {Title: "ANSWERED", Width: 8, Right: true}, {Title: "ROWS", Width: 5, Right: true},
 		{Title: "FAILED", Width: 6, Right: true}, {Title: "ADDRESS"}}
-	if used := 4 + c[1].Width + 8 + 10 + 5 + 6 + 6; width-used > 16 {
+	if used := 4 + c[1].Width + 8 + 8 + 5 + 6 + 6; width-used > 16 {
 		c[6].Width = width - used
 	}
 	return c

@@ -83,7 +83,7 @@ func (m *Model) flagLine(f api.Flag, width int) string {
 	if f.Since.Unix() > 0 {
 		tail += "  " + human.Age(m.env.Session.ServiceNow().Sub(f.Since))
 	}
-	return head + view.Cut(view.Line(f.Message), max(width-view.Width(head)-view.Width(tail), 8), t.Glyphs.Ellipsis) + tail
+	return head + view.CutWhole(view.Line(f.Message), max(width-view.Width(head)-view.Width(tail), 8), t.Glyphs.Ellipsis) + tail
 }
 
 func (m *Model) flagWidth(f api.Flag) int {

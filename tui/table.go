@@ -77,6 +77,7 @@ type Table struct {
 	Columns []view.Column
 	Rows    []Row
 	Bare    bool               // the columns need no names
+	lates   int                // columns beside the others for what is overdue
 	curve   func(r Row) string // draws the last column, nil where that is none of curves
 	// Sorts are orders that the rows can be put in, the first that of the service; none where there is no other.
 	Sorts []string
@@ -115,16 +116,35 @@ func (t *Table) Draw(th view.Theme, i int) string {
 	if t.curve != nil { // drawn for the rows that are seen alone
 		cells = append(slices.Clone(cells[:len(cells)-1]), t.curve(t.Rows[i]))
 	}
-	if late := t.Rows[i].Late; late != "" {
-		return view.Marked(th, t.Columns, cells, th.Warn.On(late))
+	switch late := th.Warn.On(t.Rows[i].Late); {
+	case late != "" && t.lates > 0:
+		return view.Row(th, t.Columns, cells) + " " + late
+	case late != "":
+		return view.Marked(th, t.Columns, cells, late)
 	}
 	return view.Row(th, t.Columns, cells)
 }
 
-// NewTable makes the table of a member in width columns.
+// leastBeside is the least width of columns beside which something stands.
+const leastBeside = 34
+
+// NewTable makes the table of a member in width columns. Where there is room for it, what is overdue says so beside its columns, which
+// stay below their headings.
 func NewTable(m Member, s *session.Session, th view.Theme, width int) Table {
-	p := painter{s: s, t: th, width: width - 1}
-	t := Table{Member: m}
+	t, lates := newTable(m, s, th, width, 0), 0
+	for _, r := range t.Rows {
+		lates = max(lates, view.Width(r.Late))
+	}
+	if lates > 0 && m != Flags && width-1-lates >= leastBeside {
+		return newTable(m, s, th, width-1-lates, lates)
+	}
+	return t
+}
+
+// newTable makes the table, with so many columns beside it for what is overdue.
+func newTable(m Member, s *session.Session, th view.Theme, width, lates int) Table {
+	p := painter{s: s, t: th, width: width - 1, beside: lates > 0}
+	t := Table{Member: m, lates: lates}
 	switch {
 	case m == Flags:
 		t.Columns, t.Rows = p.flags(s.Flags)
@@ -149,9 +169,10 @@ func NewTable(m Member, s *session.Session, th view.Theme, width int) Table {
 func aboutSource(kind string) bool { return kind == api.FlagSourceStale || kind == api.FlagSourceError }
 
 type painter struct {
-	s     *session.Session
-	t     view.Theme
-	width int
+	s      *session.Session
+	t      view.Theme
+	width  int
+	beside bool // what is overdue says so beside the columns
 }
 
 // mark is the sign of a value that changed in the last seconds, and a space else.
@@ -188,7 +209,7 @@ func (p painter) change(path string, v *float64) string {
 
 // trend is the curve of a row over the span of the session. It leaves room for the mark of a source that is overdue.
 func (p painter) trend(key string, ref, width int) string {
-	if late := p.s.Late(ref); late != "" {
+	if late := p.s.Late(ref); late != "" && !p.beside {
 		width -= view.Width(late) + 1
 	}
 	if width < 2 || key == "" {

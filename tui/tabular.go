@@ -3,6 +3,7 @@ package tui
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
@@ -13,6 +14,7 @@ import (
 // Widths in the tables of a pack that has no views of its own.
 const (
 	leastName  = 12
+	roomyName  = 18 // in a roomyTable
 	widestName = 40
 	leastTrend = 9
 	mostTrend  = 40
@@ -28,7 +30,7 @@ func (p painter) tabular(t *Table, state *api.Tables) {
 	table := state.Members[i]
 	names, longest := make([]string, len(table.Rows)), 0
 	for i, r := range table.Rows {
-		if names[i] = view.Line(r.Name); r.Symbol != "" && !strings.EqualFold(r.Symbol, r.Name) {
+		if names[i] = view.Line(r.Name); r.Symbol != "" && !strings.EqualFold(letters(r.Symbol), letters(r.Name)) {
 			names[i] += " (" + view.Line(r.Symbol) + ")"
 		}
 		longest = max(longest, view.Width(names[i]))
@@ -40,7 +42,11 @@ func (p painter) tabular(t *Table, state *api.Tables) {
 	if p.width >= roomyTable && p.curved(t.Member, table.Rows) {
 		room -= leastTrend + 1 // which goes before more columns
 	}
-	name, columns := grid.Beside(room, min(longest, max(widestName, p.width*6/10)), leastName)
+	least := leastName
+	if p.width >= roomyTable {
+		least = roomyName
+	}
+	name, columns := grid.Beside(room, min(longest, max(widestName, p.width*6/10)), least)
 	left := p.width - mark - name
 	t.Columns = []view.Column{{Width: name}, {Width: 1}}
 	for _, c := range columns {
@@ -73,6 +79,16 @@ func (p painter) tabular(t *Table, state *api.Tables) {
 		t.Rows = append(t.Rows, row)
 	}
 	p.trended(t.Columns, t.Rows)
+}
+
+// letters are those of s and its digits: EURUSD says what EUR/USD says.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, s)
 }
 
 // curved reports whether a row of a member has moved.

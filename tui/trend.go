@@ -7,7 +7,6 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/session"
@@ -75,8 +74,8 @@ func (m *Model) takeTrend(msg TrendMsg) tea.Cmd {
 		}
 		return nil
 	}
-	s.Pay(api.OpSeries, api.Freshness{})
 	s.Left = msg.left
+	s.Pay(api.OpSeries, api.Freshness{})
 	s.Load(msg.request.Path, msg.answer)
 	if msg.request.Points != dayPoints || !s.Unmetered && !s.Demo || longest(msg.answer) >= leastPoints {
 		return nil
@@ -114,7 +113,7 @@ func (s *Live) askTrend() tea.Cmd {
 		return tea.Batch(Tell("loading the trends"), s.env.askTrends(members))
 	}
 	return Send(ConfirmMsg{
-		Question: fmt.Sprintf("Load the trends of all %d tables? It costs %s.", len(members), human.Plural(len(members), "credit")),
+		Question: fmt.Sprintf("Load the trends of all %d tables? It costs %s.", len(members), s.env.Session.Costs(len(members))),
 		Lines:    []string{"A call for each table, for the last 24 hours. New states go on with them for nothing."},
 		Yes:      func() tea.Msg { return loadTrendsMsg{s.env.Session.Pack} },
 	})

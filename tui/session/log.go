@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -28,6 +29,15 @@ type Entry struct {
 	Mark  Mark
 	Ref   int    // of the source that said it, 0 for none
 	URL   string // of its own, "" for that of its source
+	Again int    // how often the same was said right after
+}
+
+// Told is what an entry says, and how often it was said.
+func (e Entry) Told() string {
+	if e.Again == 0 {
+		return e.Text
+	}
+	return fmt.Sprintf("%d times: %s", e.Again+1, e.Text)
 }
 
 const maxEntries = 500
@@ -35,9 +45,14 @@ const maxEntries = 500
 // Log is what happened, oldest first.
 type Log struct{ entries []Entry }
 
-// Add notes something.
+// Add notes something. What was said just before is counted.
 func (l *Log) Add(at time.Time, level Level, what string) {
-	l.put(Entry{At: at, Level: level, Text: view.Line(what)})
+	text := view.Line(what)
+	if n := len(l.entries); n > 0 && l.entries[n-1].Level == level && l.entries[n-1].Text == text {
+		l.entries[n-1].At, l.entries[n-1].Again = at, l.entries[n-1].Again+1
+		return
+	}
+	l.put(Entry{At: at, Level: level, Text: text})
 }
 
 // put notes an entry behind those that are not later: what stands already when one comes has its own time.
@@ -63,6 +78,11 @@ func (l *Log) News() (list []Entry) {
 		}
 	}
 	return list
+}
+
+// withoutNews is l without what happened to the data.
+func (l Log) withoutNews() Log {
+	return Log{slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Level == News })}
 }
 
 // Spending counts the calls that were answered, each of which costs one credit.

@@ -64,6 +64,42 @@ func TestNews(t *testing.T) {
 	}
 }
 
+// TestLogCounts: what is said again right away is counted, and news are never.
+func TestLogCounts(t *testing.T) {
+	t.Parallel()
+	var l session.Log
+	for i, said := range []string{"a", "b", "b", "b", "a"} {
+		l.Add(noon().Add(time.Duration(i)*time.Second), session.Warning, said)
+	}
+	l.Add(noon().Add(time.Minute), session.Info, "a")
+	var got []string
+	for _, e := range l.Entries() {
+		got = append(got, fmt.Sprint(e.At.Sub(noon()), " ", e.Told()))
+	}
+	if want := "0s a, 3s 3 times: b, 4s a, 1m0s a"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestDayBegins: a line whose first number is left behind by the day begins at its edge, and tells the change of the whole day.
+func TestDayBegins(t *testing.T) {
+	t.Parallel()
+	s := open()
+	s.Event(priced(noon(), "30"))
+	old, later := 10.0, 20.0
+	s.Load("top_movers", &api.SeriesResponse{Times: []time.Time{noon().Add(-24 * time.Hour), noon().Add(-22 * time.Hour)},
+		Rows: []api.SeriesRow{{Key: "x", Field: "priceUsd", Values: []*float64{&old, &later}}}})
+	s.Event(priced(noon().Add(time.Hour), "40"))
+	points := s.Points(session.Key("top_movers", "x"))
+	if first := points[0]; len(points) != 4 || first.V != 15 || !first.At.Equal(noon().Add(-23*time.Hour)) || s.Span() != session.MostSpan {
+		t.Errorf("%v over %v", points, s.Span())
+	}
+	s.Event(priced(noon().Add(2*time.Hour), "40"))
+	if points = s.Points(session.Key("top_movers", "x")); len(points) != 4 || points[0].V != 20 {
+		t.Errorf("a number at the edge: %v", points)
+	}
+}
+
 // TestWindow: values lie on the lines between what is known, at even times, and before the first there is none.
 func TestWindow(t *testing.T) {
 	t.Parallel()

@@ -57,6 +57,27 @@ func (s Series) addAll(at time.Time, numbers map[string]float64) {
 	for key, v := range numbers {
 		s.add(key, Point{at, v})
 	}
+	s.trim(at.Add(-MostSpan))
+}
+
+// trim lets go of what was before from, where each line that goes on from there begins.
+func (s Series) trim(from time.Time) {
+	for key, list := range s {
+		i, found := slices.BinarySearchFunc(list, from, func(p Point, at time.Time) int { return p.At.Compare(at) })
+		switch {
+		case i == 0 || i == len(list):
+		case found:
+			s[key] = list[i:]
+		default:
+			list[i-1] = Point{from, between(list[i-1], list[i], from)}
+			s[key] = list[i-1:]
+		}
+	}
+}
+
+// between is the number at a time on the line from a to b.
+func between(a, b Point, at time.Time) float64 {
+	return a.V + (b.V-a.V)*float64(at.Sub(a.At))/float64(b.At.Sub(a.At))
 }
 
 // numbers are the values of a state that are worth a series, nil where there are none.
@@ -168,8 +189,7 @@ func (s *Session) Window(key string, n int) []float64 {
 		case at == len(points)-1:
 			values[i] = p.V
 		default:
-			next := points[at+1]
-			values[i] = p.V + (next.V-p.V)*float64(t.Sub(p.At))/float64(next.At.Sub(p.At))
+			values[i] = between(p, points[at+1], t)
 		}
 	}
 	return values
@@ -191,6 +211,7 @@ func (s *Session) Load(member string, past *api.SeriesResponse) {
 			}
 		}
 	}
+	s.series.trim(s.TS.Add(-MostSpan))
 	s.span = s.measure()
 }
 

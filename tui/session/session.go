@@ -79,7 +79,7 @@ func New(pack string, now time.Time, searchCap int) *Session {
 func (s *Session) Switch(pack string) {
 	fresh := New(pack, s.Now, s.Spent.SearchCap)
 	fresh.Spent = s.Spent
-	fresh.Log = s.Log
+	fresh.Log = s.Log.withoutNews() // which is of the pack
 	fresh.Balance = s.Balance
 	fresh.Foreign = s.Foreign
 	fresh.Purchase = s.Purchase
@@ -239,14 +239,30 @@ func (s *Session) Cost(calls int) string {
 	if s.Unmetered {
 		return ""
 	}
-	return " (" + human.Plural(calls, "credit") + ")"
+	return " (" + s.Costs(calls) + ")"
+}
+
+// Free reports whether calls are the free ones of an owner without credits, as far as that is known.
+func (s *Session) Free() bool {
+	if s.Balance != nil && !s.Foreign {
+		return *s.Balance == 0
+	}
+	return s.Left.FreeCalls != nil
+}
+
+// Costs is what so many calls cost where they are charged.
+func (s *Session) Costs(calls int) string {
+	if s.Free() {
+		return human.Plural(calls, "free call")
+	}
+	return human.Plural(calls, "credit")
 }
 
 // Pay counts a call that was answered. f is the freshness that the answer told, zero where it tells nothing of now.
 func (s *Session) Pay(op api.Op, f api.Freshness) {
 	s.Spent.Add(op)
 	if !s.Unmetered {
-		s.Log.Add(s.Now, Paid, "1 credit for "+string(op))
+		s.Log.Add(s.Now, Paid, s.Costs(1)+" for "+string(op))
 	}
 	s.learn(f)
 }

@@ -3,6 +3,7 @@ package session_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,12 +179,41 @@ func TestSwitch(t *testing.T) {
 	if c := s.Citation(2); c == nil || c.SourceID != "s" || s.Citation(1) != nil {
 		t.Errorf("citation %v", c)
 	}
+	s.Log.Add(noon(), session.News, "of this pack")
 	s.Switch("ai")
+	if slices.ContainsFunc(s.Log.Entries(), func(e session.Entry) bool { return e.Level == session.News }) {
+		t.Error("another pack has the news of this one")
+	}
 	if s.State != nil || s.Brief != nil || s.Crypto != nil || len(values(s)) != 0 || s.Pack != "ai" || s.Citation(2) != nil {
 		t.Errorf("of the pack before: %+v", s)
 	}
 	if s.Spent.Total() != 1 || len(s.Log.Entries()) < 2 || !s.Recorded {
 		t.Error("what is not of the pack is gone")
+	}
+}
+
+// TestCosts: what a call costs is a credit only where there are credits.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	none, some, left := int64(0), int64(5), int64(93)
+	for _, c := range []struct {
+		balance *int64
+		foreign bool
+		left    sdk.Left
+		want    string
+	}{
+		{nil, false, sdk.Left{}, " (2 credits)"},
+		{nil, false, sdk.Left{FreeCalls: &left}, " (2 free calls)"},
+		{&none, false, sdk.Left{}, " (2 free calls)"},
+		{&some, false, sdk.Left{FreeCalls: &left}, " (2 credits)"},
+		{&some, true, sdk.Left{FreeCalls: &left}, " (2 free calls)"},
+		{&none, true, sdk.Left{Credits: &some}, " (2 credits)"},
+	} {
+		s := open()
+		s.Balance, s.Foreign, s.Left = c.balance, c.foreign, c.left
+		if got := s.Cost(2); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
 	}
 }
 

@@ -137,6 +137,20 @@ func Cut(s string, width int, tail string) string {
 	return ansi.Truncate(s, width, tail)
 }
 
+// CutWhole is Cut for a sentence without marks, which leaves no part of a figure: $0.9 is not what $0.97 says.
+func CutWhole(s string, width int, tail string) string {
+	if Width(s) <= width || width <= Width(tail) {
+		return Cut(s, width, tail)
+	}
+	kept := Cut(s, width-Width(tail), "")
+	if at := strings.LastIndexByte(kept, ' '); at > 0 && s[len(kept)] != ' ' {
+		if word, _, _ := strings.Cut(s[at+1:], " "); strings.ContainsAny(word, "0123456789") {
+			kept = kept[:at]
+		}
+	}
+	return kept + tail
+}
+
 // CutLeft cuts s to width columns from its end, with head where it cuts.
 func CutLeft(s string, width int, head string) string {
 	if over := Width(s) - width; over > 0 {

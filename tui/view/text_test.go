@@ -32,6 +32,19 @@ func TestClean(t *testing.T) {
 	}
 }
 
+func TestCutWhole(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		width int
+		want  string
+	}{{40, "peg lost, at $0.9684 now"}, {24, "peg lost, at $0.9684 now"}, {23, "peg lost, at $0.9684 n…"}, {21, "peg lost, at $0.9684…"},
+		{20, "peg lost, at…"}, {15, "peg lost, at…"}, {12, "peg lost, a…"}, {1, "p"}, {0, ""}} {
+		if got := view.CutWhole("peg lost, at $0.9684 now", c.width, "…"); got != c.want {
+			t.Errorf("%d: %q, want %q", c.width, got, c.want)
+		}
+	}
+}
+
 // TestCleanNothingCommands: whatever goes in, nothing comes out that a terminal would obey.
 func TestCleanNothingCommands(t *testing.T) {
 	t.Parallel()

@@ -106,7 +106,8 @@ type colors struct {
 	rise, fall, still                   [3]Style
 }
 
-// palette are the hues for a background: on white, yellow and bright green cannot be read, on black dark blue cannot.
+// palette are the hues for a background: on white, yellow and bright green cannot be read, on black dark blue cannot. Sixteen colours have
+// no grey that red can be read on, so that a row is underlined there.
 func palette(name ThemeName, many bool) colors {
 	switch {
 	case name == Light && many:
@@ -121,6 +122,6 @@ func palette(name ThemeName, many bool) colors {
 			[3]Style{"38;5;65", "38;5;71", "38;5;114"}, [3]Style{"38;5;131", "38;5;167", "38;5;210"},
 			[3]Style{"38;5;240", "38;5;244", "38;5;250"}}
 	}
-	return colors{"36", "32", "31", "33", "2", "90", "100", "1;97;41",
+	return colors{"36", "32", "31", "33", "2", "90", "4", "1;97;41",
 		[3]Style{"2;32", "32", "1;32"}, [3]Style{"2;31", "31", "1;31"}, [3]Style{"2", "", "1"}}
 }

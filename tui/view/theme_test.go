@@ -65,6 +65,9 @@ func TestColours(t *testing.T) {
 			t.Errorf("plain: %s is %q", style, code)
 		}
 	}
+	if row := view.NewTheme(view.Dark, view.Colors16, false).Select; colored(row) {
+		t.Errorf("a row is selected by the background %s, on which not all of sixteen colours can be read", row)
+	}
 	dark, light := view.NewTheme(view.Dark, view.Colors256, false), view.NewTheme(view.Light, view.Colors256, false)
 	if dark.Warn == light.Warn || dark.Good == light.Good {
 		t.Error("dark and light have the same hues")
