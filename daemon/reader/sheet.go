@@ -266,7 +266,11 @@ func (s *Sheet) spans(text string, claims []api.Claim, rows map[string]state.Row
 		from := 0
 		for _, m := range anchors.FindAllStringSubmatchIndex(piece, -1) {
 			ref, _ := strconv.Atoi(piece[m[2]:m[3]])
-			whole = append(whole, Span{Text: piece[from:m[0]]}, Span{Text: piece[m[2]:m[3]], Ref: ref})
+			before := piece[from:m[0]]
+			if text, spaced := strings.CutSuffix(before, " "); spaced {
+				before = text + "\u00a0" // an anchor does not begin a line
+			}
+			whole = append(whole, Span{Text: before}, Span{Text: piece[m[2]:m[3]], Ref: ref})
 			from = m[1]
 		}
 		whole = append(whole, Span{Text: piece[from:]})

@@ -227,6 +227,8 @@ func TestPageIsWhole(t *testing.T) {
 		"<title>· notice: ", "crypto 42s old · contextd</title>", `<progress max="300" value="42"`, "18 of 18 sources", ">logged as 41<", `href="log/crypto/checkpoint"`, `aria-current="page"`,
 		`<a class="fig" href="#s1">$91,240<span class="tip">Bitcoin: `, `<a class="rf" href="#s16" aria-label="source 16">16</a>`, "&lt;b&gt;now",
 		`<td class="n dn">-1.84%</td>`, "&lt;script&gt;alert(1)", `id="s18"`, `<th scope="row">`, `<caption`, "Fear &amp; Greed",
+		`id="ask"`, `action="#ask"`, // answers are where the eyes are, below flags of any height
+		"\u00a0<a class=\"rf\" href=\"#s", "&nbsp;<a class=\"rf\"", // no line begins with an anchor
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page has no %q", want)
