@@ -74,7 +74,7 @@ func pasteKey(ctx context.Context, f *command.Factory) error {
 	}
 	key := sdk.NewKey(text)
 	if !key.Valid() {
-		return cli.Invalid("that is no key: one begins with cv_; nothing was changed").WithHint("ctx, and copy it again, whole")
+		return cli.Invalid("that is no whole key: one begins with cv_; nothing was changed").WithHint("ctx, and copy it again, whole")
 	}
 	where, err := f.Account.Keep(func(c *config.Credential) { c.Key = key })
 	if err != nil {

@@ -307,7 +307,7 @@ func TestFirstRun(t *testing.T) {
 		{cli.ExitUsage, "nothing was changed", []reply{{ask, "6\n", false}}},
 		{cli.ExitDeclined, "There is no key for http://127.0.0.1:8402 yet.", []reply{{ask, "", false}}},
 		{0, "Ask the service", []reply{{ask, "5\n", false}}},
-		{cli.ExitUsage, "that is no key", []reply{{ask, "3\n", false}, {"Key (it is not shown): ", "secret words\n", true}}},
+		{cli.ExitUsage, "that is no whole key", []reply{{ask, "3\n", false}, {"Key (it is not shown): ", "secret words\n", true}}},
 		{0, "There is no key for http://one.test yet.", []reply{{ask, "4\n", false}, {"Address: ", "http://one.test\n", false}, {ask, "1\n", false}}},
 		{0, "cv_test_ab12… is kept in ", []reply{{ask, "3\n", false}, {"Key (it is not shown): ", goodKey + "\n", true}}},
 	} {

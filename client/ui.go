@@ -213,7 +213,7 @@ func service(f *command.Factory, c tui.Config) (tui.Config, error) {
 // withKey is c for the service of the profile of f, with a key that is kept nowhere.
 func withKey(f *command.Factory, c tui.Config, key sdk.Key) (tui.Config, error) {
 	if key.KeyID() == "" {
-		return c, errors.New("that is no key: one begins with cv_ and has no spaces in it")
+		return c, errors.New("that is no whole key: copy all of it, from cv_ to its end")
 	}
 	client, err := f.KeyedClient(key)
 	if err != nil {

@@ -24,6 +24,7 @@ type IO struct {
 
 	config func() (*config.Config, error) // says how answers are written
 	warned bool                           // that a secret goes over plain http
+	above  string                         // of answers: what was told of them on stderr
 }
 
 // Call are the options of a call: the request id of the flags, where its HTTP side goes, and that people are told while it takes a while.
@@ -119,7 +120,9 @@ func (s *IO) Printer() (*cli.Printer, error) {
 		return nil, err
 	}
 	spec.NoPager = spec.NoPager || s.Streams
-	return cli.NewPrinter(s.System, spec, s.Style(s.OutTTY)), nil
+	p := cli.NewPrinter(s.System, spec, s.Style(s.OutTTY))
+	p.Above = s.above
+	return p, nil
 }
 
 // Print writes answer to stdout.
@@ -142,17 +145,24 @@ func (s *IO) Note(format string, args ...any) {
 func (s *IO) ReportMeta(meta *sdk.Response) {
 	spec, err := s.Spec()
 	if meta.Demo() && err == nil && (!spec.Machine() || s.ErrTTY) {
-		fmt.Fprintln(s.Err, s.Style(s.ErrTTY).Warn("demo data: synthetic values"))
+		s.warn("demo data: synthetic values")
 	}
 	if meta.Replayed {
-		fmt.Fprintln(s.Err, s.Style(s.ErrTTY).Warn("this answer was paid for before and is given again, "+human.Age(meta.Age)+" later"))
+		s.warn("this answer was paid for before and is given again, " + human.Age(meta.Age) + " later")
 	}
 	if warning := warningIn(meta.Header); warning != "" {
-		fmt.Fprintln(s.Err, s.Style(s.ErrTTY).Warn("warning: "+warning))
+		s.warn("warning: " + warning)
 	}
 	if s.Flags.Verbose {
 		s.Note("status %d, request %s, %d request(s) sent", meta.Status, meta.RequestID, meta.Attempts)
 	}
+}
+
+// warn tells people of an answer that it is not what it seems: on stderr, and above what a pager shows.
+func (s *IO) warn(what string) {
+	line := s.Style(s.ErrTTY).Warn(what) + "\n"
+	fmt.Fprint(s.Err, line)
+	s.above += line
 }
 
 // warningIn is the text of a warning of the service, "" if there is none.

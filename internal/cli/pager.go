@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 )
 
 // noCommand is how a shell ends that does not find the command.
@@ -30,7 +31,7 @@ func (p *Printer) page(ctx context.Context, write func(w io.Writer) error) error
 		_, err := text.WriteTo(p.Out)
 		return err
 	}
-	pager.Stdin, pager.Stdout, pager.Stderr = bytes.NewReader(text.Bytes()), p.Out, p.Out
+	pager.Stdin, pager.Stdout, pager.Stderr = io.MultiReader(strings.NewReader(p.Above), bytes.NewReader(text.Bytes())), p.Out, p.Out
 	if err := pager.Start(); err != nil {
 		_, err := text.WriteTo(p.Out)
 		return err

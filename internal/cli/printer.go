@@ -93,6 +93,7 @@ type Printer struct {
 	TTY       bool
 	Width     int                              // columns of the terminal
 	Height    int                              // lines of it, 0 for what is not paged
+	Above     string                           // lines that were told before, which a pager would push out of sight
 	LookupEnv func(name string) (string, bool) // for the pager; nil means that there is none
 	Now       func() time.Time
 

@@ -36,6 +36,25 @@ func printed(t *testing.T, spec cli.Spec, tty bool, a cli.Answer) string {
 	return b.String()
 }
 
+// TestAboveThePager: what was told of an answer is the first thing that a pager shows, and stands once where none does.
+func TestAboveThePager(t *testing.T) {
+	t.Parallel()
+	long := cli.Answer{Text: func(w io.Writer, _ int, _ cli.Style) error {
+		_, err := io.WriteString(w, "1\n2\n3\n")
+		return err
+	}}
+	for height, want := range map[int]string{3: "p:synthetic\np:1\np:2\np:3\n", 9: "1\n2\n3\n"} {
+		var b bytes.Buffer
+		p := cli.Printer{Out: &b, TTY: true, Width: 80, Height: height, Above: "synthetic\n", Now: now,
+			LookupEnv: func(name string) (string, bool) {
+				return map[string]string{"PAGER": "sed s/^/p:/"}[name], name == "PAGER"
+			}}
+		if err := p.Print(t.Context(), long); err != nil || b.String() != want {
+			t.Errorf("%d lines high: %q, %v, want %q", height, b.String(), err, want)
+		}
+	}
+}
+
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	view := cli.Answer{JSON: json.RawMessage(doc), Piped: cli.JSON, Text: func(w io.Writer, width int, _ cli.Style) error {

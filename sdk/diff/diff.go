@@ -62,7 +62,7 @@ func key(n *jsonx.Value) string {
 
 // label is what a row is called for people.
 func label(n *jsonx.Value) string {
-	for _, name := range []string{"symbol", "name", "pair", "subject", "id"} {
+	for _, name := range []string{"symbol", "name", "pair", "subject", "question", "id"} {
 		if text := text(n.Member(name)); text != "" {
 			return text
 		}

@@ -22,6 +22,7 @@ func TestStates(t *testing.T) {
 		"rows came and went":  {`{"r":[{"id":"x"},{"id":"y"}]}`, `{"r":[{"id":"z","symbol":"Z"},{"id":"y"}]}`, `r[0] (Z) >{"id":"z","symbol":"Z"}, r[0] (x) {"id":"x"}>`},
 		"rows of two groups":  {`{"r":[{"group":"a","id":"x","v":1},{"group":"b","id":"x","v":2}]}`, `{"r":[{"group":"b","id":"x","v":9},{"group":"a","id":"x","v":1}]}`, `r[0].v (x) 2>9`},
 		"rows with names":     {`{"r":[{"id":"x","name":"N","l":[1]}]}`, `{"r":[{"id":"x","name":"N","l":[1,2]}]}`, `r[0].l[1] (N) >2`},
+		"questions":           {`{"r":[{"id":"610","question":"Q?","v":1}]}`, `{"r":[{"id":"610","question":"Q?","v":2}]}`, `r[0].v (Q?) 1>2`},
 		"ids twice":           {`{"r":[{"id":"x","v":1},{"id":"x","v":2}]}`, `{"r":[{"id":"x","v":2},{"id":"x","v":2}]}`, `r[0].v (x) 1>2`},
 		"lists":               {`[1,2,3]`, `[1,3]`, `[1] 2>3, [2] 3>`},
 		"an array grew":       {`{"r":[]}`, `{"r":[{"id":"x"}]}`, `r[0] (x) >{"id":"x"}`},
