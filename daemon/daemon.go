@@ -419,7 +419,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.stopping.Store(true)
 	var stops sync.WaitGroup
 	for _, e := range open {
-		stops.Go(func() { e.stop(context.WithoutCancel(ctx)) })
+		stops.Go(func() { e.stop(context.WithoutCancel(ctx), max(drainTimeout, d.cfg.Drain)) })
 	}
 	stops.Wait()
 	stopJobs()

@@ -18,7 +18,7 @@ const (
 	readTimeout   = 20 * time.Second       // to send all of it
 	writeTimeout  = 30 * time.Second       // to take an answer
 	idleTimeout   = 2 * time.Minute        // between the requests of a connection
-	drainTimeout  = 700 * time.Millisecond // for calls under way at a stop, so that a stop takes less than a second
+	drainTimeout  = 700 * time.Millisecond // at least, for calls under way at a stop: without Config.Drain it takes less than a second
 	maxHeader     = 96 << 10               // more than any payment: one of 64 KiB is told what is wrong with it
 	sendBuffer    = 64 << 10               // bytes that the kernel holds for a reader
 	maxUnread     = 256 << 10              // bytes of a request that are read away after its answer
@@ -92,8 +92,8 @@ func (e *endpoint) serve() error {
 }
 
 // stop takes no new connections, lets calls under way end and cuts off what does not end in time.
-func (e *endpoint) stop(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+func (e *endpoint) stop(ctx context.Context, within time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	if e.server.Shutdown(ctx) != nil {
 		_ = e.server.Close() // what is still open gets no more time

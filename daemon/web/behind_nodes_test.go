@@ -34,7 +34,9 @@ type beside struct {
 	key     string
 	credits int64 // at each node
 
-	answered, streams atomic.Int64
+	output daemontest.Log // of the proxy
+
+	answered, streams, open atomic.Int64 // calls, streams so far, streams now
 }
 
 // newBeside starts both daemons, and the proxy.
@@ -101,7 +103,7 @@ func (b *beside) proxy(program string) {
 			replaced(b.t, block(b.t, "nodes", "haproxy"), append(addresses, "\tserver node3 10.0.0.3:8402\n", "")...)
 		arguments = []string{"-db", "-f", file("haproxy.cfg", "global\n\tlog stdout format raw local0\ndefaults\n\ttimeout connect 5s\n"+text)}
 	}
-	startProxy(b.t, b.front, dir, new(daemontest.Log), program, arguments...)
+	startProxy(b.t, b.front, dir, &b.output, program, arguments...)
 }
 
 // RoundTrip asks the proxy under its public name.
@@ -138,12 +140,18 @@ func (b *beside) use(ctx context.Context, all *sync.WaitGroup) {
 		})
 		steadily("a tool", b.tool)
 	}
-	for range 8 {
+	for range openStreams {
 		all.Go(func() {
+			was := false
 			for _, err := range client.Subscribe(sdk.SubscribeRequest{OnChange: func(c sdk.Connection) {
-				if c.Connected {
+				switch {
+				case c.Connected:
 					b.streams.Add(1)
+					b.open.Add(1)
+				case was:
+					b.open.Add(-1)
 				}
+				was = c.Connected
 			}}).Events(ctx) {
 				if err != nil && !errors.Is(err, context.Canceled) {
 					b.t.Errorf("a stream ends: %v", err)
@@ -184,15 +192,21 @@ func (b *beside) spent(i int) int64 {
 	return b.credits - left.Balance
 }
 
-// await waits until the calls are answered by a node, as its books tell.
+// await waits until a node answers calls, as its books tell, and all streams are open.
 func (b *beside) await(i int) {
 	b.t.Helper()
-	for begin, was := time.Now(), b.spent(i); b.spent(i) < was+20 && !b.t.Failed(); time.Sleep(20 * time.Millisecond) {
+	for begin, was := time.Now(), b.spent(i); b.spent(i) < was+20 || b.open.Load() < openStreams; time.Sleep(20 * time.Millisecond) {
 		if time.Since(begin) > 2*time.Minute {
-			b.t.Fatalf("node %d is not used", i+1)
+			b.t.Fatalf("node %d is not used, and %d streams are open", i+1, b.open.Load())
+		}
+		if b.t.Failed() {
+			b.t.Fatal(&b.output)
 		}
 	}
 }
+
+// openStreams is how many streams are kept open.
+const openStreams = 8
 
 // TestNodesBehindProxies restarts one node after the other while calls come at a steady rate: none fails, and none is charged twice.
 func TestNodesBehindProxies(t *testing.T) {
