@@ -139,7 +139,8 @@ type stream struct {
 	proof   bool   // states are told with their leaves in the log
 	revoked <-chan struct{}
 
-	state, failure int64 // serials of the last ones sent or passed over
+	state   *feed.Edition // the last one sent
+	failure int64         // serial of the last one sent or passed over
 }
 
 // run sends frames until the client leaves, the key ends, the pack is removed or the server stops.
@@ -148,7 +149,7 @@ func (st *stream) run(ctx context.Context) {
 	defer pulse.Stop()
 	defer keepalive.Stop()
 	edition, failed := st.watch.Latest()
-	st.state = edition.Serial
+	st.state = edition
 	if failed != nil {
 		st.failure = failed.Serial
 	}
@@ -168,8 +169,7 @@ func (st *stream) run(ctx context.Context) {
 			}
 			return
 		case <-pulse.C:
-			edition, _ := st.watch.Latest()
-			ok = st.send(edition.Part(st.members).PulseFrame(st.proof))
+			ok = st.news() && st.send(st.state.Part(st.members).PulseFrame(st.proof)) // a state is news before it is repeated
 		case <-keepalive.C:
 			ok = st.send(feed.NewComment(fmt.Sprintf("keepalive %d", st.server.cfg.Now().UnixMilli())))
 		case <-st.watch.Wake():
@@ -181,9 +181,9 @@ func (st *stream) run(ctx context.Context) {
 // news sends what is new: the newest state, the newest failure.
 func (st *stream) news() bool {
 	edition, failed := st.watch.Latest()
-	if edition.Serial != st.state {
-		st.server.stats.Dropped.Add(edition.Serial - st.state - 1)
-		st.state = edition.Serial
+	if n := edition.Serial - st.state.Serial; n > 0 {
+		st.server.stats.Dropped.Add(n - 1)
+		st.state = edition
 		if !st.send(edition.Part(st.members).DeltaFrame(st.proof)) {
 			return false
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -197,6 +198,36 @@ func TestSlowReaderGetsTheNewest(t *testing.T) {
 		<-s.ended
 		if open := s.server.Stats().Open.Load(); open != 0 {
 			t.Errorf("%d streams are open", open)
+		}
+	})
+}
+
+// TestNewsBeforePulse: a state that comes just as a pulse is due is told as a delta first, and once.
+func TestNewsBeforePulse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStudio(t, script{})
+		for range 20 {
+			<-s.tape.turn
+			s.publish(t) // the write of this one waits beyond the next pulse
+			time.Sleep(api.PulseInterval)
+			s.publish(t)
+			s.tape.turn <- struct{}{}
+			synctest.Wait()
+		}
+		s.leave()
+		<-s.ended
+		got := s.text()
+		for n := 2; n <= s.n; n++ {
+			told := regexp.MustCompile(fmt.Sprintf(`event: (\w+)\ndata: \{"pack":"crypto","state":\{"n":%d,`, n)).FindAllStringSubmatch(got, -1)
+			for i, event := range told {
+				if (event[1] == string(api.EventDelta)) != (i == 0) {
+					t.Fatalf("state %d comes as %q", n, told)
+				}
+			}
+			if len(told) == 0 {
+				t.Fatalf("state %d does not come", n)
+			}
 		}
 	})
 }
