@@ -206,7 +206,8 @@ func (p painter) flags(rows []api.Flag) ([]view.Column, []Row) {
 				{"value", figure(f.Value, f.Unit)}, {"limit", figure(f.Threshold, f.Unit)},
 				{"since", f.Since.In(p.s.Now.Location()).Format("Jan 2, 15:04:05")},
 			},
-			cells: []string{Severity(p.t, f.Severity), human.Age(p.s.ServiceNow().Sub(f.Since)), said}})
+			cells: []string{Severity(p.t, f.Severity), human.Age(p.s.ServiceNow().Sub(f.Since)),
+				view.CutWhole(said, columns[2].Width, p.t.Glyphs.Ellipsis)}})
 	}
 	return columns, out
 }

@@ -299,8 +299,10 @@ func (s *Live) newsLines(width, height int, focus bool) []string {
 	for _, e := range news {
 		column = max(column, len(when(e.At)))
 	}
+	const around = 4 // columns: before the time, and around the mark
 	return s.list(paneNews).Rows(t, len(news), width, height, focus, func(i int) string {
-		return t.Dim.On(view.Fit(when(news[i].At), column, "")) + " " + Marked(t, news[i]) + " " + news[i].Told()
+		told := view.CutWhole(news[i].Told(), width-column-around, t.Glyphs.Ellipsis)
+		return t.Dim.On(view.Fit(when(news[i].At), column, "")) + " " + Marked(t, news[i]) + " " + told
 	})
 }
 
