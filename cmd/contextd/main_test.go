@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 	p := params("testdata/script")
 	if testing.Short() {
 		p.Dir = ""
-		for _, name := range []string{"alerts", "config", "init", "keys", "log", "lookup", "mcp", "newpack", "once", "openapi", "operate", "reload", "serve", "wallet"} {
+		for _, name := range []string{"alerts", "config", "init", "keys", "lookup", "mcp", "openapi", "operate", "reload", "serve"} {
 			p.Files = append(p.Files, filepath.Join("testdata/script", name+".txtar"))
 		}
 	}
