@@ -46,6 +46,9 @@ func TestEveryByteOfABundle(t *testing.T) {
 	if err := verify(text); err != nil {
 		t.Fatal(err)
 	}
+	if verify(text[:len(text)-2]) == nil {
+		t.Error("a bundle without its end")
+	}
 	if !sdk.IsBundle(text) {
 		t.Error("it is not known as a bundle")
 	}

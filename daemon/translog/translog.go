@@ -94,7 +94,7 @@ func reader(size int64, read ReadTile) tlog.HashReader {
 
 // Stored is how many hashes tile n of a level has in a log of size leaves.
 func Stored(size int64, level int, n int64) int {
-	if level*Height >= 63 || n < 0 || n > size {
+	if n < 0 || n > size {
 		return 0
 	}
 	return int(max(0, min(size>>(level*Height)-n<<Height, Width)))
@@ -108,13 +108,10 @@ type Part struct {
 	Width   int // of what is asked for, Width where it is full
 }
 
-// maxPath is longer than any path of a log that can be.
-const maxPath = 48
-
 // ParsePart reads the path of a tile or bundle behind "tile/", as C2SP tlog-tiles has it: "0/x001/234", "1/000.p/17", "entries/012.p/3".
 func ParsePart(path string) (p Part, ok bool) {
 	level, rest, found := strings.Cut(path, "/")
-	if !found || len(path) > maxPath || level == "data" {
+	if !found || level == "data" {
 		return p, false
 	}
 	if p.Entries = level == "entries"; p.Entries {

@@ -314,9 +314,13 @@ func TestLogsSayWhatIsThere(t *testing.T) {
 	t.Parallel()
 	m := filled(t, 300)
 	logs, ctx := translog.NewLogs(m, newKey(t, 1)), t.Context()
+	if text, _, err := logs.Leaf(ctx, "crypto", 3); entry(t, text, err).Leaf != "leaf 3" {
+		t.Errorf("leaf 3 is %s", text)
+	}
 	for path, width := range map[string]int{
 		"0/000": 256, "0/000.p/255": 255, "0/001.p/44": 44, "0/001.p/45": 0, "0/001": 0, "0/002.p/1": 0, "1/000.p/1": 1, "1/000.p/2": 0,
 		"2/000.p/1": 0, "x": 0, "6/x999/x999/x999/999.p/1": 0,
+		"0/x072/x057/x594/x037/x927/936.p/1": 0, // 2^56: its first leaf has no number
 	} {
 		text, head, err := logs.Part(ctx, "crypto", path)
 		if width == 0 && (err == nil || api.AsError(err).Reason != api.ReasonNotFound) {
@@ -331,8 +335,8 @@ func TestLogsSayWhatIsThere(t *testing.T) {
 		t.Errorf("%d leaves, %v, %v", len(list), err, bad)
 	}
 	for _, seq := range []int64{-1, 300, 1 << 62} {
-		if _, _, err := logs.Leaf(ctx, "crypto", seq); err == nil {
-			t.Errorf("leaf %d", seq)
+		if _, _, err := logs.Leaf(ctx, "crypto", seq); err == nil || api.AsError(err).Reason != api.ReasonNotFound {
+			t.Errorf("leaf %d: %v", seq, err)
 		}
 	}
 	if _, _, err := logs.Checkpoint(ctx, "none"); err == nil || api.AsError(err).Status != 404 {
@@ -356,6 +360,117 @@ func TestLogsSayWhatIsThere(t *testing.T) {
 	}
 	if text, _, err := logs.Leaf(ctx, "crypto", 300); verify(entry(t, text, err), entry(t, text, err).Key, 300) != nil {
 		t.Error("the new leaf does not prove")
+	}
+}
+
+// meddled is a Store that counts what is read, and is not as its head says.
+type meddled struct {
+	*memory
+	origin string
+	reads  int
+	ahead  int64
+}
+
+func (m *meddled) LogHead(ctx context.Context, pack string) (api.LogHead, error) {
+	h, err := m.memory.LogHead(ctx, pack)
+	h.Origin = m.origin
+	return h, err
+}
+
+func (m *meddled) LogBefore(ctx context.Context, origin string, before time.Time) (int64, bool, error) {
+	m.reads++
+	seq, ok, err := m.memory.LogBefore(ctx, origin, before)
+	return seq + m.ahead, ok, err
+}
+
+// TestLogsOfMeddledStores: of a damaged log nothing is given, what is of another log than before is read again, and a state that was
+// published while somebody asked is not there yet.
+func TestLogsOfMeddledStores(t *testing.T) {
+	t.Parallel()
+	m := &meddled{memory: filled(t, 300), origin: origin}
+	logs, ctx := translog.NewLogs(m, newKey(t, 1)), t.Context()
+	before, _, err := logs.Part(ctx, "crypto", "0/001.p/3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.memory, m.origin = &memory{tiles: map[place][]byte{}}, "contextd/8899aabbccddeeff/crypto"
+	for i := range 300 {
+		m.add(t, fmt.Appendf(nil, "other %d", i))
+	}
+	if after, _, err := logs.Part(ctx, "crypto", "0/001.p/3"); err != nil || bytes.Equal(before, after) {
+		t.Errorf("a tile of the log before is given, %v", err)
+	}
+	m.ahead = 300
+	if _, _, err := logs.At(ctx, "crypto", "2026-11-20T20:05"); err == nil || !strings.Contains(err.Error(), "no state at that minute") {
+		t.Errorf("a leaf that the checkpoint has not: %v", err)
+	}
+	m.tiles[place{0, 1}] = m.tiles[place{0, 1}][:43*translog.HashSize]
+	m.leaves = append(m.leaves[:200:200], make([][]byte, 100)...)
+	short := &cut{m}
+	logs = translog.NewLogs(short, newKey(t, 1))
+	for _, path := range []string{"0/001.p/44", "entries/001.p/44"} {
+		if text, _, err := logs.Part(ctx, "crypto", path); !errors.Is(err, translog.ErrDamaged) {
+			t.Errorf("%s: %d bytes, %v", path, len(text), err)
+		}
+	}
+}
+
+// cut is a Store whose bundles lack their last leaf.
+type cut struct{ *meddled }
+
+func (c *cut) LogBundle(ctx context.Context, origin string, n int64) ([]byte, error) {
+	bundle, err := c.meddled.LogBundle(ctx, origin, n)
+	return bundle[:len(bundle)-2], err
+}
+
+// TestKeptIsBounded: however much is asked for, what is kept has a bound, in which texts, names and places count.
+func TestKeptIsBounded(t *testing.T) {
+	t.Parallel()
+	for what, minutes := range map[string]struct {
+		many  int
+		zeros int
+	}{"names": {300, 60_000}, "places": {12_000, 0}} {
+		m := &meddled{memory: filled(t, 3), origin: origin}
+		logs := translog.NewLogs(m, newKey(t, 1))
+		ask := func(minute string) {
+			if _, _, err := logs.At(t.Context(), "crypto", minute); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask("1970-01-01T00:01")
+		ask("1970-01-01T00:01")
+		for i := range minutes.many {
+			ask(fmt.Sprintf("1970-01-01T00:02:%06.3f%sZ", float64(i+1)/1000, strings.Repeat("0", minutes.zeros)))
+		}
+		if ask("1970-01-01T00:01"); m.reads != minutes.many+2 {
+			t.Errorf("%s: %d reads", what, m.reads)
+		}
+	}
+}
+
+// TestCosigned: a checkpoint has the signatures of witnesses as long as it is theirs, and a proof leads to it from what they know.
+func TestCosigned(t *testing.T) {
+	t.Parallel()
+	m := filled(t, 300)
+	logs, ctx := translog.NewLogs(m, newKey(t, 1)), t.Context()
+	head, err := logs.Head(ctx, "crypto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const line = "— w AAAA\n"
+	for _, signed := range []bool{false, true, false} {
+		text, _, err := logs.Checkpoint(ctx, "crypto")
+		if err != nil || strings.HasSuffix(string(text), line) != signed {
+			t.Errorf("%q, %v", text, err)
+		}
+		if logs.Cosign(head, []string{line}); signed {
+			m.add(t, []byte("one more"))
+		}
+	}
+	for _, old := range []int64{-1, 0, 300, 301} {
+		if texts, err := logs.Consistency(ctx, head, old); texts != nil || err != nil {
+			t.Errorf("from %d: %d hashes, %v", old, len(texts), err)
+		}
 	}
 }
 
