@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -259,5 +260,46 @@ func TestRefusedStateHasNoLeaf(t *testing.T) {
 	}
 	if l, _ := leaf(t, s, 0); !bytes.Equal([]byte(l.State), []byte(sum(pulseAt(0, "x").State))) {
 		t.Errorf("%+v", l)
+	}
+}
+
+// TestBriefOfAnotherLog: a brief whose state is in a log that has ended names no leaf of it, and only its own text has a proof.
+func TestBriefOfAnotherLog(t *testing.T) {
+	t.Parallel()
+	s := open(t, daemontest.Place(t))
+	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		p := pulseAt(i, "x")
+		if _, err := s.SavePulse(t.Context(), p, state.Brief{Text: "Calm.", At: p.GeneratedAt, Of: p.GeneratedAt}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := s.LogHead(t.Context(), "crypto")
+	if err == nil {
+		err = errors.Join(s.EndLogs(t.Context()), s.ResumeLogs(t.Context()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := s.LogHead(t.Context(), "crypto"); err != nil || now.Origin == before.Origin || now.Size != 1 {
+		t.Errorf("after %+v the log is %+v, %v", before, now, err)
+	}
+	first := pulseAt(0, "x").GeneratedAt
+	later := state.Brief{Text: "Later.", At: first.Add(time.Hour), Of: first}
+	proof, err := s.SaveBrief(t.Context(), "crypto", later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, _ := leaf(t, s, proof.Seq); l.Kind != api.LeafBrief || l.Of != nil {
+		t.Errorf("its leaf is %+v", l)
+	}
+	if found, err := s.ProofOfBrief(t.Context(), "crypto", later); err != nil || found != proof {
+		t.Errorf("its proof is %+v, %v, want %+v", found, err, proof)
+	}
+	later.Text = "Never."
+	if found, err := s.ProofOfBrief(t.Context(), "crypto", later); err != nil || found.Log != "" {
+		t.Errorf("another text has the proof %+v, %v", found, err)
 	}
 }

@@ -150,6 +150,8 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 		"nothing":               {"SELECT 1", ""},
 		"a state of another":    {"UPDATE pulses SET generated_at = generated_at + 1 WHERE id = 6", "the state of 2026-11-20T20:25:00.123Z, which leaf 5 proves, is missing"},
 		"a damaged state":       {"UPDATE pulses SET body = x'00' WHERE id = 6", "is not the one that leaf 5 proves"},
+		"a leaf's number":       {"UPDATE log_leaves SET body = CAST(replace(body, '\"seq\":260', '\"seq\":261') AS BLOB) WHERE seq = 260", "leaf 260 is not one of that place"},
+		"a leaf's pack":         {"UPDATE log_leaves SET body = CAST(replace(body, '\"crypto\"', '\"cryptx\"') AS BLOB) WHERE seq = 260", "leaf 260 is not one of that place"},
 		"a dropped state":       {"DELETE FROM pulses WHERE id = 7", "which leaf 6 proves, is missing"},
 		"a state without leaf":  {"UPDATE log_leaves SET at = at + 1 WHERE seq = 9", "the state of 2026-11-20T20:45:00.123Z has no leaf"},
 		"a changed brief":       {"UPDATE briefs SET text = 'Buy!' WHERE with_state = 1", "proves another brief than the one"},
@@ -183,6 +185,48 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 			if found := strings.Join(wrong, "\n"); tt.want == "" && found != "" || !strings.Contains(found, tt.want) {
 				t.Errorf("found %q, want %q", found, tt.want)
 			}
+			if _, few, err := s.VerifyLogs(t.Context(), 1); err != nil || len(few) > 1 {
+				t.Errorf("%d lines, want one at most: %v", len(few), err)
+			}
 		})
+	}
+}
+
+// TestVerifyNamesAnotherState: a state that is whole, and not the one that was proven, is named.
+func TestVerifyNamesAnotherState(t *testing.T) {
+	t.Parallel()
+	for what, change := range map[string]func(*state.Pulse){
+		"content": func(p *state.Pulse) { p.State = pulseAt(1, "y").State },
+		"version": func(p *state.Pulse) { p.Version = 2 },
+	} {
+		dir := t.TempDir()
+		s := open(t, dir)
+		if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			p := pulseAt(i, "x")
+			if _, err := s.SavePulse(t.Context(), p, state.Brief{Text: "Calm.", At: p.GeneratedAt, Of: p.GeneratedAt}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		exec(t, dir, "DELETE FROM briefs WHERE generated_at = (SELECT max(generated_at) FROM pulses)")
+		exec(t, dir, "DELETE FROM pulses WHERE generated_at = (SELECT max(generated_at) FROM pulses)")
+		s = open(t, dir)
+		if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
+			t.Fatal(err)
+		}
+		p := pulseAt(1, "x")
+		change(&p)
+		if err := s.SaveUnproven(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		_, wrong, err := s.VerifyLogs(t.Context(), 9)
+		if found := strings.Join(wrong, "\n"); err != nil || !strings.Contains(found, "is not the one that leaf 1 proves") {
+			t.Errorf("%s: found %q, %v", what, found, err)
+		}
 	}
 }
