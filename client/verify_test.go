@@ -297,6 +297,13 @@ func TestVerify(t *testing.T) {
 	if code, _, stderr := ctx("verify", file, "--pack", api.PackCrypto); code != cli.ExitOK {
 		t.Errorf("a bundle of the pack that was named: exit %d %s", code, stderr)
 	}
+	witness, err := sdk.NewWitnessKey("w.test/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, _ := ctx("verify", file, "--witness", witness.Public(), "--witnesses", "1"); code != cli.ExitUnproven || stdout != "" {
+		t.Errorf("a witness that did not sign: exit %d %s", code, stdout)
+	}
 	if code, _, stderr := ctx("verify", "--key", "mine"); code != cli.ExitUsage || !strings.Contains(stderr, "contextd log key") {
 		t.Errorf("a key that is none: exit %d %s", code, stderr)
 	}
