@@ -35,5 +35,8 @@ func SettleLost(ctx context.Context, f *DB, n int, commit bool) error {
 // SetClock gives a lease another clock, and another of the database, which is an expression in SQL.
 func (l *Lease) SetClock(now func() time.Time, clock string) { l.now, l.clock = now, clock }
 
+// SetTurnLasts lets who has a turn say nothing for that long.
+func (f *DB) SetTurnLasts(d time.Duration) { f.server.silent = d }
+
 // ClockAt is a clock of the database that stands, in milliseconds.
 func ClockAt(millis int64) string { return strconv.FormatInt(millis, 10) + "::bigint" }

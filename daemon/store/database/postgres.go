@@ -50,8 +50,9 @@ type server struct {
 	notify string // channel on which all databases of the URL tell what is new
 	lock   int64  // number of the advisory lock under which transactions write, one after the other
 	batch  *sql.DB
-	beats  *sql.DB // of who leads, and of the nodes
-	turns  *sql.DB // one connection for each Turn
+	beats  *sql.DB       // of who leads, and of the nodes
+	turns  *sql.DB       // one connection for each Turn
+	silent time.Duration // turnLasts, but for tests
 }
 
 // settings are what a connection is made from.
@@ -150,7 +151,7 @@ func Connect(place string, layout Layout) (*DB, error) {
 	}
 	hash := fnv.New64a()
 	hash.Write([]byte("contextd " + cfg.schema))
-	s := &server{schema: cfg.schema, notify: cfg.first, lock: int64(hash.Sum64())}
+	s := &server{schema: cfg.schema, notify: cfg.first, lock: int64(hash.Sum64()), silent: turnLasts}
 	f, words := &DB{path: Host(place), server: s}, new(dialect)
 	known := &contact{dial: cfg.DialFunc, greet: cfg.Copy(), now: time.Now}
 	cfg.DialFunc, known.greet.DialFunc = known.listening, known.hearing

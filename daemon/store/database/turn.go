@@ -33,7 +33,7 @@ func (f *DB) Turn(ctx context.Context, name string) (held func(ctx context.Conte
 		return err
 	}
 	bounds := fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), set_config('lock_timeout', '%d', true)",
-		turnLasts.Milliseconds(), patience.Milliseconds())
+		f.server.silent.Milliseconds(), patience.Milliseconds())
 	if err = run(ctx, bounds); err == nil {
 		err = run(ctx, "SELECT pg_advisory_xact_lock(?)", int64(hash.Sum64()))
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/contextd/contextd/daemon/store/database"
 )
 
-// TestTurn: one at a time has the turn of a name, others of other names; it ends with end, or with its connection, which is said to who had
-// it. Who leaves while they wait has nothing.
+// TestTurn: one at a time has the turn of a name, others of other names; it ends with end, with its connection, or with silence, which is
+// said to who had it. Who leaves while they wait has nothing.
 func TestTurn(t *testing.T) {
 	t.Parallel()
 	place := daemontest.Postgres(t)
@@ -49,4 +49,12 @@ func TestTurn(t *testing.T) {
 	}
 	next()
 	end()
+	one.SetTurnLasts(100 * time.Millisecond)
+	held, end = take(one, "a")
+	defer end()
+	_, next = take(two, "a") // which the server gives it
+	defer next()
+	if err := held(t.Context()); err == nil {
+		t.Error("who was silent for too long still has the turn")
+	}
 }
