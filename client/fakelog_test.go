@@ -96,7 +96,9 @@ func (p *proven) add(t *testing.T, state string, leaf api.LogLeaf) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	leaf.V, leaf.Kind, leaf.Pack, leaf.Seq, leaf.State, leaf.Code = 1, api.LeafState, "crypto", int64(len(p.leaves)), sumOf(state), "test"
-	leaf.GeneratedAt = p.at(len(p.leaves))
+	if leaf.GeneratedAt.IsZero() {
+		leaf.GeneratedAt = p.at(len(p.leaves))
+	}
 	text, err := jsonx.Encode(leaf)
 	if err != nil {
 		t.Fatal(err)

@@ -242,6 +242,51 @@ func TestAccept(t *testing.T) {
 	}
 }
 
+// TestVerifyRefuses: what a service does not prove of its past is refused, one lie at a time.
+func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
+	p := newProven(t, originOne, 10)
+	ctx := user(t, p)
+	file := filepath.Join(t.TempDir(), "said.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(what, want string, args ...string) {
+		t.Helper()
+		code, stdout, stderr := ctx(append([]string{"verify", "-o", "json"}, args...)...)
+		if reason, _ := reasonIn(t, stderr); code != cli.ExitUnproven || stdout != "" || reason != want {
+			t.Errorf("%s: exit %d\n%s%s", what, code, stdout, stderr)
+		}
+	}
+	_, brief, _ := ctx("brief", "-o", "json")
+	write(brief)
+	if code, _, stderr := ctx("verify", file); code != cli.ExitOK {
+		t.Fatalf("exit %d %s", code, stderr)
+	}
+	write(strings.Replace(brief, `"brief",`, `"belief",`, 1))
+	refused("a brief that was changed", "proof_invalid", file)
+	since := []string{"--since", p.at(8).Format(time.RFC3339)}
+	p.old = map[string][]byte{"at": p.entry(5)}
+	refused("a leaf that is not the newest before", "proof_invalid", since...)
+	p.old = nil
+	if code, _, stderr := ctx(append([]string{"verify"}, since...)...); code != cli.ExitOK {
+		t.Fatalf("exit %d %s", code, stderr)
+	}
+	f := p.fork(t)
+	f.cut(9)
+	f.grow(t, 1, "b")
+	if code, _, stderr := user(t, f)("fresh", "--bundle", file); code != cli.ExitOK {
+		t.Fatalf("exit %d %s", code, stderr)
+	}
+	refused("a bundle of a fork", "log_forked", file)
+	p.start(t, f)
+	p.add(t, "{}", api.LogLeaf{GeneratedAt: p.at(0)})
+	refused("a leaf that is older than the one before", "proof_invalid", "--since", "3d")
+}
+
 // TestVerify proves bundles, saved answers, minutes and the past.
 func TestVerify(t *testing.T) {
 	t.Parallel()
