@@ -35,7 +35,7 @@ type beside struct {
 
 	output daemontest.Log // of the proxy
 
-	answered, streams, open atomic.Int64 // calls, streams so far, streams now
+	answered, turnedAway, streams, open atomic.Int64 // calls, calls, streams so far, streams now
 }
 
 // newBeside starts both daemons, and the proxy.
@@ -122,6 +122,7 @@ func (b *beside) use(ctx context.Context, all *sync.WaitGroup) {
 			for ctx.Err() == nil {
 				err := act(context.WithoutCancel(ctx))
 				if errors.Is(err, errTurnedAway) {
+					b.turnedAway.Add(1)
 					continue
 				}
 				if err != nil {
@@ -133,7 +134,7 @@ func (b *beside) use(ctx context.Context, all *sync.WaitGroup) {
 			}
 		})
 	}
-	for range 4 {
+	for range callers {
 		steadily("a call", func(ctx context.Context) error {
 			_, err := client.Cite(ctx, "", 1)
 			return err
@@ -212,8 +213,8 @@ func (b *beside) await(i int) {
 	}
 }
 
-// openStreams is how many streams are kept open.
-const openStreams = 8
+// What is kept going: callers of each kind, and streams.
+const callers, openStreams = 4, 8
 
 // TestNodesBehindProxies restarts one node after the other while calls come at a steady rate: none fails, and none is charged twice.
 func TestNodesBehindProxies(t *testing.T) {
@@ -239,7 +240,10 @@ func TestNodesBehindProxies(t *testing.T) {
 			if spent := b.spent(0) + b.spent(1); spent != b.answered.Load()+b.streams.Load() {
 				t.Errorf("%d calls were answered and %d streams opened, %d charged", b.answered.Load(), b.streams.Load(), spent)
 			}
-			t.Logf("%d calls answered, %d streams opened", b.answered.Load(), b.streams.Load())
+			if n, most := b.turnedAway.Load(), int64(callers*len(b.nodes)); n > most { // one for each caller at each stop
+				t.Errorf("%d calls were turned away, at most %d can be under way", n, most)
+			}
+			t.Logf("%d calls answered, %d turned away, %d streams opened", b.answered.Load(), b.turnedAway.Load(), b.streams.Load())
 		})
 	}
 }
