@@ -135,7 +135,7 @@ func TestChargesThatNoTableHas(t *testing.T) {
 		err := d.books.Charge(t.Context(), billing.Batch{
 			Debits: map[string]int64{keyID: 2},
 			Usage:  map[billing.UsageKey]billing.Count{{KeyID: keyID, Hour: epoch().Unix() / 3600, Op: api.OpFresh}: {Paid: 2}},
-		})
+		}.Whole)
 		if err != nil {
 			t.Fatal(err)
 		}

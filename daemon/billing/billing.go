@@ -123,6 +123,9 @@ type Batch struct {
 	FreeLimit int64
 }
 
+// Whole is b, for a Store that asks for a Batch to which nothing is added.
+func (b Batch) Whole() Batch { return b }
+
 // ErrConflict is what a store answers when the books are not what the batch was made from: nothing of it was booked.
 var ErrConflict = errors.New("the books have changed")
 

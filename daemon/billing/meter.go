@@ -28,8 +28,9 @@ type Store interface {
 	FreeCalls(ctx context.Context, id string, after time.Time) ([]Stamp, error)
 	// PaidHours returns the calls with credits of a key by the hours after the given time: oldest first.
 	PaidHours(ctx context.Context, keyID string, after time.Time) ([]Stamp, error)
-	// Charge books b whole, or nothing of it and ErrConflict where a record has not the credits that b takes from it.
-	Charge(ctx context.Context, b Batch) error
+	// Charge books a batch whole, or nothing of it and ErrConflict where a record has not the credits that it takes from it. It asks for the
+	// batch when it can write: calls come into it until then.
+	Charge(ctx context.Context, batch func() Batch) error
 }
 
 // Config configures a Meter.
@@ -215,17 +216,21 @@ func (m *Meter) join(ctx context.Context, c Call) (b *batch, left Left, leads bo
 func (m *Meter) lead(ctx context.Context, b *batch) {
 	m.turn.Lock()
 	defer m.turn.Unlock()
-	for range gatherFor {
-		runtime.Gosched() // callers that are about to come; without this, batches of few connections are half empty
-	}
-	m.mu.Lock()
-	if m.open == b {
-		m.open = nil
-	}
-	m.waiting = slices.DeleteFunc(m.waiting, func(w *batch) bool { return w == b })
-	full := len(m.free)+len(m.volumes) > m.kept
-	m.mu.Unlock()
-	if err := m.book(ctx, b); err != nil || full {
+	full := false
+	closed := sync.OnceValue(func() Batch {
+		for range gatherFor {
+			runtime.Gosched() // callers that are about to come; without this, batches of few connections are half empty
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.open == b {
+			m.open = nil
+		}
+		m.waiting = slices.DeleteFunc(m.waiting, func(w *batch) bool { return w == b })
+		full = len(m.free)+len(m.volumes) > m.kept
+		return b.Batch
+	})
+	if err := m.book(ctx, b, closed); err != nil || full {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if err != nil {
@@ -236,15 +241,16 @@ func (m *Meter) lead(ctx context.Context, b *batch) {
 	}
 }
 
-// book books b, unless that was done already, and tells its callers. The caller holds turn.
-func (m *Meter) book(ctx context.Context, b *batch) error {
+// book books b, unless that was done already, and tells its callers. No calls come into b once it is closed. The caller holds turn.
+func (m *Meter) book(ctx context.Context, b *batch, closed func() Batch) error {
 	if b.booked {
 		return b.err
 	}
 	b.booked = true
 	defer close(b.done)
+	defer closed() // which a store that fails has not asked for
 	b.err = errNotBooked // which is what the others have to hear if the store panics
-	b.err = m.cfg.Store.Charge(ctx, b.Batch)
+	b.err = m.cfg.Store.Charge(ctx, closed)
 	if b.err == nil && m.cfg.Booked != nil {
 		m.cfg.Booked(b.size, b.credits())
 	}
@@ -267,7 +273,7 @@ func (m *Meter) settle(ctx context.Context) {
 	waiting, failed := m.waiting, false
 	m.open, m.waiting = nil, nil
 	for _, b := range waiting {
-		if m.book(ctx, b) != nil {
+		if m.book(ctx, b, b.Whole) != nil {
 			m.undo(b)
 			failed = true
 		}

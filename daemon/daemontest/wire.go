@@ -17,7 +17,8 @@ type Wire struct {
 	mu      sync.Mutex    // guards what follows
 	cut     chan struct{} // nil while nothing is held back; closed when it is mended
 	refuses bool
-	loses   string     // of a commit, after which it refuses: its "answer", or the "commit" itself
+	loses   string     // what it does not pass, but refuses from then on: an "answer", or a "question"
+	with    []byte     // in what it loses
 	ends    []net.Conn // to be closed where it refuses
 }
 
@@ -66,7 +67,7 @@ func (w *Wire) run() {
 				return
 			}
 			go w.pass(near, far, "answer")
-			w.pass(far, near, "commit")
+			w.pass(far, near, "question")
 		}()
 	}
 }
@@ -92,7 +93,7 @@ func (w *Wire) pass(to, from net.Conn, what string) {
 		n, err := from.Read(b)
 		w.wait()
 		w.mu.Lock()
-		lost := w.loses == what && bytes.Contains(b[:n], []byte("COMMIT\x00")) // which both end with, the statement and its answer
+		lost := w.loses == what && bytes.Contains(b[:n], w.with)
 		w.mu.Unlock()
 		if lost {
 			w.Refuse()
@@ -138,13 +139,16 @@ func (w *Wire) Refuse() {
 	w.ends = nil
 }
 
-// LoseCommit has it Refuse when the next transaction is committed: once that is so, which nobody hears of, or before.
-func (w *Wire) LoseCommit(made bool) {
+// LoseCommit has it Refuse when the answer to the next commit comes: it is made, and nobody hears of it.
+func (w *Wire) LoseCommit() { w.lose("answer", "COMMIT\x00") }
+
+// LoseQuestion has it Refuse when the next words to the server with some text come, which it does not hear.
+func (w *Wire) LoseQuestion(with string) { w.lose("question", with) }
+
+func (w *Wire) lose(what, with string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.loses = "commit"; made {
-		w.loses = "answer"
-	}
+	w.loses, w.with = what, []byte(with)
 }
 
 // Mend mends it: what was sent meanwhile arrives.

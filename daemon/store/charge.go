@@ -54,11 +54,12 @@ func (s *Store) PaidHours(ctx context.Context, keyID string, after time.Time) ([
 func toHour(t time.Time) int64   { return t.Unix() / 3600 }
 func fromHour(h int64) time.Time { return time.Unix(h*3600, 0).UTC() }
 
-// Charge books b whole, or nothing of it and billing.ErrConflict where a record has not the credits that b takes from it.
-func (s *Store) Charge(ctx context.Context, b billing.Batch) error {
+// Charge books a batch whole, or nothing of it and billing.ErrConflict where a record has not the credits that it takes from it.
+func (s *Store) Charge(ctx context.Context, batch func() billing.Batch) error {
 	if s.db.OnServer() {
-		return s.chargeGroup(ctx, b)
+		return s.chargeGroup(ctx, batch)
 	}
+	b := batch()
 	s.journal.turn.Lock()
 	defer s.journal.turn.Unlock()
 	err := s.reload(ctx)

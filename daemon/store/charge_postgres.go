@@ -5,42 +5,61 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store/database"
 )
 
-// groupWith books a batch on PostgreSQL: as one statement, because every one costs a way to the server and back. Rows are locked in
-// ascending order, so that batches of several daemons wait for each other and never in a circle. It returns how many keys were debited.
-const groupWith = `WITH debit AS (SELECT * FROM unnest(?1::text[], ?2::bigint[]) AS d (id, n)),
-	locked AS (SELECT keys.id, n FROM keys JOIN debit ON debit.id = keys.id WHERE credits >= n AND revoked_at IS NULL
-		ORDER BY keys.id FOR UPDATE OF keys),
-	debited AS (UPDATE keys SET credits = credits - n, spent = spent + n FROM locked WHERE keys.id = locked.id AND credits >= n RETURNING 1),
-	counted AS (INSERT INTO usage (key_id, hour, op, paid, free)
-		SELECT * FROM unnest(?3::text[], ?4::bigint[], ?5::text[], ?6::bigint[], ?7::bigint[]) AS u (key_id, hour, op, paid, free)
-		ORDER BY key_id, hour, op
-		ON CONFLICT (key_id, hour, op) DO UPDATE SET paid = usage.paid + excluded.paid, free = usage.free + excluded.free),
-	freed AS (INSERT INTO free_calls (key_id, at, calls) SELECT * FROM unnest(?8::text[], ?9::bigint[], ?10::bigint[])),
-	traced AS (INSERT INTO traces (key_id, at, op, pack) SELECT * FROM unnest(?11::text[], ?12::bigint[], ?13::text[], ?14::text[]))
-	SELECT `
+// The statement that books a batch on PostgreSQL has these parts, of which those are left out for which a batch has nothing. It is one,
+// because every one costs a way to the server and back, and changes all or, where ok is not so, nothing, so that its commit goes with it.
+// Rows are locked in ascending order: batches of several daemons wait for each other and never in a circle. Conditions stand in ok alone:
+// in the join, the planner would take revoked_at for a reason to expect one row, until the table is analyzed for the first time.
+const (
+	lockKeys = `debit AS (SELECT * FROM unnest(?::text[], ?::bigint[]) AS d (id, n)),
+	locked AS (SELECT keys.id, n, credits, revoked_at FROM keys JOIN debit ON debit.id = keys.id ORDER BY keys.id FOR UPDATE OF keys)`
+	haveCredits = `(SELECT count(*) FILTER (WHERE credits >= n AND revoked_at IS NULL) FROM locked) = ?`
+	haveRoom    = `NOT EXISTS (
+		SELECT 1 FROM (SELECT whose, sum(n) AS n FROM unnest(?::text[], ?::bigint[]) AS w (whose, n) GROUP BY whose) AS f
+		WHERE n + coalesce((SELECT sum(calls) FROM free_calls WHERE at > ?
+			AND key_id IN (SELECT id FROM keys WHERE owner_id = whose UNION ALL SELECT whose)), 0) > ?)`
+	debitKeys = `debited AS (UPDATE keys SET credits = keys.credits - n, spent = spent + n FROM locked
+		WHERE keys.id = locked.id AND (SELECT ok FROM ok))`
+	countUsage = `counted AS (INSERT INTO usage (key_id, hour, op, paid, free)
+		SELECT * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::bigint[], ?::bigint[]) AS u (key_id, hour, op, paid, free)
+		WHERE (SELECT ok FROM ok) ORDER BY key_id, hour, op
+		ON CONFLICT (key_id, hour, op) DO UPDATE SET paid = usage.paid + excluded.paid, free = usage.free + excluded.free)`
+	keepFree = `freed AS (INSERT INTO free_calls (key_id, at, calls)
+		SELECT * FROM unnest(?::text[], ?::bigint[], ?::bigint[]) WHERE (SELECT ok FROM ok))`
+	keepTraces = `traced AS (INSERT INTO traces (key_id, at, op, pack)
+		SELECT * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::text[]) WHERE (SELECT ok FROM ok))`
+	wasBooked = ` SELECT ok::int FROM ok`
+)
 
-const group = groupWith + "count(*) FROM debited"
-
-// groupFree is group for a batch with free calls. It returns -1 where one of their windows has no room for them, which several daemons
-// fill: who charges has locked the windows before, so that the calls of all others are seen.
-const groupFree = groupWith + `CASE WHEN EXISTS (
-		SELECT 1 FROM (SELECT whose, sum(n) AS n FROM unnest(?15::text[], ?10::bigint[]) AS w (whose, n) GROUP BY whose) AS f
-		WHERE n + coalesce((SELECT sum(calls) FROM free_calls WHERE at > ?16
-			AND key_id IN (SELECT id FROM keys WHERE owner_id = whose UNION ALL SELECT whose)), 0) > ?17)
-	THEN -1 ELSE (SELECT count(*) FROM debited) END`
-
-// lockFree locks owners and then keys, in ascending order: those whose free windows are used, and those that are debited.
+// lockFree locks owners and then keys, in ascending order: those whose free windows are used, and those that are debited. It goes before,
+// where a batch has free calls: several daemons fill their windows, and haveRoom has to see the calls of all.
 const lockFree = `WITH whose AS MATERIALIZED (SELECT id FROM owners WHERE id = ANY(?1::text[]) ORDER BY id FOR NO KEY UPDATE)
 	SELECT count(*) FROM (SELECT id FROM keys WHERE id = ANY(?2::text[]) AND (SELECT count(*) FROM whose) >= 0
 		ORDER BY id FOR NO KEY UPDATE) AS locked`
 
 // chargeGroup is Charge on PostgreSQL.
-func (s *Store) chargeGroup(ctx context.Context, b billing.Batch) error {
+func (s *Store) chargeGroup(ctx context.Context, batch func() billing.Batch) error {
+	var b billing.Batch
+	booked, err := s.db.Group(ctx, func() []database.Statement {
+		b = batch()
+		return statementsOf(b)
+	})
+	if lost := new(database.Unsettled); errors.As(err, &lost) {
+		s.refund(lost, b)
+	}
+	if err == nil && booked == 0 {
+		return fmt.Errorf("debit %d keys: %w", len(b.Debits), billing.ErrConflict)
+	}
+	return err
+}
+
+// statementsOf are those that book b.
+func statementsOf(b billing.Batch) (all []database.Statement) {
 	var keys, used, ops, freeKeys, windows, traced, tracedOps, packs []string
 	var debits, hours, paid, free, freeAt, freeCalls, tracedAt []int64
 	for id, n := range b.Debits {
@@ -60,21 +79,27 @@ func (s *Store) chargeGroup(ctx context.Context, b billing.Batch) error {
 		traced, tracedAt = append(traced, t.KeyID), append(tracedAt, t.At.UnixMilli())
 		tracedOps, packs = append(tracedOps, string(t.Op)), append(packs, t.Pack)
 	}
-	check := func(debited int64) error {
-		if debited != int64(len(keys)) {
-			return fmt.Errorf("debit %d keys: %w", len(keys), billing.ErrConflict)
+
+	var parts []string
+	var args []any
+	part := func(there int, text string, values ...any) {
+		if there > 0 {
+			parts, args = append(parts, text), append(args, values...)
 		}
-		return nil
 	}
-	args := []any{keys, debits, used, hours, ops, paid, free, freeKeys, freeAt, freeCalls, traced, tracedAt, tracedOps, packs}
-	acts := []database.Statement{{Text: group, Args: args}}
+	ok := []string{"true"}
+	part(len(keys), lockKeys, keys, debits)
+	if len(keys) > 0 {
+		ok, args = append(ok, haveCredits), append(args, len(keys))
+	}
 	if len(windows) > 0 {
-		acts = []database.Statement{{Text: lockFree, Args: []any{windows, slices.Concat(windows, keys)}},
-			{Text: groupFree, Args: append(args, windows, b.FreeAfter.UnixMilli(), b.FreeLimit)}}
+		ok, args = append(ok, haveRoom), append(args, windows, freeCalls, b.FreeAfter.UnixMilli(), b.FreeLimit)
+		all = append(all, database.Statement{Text: lockFree, Args: []any{windows, slices.Concat(windows, keys)}})
 	}
-	err := s.db.Group(ctx, check, acts...)
-	if lost := new(database.Unsettled); errors.As(err, &lost) {
-		s.refund(lost, b)
-	}
-	return err
+	part(1, "ok AS MATERIALIZED (SELECT "+strings.Join(ok, " AND ")+" AS ok)")
+	part(len(keys), debitKeys)
+	part(len(used), countUsage, used, hours, ops, paid, free)
+	part(len(freeKeys), keepFree, freeKeys, freeAt, freeCalls)
+	part(len(traced), keepTraces, traced, tracedAt, tracedOps, packs)
+	return append(all, database.Statement{Text: "WITH " + strings.Join(parts, ",\n\t") + wasBooked, Args: args})
 }

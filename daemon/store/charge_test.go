@@ -18,6 +18,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -54,7 +55,7 @@ func take(t testing.TB, s *store.Store, c billing.Call, calls int64) error {
 		Usage:  map[billing.UsageKey]billing.Count{{KeyID: c.KeyID, Hour: opened().Unix() / 3600, Op: c.Op}: {Paid: calls}},
 		Free:   map[string]billing.Stamp{c.KeyID: {At: opened(), Calls: 1}},
 		Traces: []billing.Trace{{KeyID: c.KeyID, At: opened(), Op: c.Op, Pack: `"a\ü` + "\n"}},
-	})
+	}.Whole)
 }
 
 // agree checks that the credits of the key of c are those, that so many calls are counted, and that the books agree: those of the file as it
@@ -149,6 +150,57 @@ func TestChargeBounds(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRefusedBatch: where one key of a batch cannot pay, nothing of the batch is booked, and the rest of it alone is.
+func TestRefusedBatch(t *testing.T) {
+	t.Parallel()
+	place := daemontest.Place(t)
+	s, err := store.Open(t.Context(), place, opened())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	pays, poor, revoked := chargedKey(1), chargedKey(2), chargedKey(3)
+	grant(t, s, pays, 5)
+	grant(t, s, poor, 1)
+	grant(t, s, revoked, 9)
+	if _, _, err := s.RevokeKey(t.Context(), revoked.KeyID, opened()); err != nil {
+		t.Fatal(err)
+	}
+	db := daemontest.SQL(t, place, store.File)
+	booked := func(want string) {
+		t.Helper()
+		if found, err := s.Audit(t.Context()); err != nil || len(found) > 0 {
+			t.Errorf("the audit finds %v, %v", found, err)
+		}
+		var credits, calls, free, traces int
+		if err := db.QueryRowContext(t.Context(), `SELECT (SELECT sum(credits) FROM keys), (SELECT coalesce(sum(paid), 0) FROM usage),
+			(SELECT coalesce(sum(calls), 0) FROM free_calls), (SELECT count(*) FROM traces)`).Scan(&credits, &calls, &free, &traces); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%d credits, %d calls, %d free, %d traces", credits, calls, free, traces); got != want {
+			t.Errorf("there are %s, want %s", got, want)
+		}
+	}
+	b := billing.Batch{
+		Debits: map[string]int64{pays.KeyID: 2},
+		Usage:  map[billing.UsageKey]billing.Count{{KeyID: pays.KeyID, Hour: opened().Unix() / 3600, Op: pays.Op}: {Paid: 2}},
+		Free:   map[string]billing.Stamp{pays.KeyID: {At: opened(), Calls: 1}},
+		Traces: []billing.Trace{{KeyID: pays.KeyID, At: opened(), Op: pays.Op, Pack: pays.Pack}},
+	}
+	for id, n := range map[string]int64{poor.KeyID: 2, revoked.KeyID: 1, "cv_test_99999999": 1} {
+		b.Debits[id] = n
+		if err := s.Charge(t.Context(), b.Whole); !errors.Is(err, billing.ErrConflict) {
+			t.Errorf("%s cannot pay %d: %v", id, n, err)
+		}
+		delete(b.Debits, id)
+		booked("15 credits, 0 calls, 0 free, 0 traces")
+	}
+	if err := s.Charge(t.Context(), b.Whole); err != nil {
+		t.Error(err)
+	}
+	booked("13 credits, 2 calls, 1 free, 1 traces")
 }
 
 // TestActsSeeEveryCharge has each act that depends on credits follow a charge that no table has.
@@ -353,7 +405,7 @@ func TestJournalIsBounded(t *testing.T) {
 		if n == 1 {
 			batch.Traces = []billing.Trace{{KeyID: c.KeyID, At: opened(), Op: c.Op, Pack: strings.Repeat("x", 32<<20)}}
 		}
-		if err := s.Charge(t.Context(), batch); err != nil {
+		if err := s.Charge(t.Context(), batch.Whole); err != nil {
 			t.Fatal(err)
 		}
 		query(t, dir, "SELECT count(*) FROM charges", func(r *sql.Rows) error {
@@ -385,7 +437,7 @@ func TestUnreadJournal(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 2 {
-		if err := s.Charge(over, billing.Batch{Debits: map[string]int64{c.KeyID: 1}}); !errors.Is(err, context.Canceled) {
+		if err := s.Charge(over, billing.Batch{Debits: map[string]int64{c.KeyID: 1}}.Whole); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 	}

@@ -67,7 +67,7 @@ func TestModel(t *testing.T) {
 			for range random.IntN(500) {
 				b.Traces = append(b.Traces, billing.Trace{KeyID: c.KeyID, At: opened(), Op: c.Op, Pack: "ai"})
 			}
-			if err := s.Charge(t.Context(), b); refused != errors.Is(err, billing.ErrConflict) || !refused && err != nil {
+			if err := s.Charge(t.Context(), b.Whole); refused != errors.Is(err, billing.ErrConflict) || !refused && err != nil {
 				t.Fatalf("step %d: charging %v of %v: %v", step, b.Debits, want, err)
 			}
 			if !refused {
@@ -104,7 +104,7 @@ func TestModel(t *testing.T) {
 			}
 		case 8: // a write that fails, and then reading what there is
 			for range 2 {
-				if err := s.Charge(over, billing.Batch{Debits: map[string]int64{c.KeyID: 1}}); err == nil {
+				if err := s.Charge(over, billing.Batch{Debits: map[string]int64{c.KeyID: 1}}.Whole); err == nil {
 					t.Fatal("charged for nobody")
 				}
 			}

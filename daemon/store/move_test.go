@@ -92,7 +92,7 @@ func TestSlices(t *testing.T) {
 	var calls int64
 	charge := func(b billing.Batch, n int64) {
 		t.Helper()
-		if err := s.Charge(t.Context(), b); err != nil {
+		if err := s.Charge(t.Context(), b.Whole); err != nil {
 			t.Fatal(err)
 		}
 		calls += n
@@ -160,7 +160,7 @@ func TestBothGenerations(t *testing.T) {
 	}
 	defer s.Close()
 	grantWide(t, s, dir, credits)
-	if err := s.Charge(t.Context(), wide()); err != nil {
+	if err := s.Charge(t.Context(), wide().Whole); err != nil {
 		t.Fatal(err)
 	}
 	err = s.TouchKeys(&oneSlice{Context: t.Context()}, map[string]time.Time{chargedKey(0).KeyID: opened()})

@@ -23,7 +23,8 @@ type unnested struct {
 	db *sql.DB
 }
 
-func (u unnested) Charge(ctx context.Context, batch billing.Batch) error {
+func (u unnested) Charge(ctx context.Context, of func() billing.Batch) error {
+	batch := of()
 	var keys, used, ops []string
 	var debits, hours, paid []int64
 	for id, n := range batch.Debits {
@@ -54,8 +55,9 @@ func (p *primed) Records(ctx context.Context, owner string) ([]billing.Record, e
 	return p.Store.Records(ctx, owner)
 }
 
-func (p *primed) Charge(ctx context.Context, batch billing.Batch) error {
+func (p *primed) Charge(ctx context.Context, batch func() billing.Batch) error {
 	if p.records != nil {
+		batch()
 		return nil
 	}
 	return p.Store.Charge(ctx, batch)

@@ -40,3 +40,6 @@ func (f *DB) SetTurnLasts(d time.Duration) { f.server.silent = d }
 
 // ClockAt is a clock of the database that stands, in milliseconds.
 func ClockAt(millis int64) string { return strconv.FormatInt(millis, 10) + "::bigint" }
+
+// LockNumber is that of the lock under which acts follow each other.
+func (f *DB) LockNumber() int64 { return f.server.lock }

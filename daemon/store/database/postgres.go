@@ -160,7 +160,8 @@ func Connect(place string, layout Layout) (*DB, error) {
 		size int
 		more string
 	}{
-		{&f.Write, writers, ""}, {&f.Read, pgReads, ""}, {&s.batch, 3, ""}, {&s.turns, 0, ""},
+		{&f.Write, writers, ""}, {&f.Read, pgReads, ""}, {&s.turns, 0, ""},
+		{&s.batch, 3, "; SET idle_in_transaction_session_timeout TO '10s'; SET lock_timeout TO '10s'"},
 		{&s.beats, 2, "; SET statement_timeout TO 1500"},
 	} {
 		// Not as a parameter of the connection, which a pooler before the database would refuse.
@@ -342,16 +343,19 @@ func (c *conn) end(ctx context.Context, how, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	results, err := c.Conn.Conn().PgConn().Exec(ctx, how).ReadAll()
-	var refused *pgconn.PgError
-	switch {
-	case err != nil && id != "" && (!errors.As(err, &refused) || refused.Code[:2] == "57"): // an operator has ended it, or a crash
-		return &unknown{id, c.mark(ctx, err)}
-	case err != nil:
-		return c.mark(ctx, err)
-	case results[0].CommandTag.String() != how:
+	if err == nil && results[0].CommandTag.String() != how {
 		return pgx.ErrTxCommitRollback
 	}
-	return nil
+	return c.unsure(ctx, id, err)
+}
+
+// unsure marks the error of what was to end the transaction id, as an *unknown where it may have been committed; "" is one that is not.
+func (c *conn) unsure(ctx context.Context, id string, err error) error {
+	var refused *pgconn.PgError
+	if err != nil && id != "" && (!errors.As(err, &refused) || refused.Code[:2] == "57") { // an operator has ended it, or a crash
+		return &unknown{id, c.mark(ctx, err)}
+	}
+	return c.mark(ctx, err)
 }
 
 // unknown is the error of a commit without an answer.
@@ -400,43 +404,42 @@ type Statement struct {
 	Args []any
 }
 
-// Group runs statements, of which each returns a number, and commits if check likes the last. It may run beside others of its kind, which
-// lock the rows that they change, and beside no Tx. What another has committed before a statement begins is seen by that.
-func (f *DB) Group(ctx context.Context, check func(int64) error, statements ...Statement) error {
+// Group asks for statements when it has begun, runs them, of which each returns a number, commits, and returns the last number: the last
+// statement changes nothing where not all is as it should be. It may run beside others of its kind, which lock the rows that they change, and beside no Tx. What another has
+// committed before a statement begins is seen by that.
+func (f *DB) Group(ctx context.Context, statements func() []Statement) (n int64, err error) {
 	on, err := f.server.batch.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return 0, fmt.Errorf("begin: %w", err)
 	}
-	err = errors.Join(on.Raw(func(c any) error { return c.(*conn).group(ctx, check, statements) }), on.Close())
+	err = errors.Join(on.Raw(func(c any) error { return c.(*conn).group(ctx, &n, statements) }), on.Close())
 	if lost := new(unknown); errors.As(err, &lost) {
 		err = f.settle(ctx, lost)
 	}
-	return err
+	return n, err
 }
 
-// group is Group, whose first words and statements go on one way to the server.
-func (c *conn) group(ctx context.Context, check func(int64) error, statements []Statement) error {
-	bound, cancel := context.WithTimeout(ctx, patience)
+// group is Group. The commit goes with the statements, so that no row is locked for the time of a way to the server and back; for the case
+// that its answer is lost, the number of the transaction has come before.
+func (c *conn) group(ctx context.Context, n *int64, statements func() []Statement) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience) // longer than a lock may be waited for
 	defer cancel()
 	var id string
-	var n int64
-	var all pgx.Batch
-	all.Queue("BEGIN")
-	all.Queue("SELECT "+opening+", pg_advisory_xact_lock_shared($1)::text", c.lock).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&id, nil, nil, nil)
+	var begin, all pgx.Batch
+	begin.Queue("BEGIN")
+	begin.Queue("SELECT pg_current_xact_id()::text, pg_advisory_xact_lock_shared($1)::text", c.lock).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&id, nil)
 	})
-	for _, s := range statements {
-		all.Queue(c.words.numbered(s.Text), s.Args...).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
-	}
-	err := c.Conn.Conn().SendBatch(bound, &all).Close()
+	err := c.mark(ctx, c.Conn.Conn().SendBatch(ctx, &begin).Close())
 	if err == nil {
-		err = check(n)
+		for _, s := range statements() {
+			all.Queue(c.words.numbered(s.Text), s.Args...).QueryRow(func(row pgx.Row) error { return row.Scan(n) })
+		}
+		all.Queue("COMMIT")
+		err = c.unsure(ctx, id, c.Conn.Conn().SendBatch(ctx, &all).Close())
 	}
-	if err == nil {
-		return c.end(ctx, "COMMIT", id)
-	}
-	if !c.Conn.Conn().IsClosed() {
+	if err != nil && !c.Conn.Conn().IsClosed() {
 		err = errors.Join(err, c.end(ctx, "ROLLBACK", ""))
 	}
-	return c.mark(ctx, err)
+	return err
 }

@@ -135,6 +135,57 @@ func TestActsFollowEachOther(t *testing.T) {
 	}
 }
 
+// TestGroupsWaitForActs: a group begins when no act goes on any more, and one that fails keeps no act waiting.
+func TestGroupsWaitForActs(t *testing.T) {
+	t.Parallel()
+	place := daemontest.Postgres(t)
+	f, other := openServer(t, place, onServer()), openServer(t, place, onServer())
+	one, err := f.Read.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	from := any(0)
+	count := func() []database.Statement {
+		return []database.Statement{{Text: "SELECT count(*) FROM numbers WHERE n >= ?", Args: []any{from}}}
+	}
+	counted := make(chan int64, 1)
+	if err := f.Tx(t.Context(), func(tx *sql.Tx) error {
+		go func() {
+			n, err := other.Group(t.Context(), count)
+			if err != nil {
+				t.Error(err)
+			}
+			counted <- n
+		}()
+		for waits := false; !waits; time.Sleep(time.Millisecond) {
+			if err := one.QueryRowContext(t.Context(), `SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+				AND classid::bigint << 32 | objid::bigint = ?`, f.LockNumber()).Scan(&waits); err != nil {
+				return err
+			}
+			if len(counted) > 0 {
+				t.Error("a group went on beside an act")
+				break
+			}
+		}
+		_, err := tx.ExecContext(t.Context(), "INSERT INTO numbers (n) VALUES (?)", 7)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-counted; n != 1 {
+		t.Errorf("a group that waited for an act has counted %d", n)
+	}
+	from = struct{}{} // which is not sent, after the group has begun
+	if _, err := other.Group(t.Context(), count); err == nil {
+		t.Error("no number is counted from")
+	}
+	var free bool
+	if err := one.QueryRowContext(t.Context(), "SELECT pg_try_advisory_lock(?)", f.LockNumber()).Scan(&free); err != nil || !free {
+		t.Errorf("after a group that failed acts may go on: %t, %v", free, err)
+	}
+}
+
 // TestCutCommit: where the answer to a commit is lost, it is asked for; and what was cut before its commit is not there.
 func TestCutCommit(t *testing.T) {
 	t.Parallel()
