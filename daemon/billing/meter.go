@@ -41,7 +41,7 @@ type Config struct {
 	Operator  string                         // owner of the keys for which nobody can buy credits
 	FreeCalls int                            // per owner and 24 hours; 0 means api.FreeCallsPerDay
 	PerClient int                            // free calls per address and 24 hours; 0 means api.FreePerClient
-	Booked    func(calls int, credits int64) // is told of calls that were charged in one transaction; nil means nobody
+	Booked    func(calls int, credits int64) // is told of calls charged in one transaction; nil means nobody
 	CatchUp   func() error                   // learns what other Meters, and acts on other nodes, have done; nil means there are none
 	Now       func() time.Time               // nil means time.Now
 }
@@ -248,7 +248,7 @@ func (m *Meter) book(ctx context.Context, b *batch, closed func() Batch) error {
 	}
 	b.booked = true
 	defer close(b.done)
-	defer closed() // which a store that fails has not asked for
+	defer closed()       // which a store that fails has not asked for
 	b.err = errNotBooked // which is what the others have to hear if the store panics
 	b.err = m.cfg.Store.Charge(ctx, closed)
 	if b.err == nil && m.cfg.Booked != nil {

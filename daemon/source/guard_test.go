@@ -199,7 +199,7 @@ func TestKeyOfDeclared(t *testing.T) {
 		}
 		return key, nil
 	}
-	f := source.NewFetcher(source.Config{Transport: transport, Now: atRecording})
+	f := source.NewFetcher(source.Config{Transport: transport, Now: atRecording, Shift: func(string) time.Duration { return 0 }})
 	try := func(with http.HandlerFunc) string {
 		seen, answer = nil, with
 		if out := f.Fetch(t.Context(), d.Connector(), nil); out.Err != nil {

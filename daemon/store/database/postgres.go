@@ -405,8 +405,8 @@ type Statement struct {
 }
 
 // Group asks for statements when it has begun, runs them, of which each returns a number, commits, and returns the last number: the last
-// statement changes nothing where not all is as it should be. It may run beside others of its kind, which lock the rows that they change, and beside no Tx. What another has
-// committed before a statement begins is seen by that.
+// statement changes nothing where not all is as it should be. It may run beside others of its kind, which lock the rows that they change,
+// and beside no Tx. What another has committed before a statement begins is seen by that.
 func (f *DB) Group(ctx context.Context, statements func() []Statement) (n int64, err error) {
 	on, err := f.server.batch.Conn(ctx)
 	if err != nil {
