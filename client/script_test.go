@@ -25,6 +25,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // most tests wait for programs; -parallel wins over it
 	testscript.Main(m, map[string]func(){"ctx": runCtx})
 }
 

@@ -28,8 +28,8 @@ type Store interface {
 	FreeCalls(ctx context.Context, id string, after time.Time) ([]Stamp, error)
 	// PaidHours returns the calls with credits of a key by the hours after the given time: oldest first.
 	PaidHours(ctx context.Context, keyID string, after time.Time) ([]Stamp, error)
-	// Charge books a batch whole, or nothing of it and ErrConflict where a record has not the credits that it takes from it. It asks for the
-	// batch when it can write: calls come into it until then.
+	// Charge books a batch whole, or nothing of it and ErrConflict where a record has not the credits that it takes from it. It asks for
+	// the batch when it can write: calls come into it until then.
 	Charge(ctx context.Context, batch func() Batch) error
 }
 

@@ -114,7 +114,11 @@ func TestTrimOrder(t *testing.T) {
 func TestEveryStateFits(t *testing.T) {
 	t.Parallel()
 	// The connectors cap their texts, but a stored answer may be of another version, which had other caps: hence the last one.
-	for _, letter := range []string{"x", `"`, `\`, "語", "😀", "<", "long"} {
+	letters := []string{"語", "long", "x", `"`, `\`, "😀", "<"}
+	if testing.Short() { // one that takes several bytes
+		letters = letters[:1]
+	}
+	for _, letter := range letters {
 		length := 1.0
 		if letter == "long" {
 			length = 99
