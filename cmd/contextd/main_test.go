@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -48,6 +49,7 @@ func TestMain(m *testing.M) {
 		runEdge()
 		return
 	}
+	_ = flag.Set("test.parallel", "4") // most tests wait for programs; -parallel wins over it
 	testscript.Main(m, map[string]func(){"contextd": main, "ctx": runCtx})
 }
 
