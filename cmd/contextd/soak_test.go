@@ -109,14 +109,22 @@ func (s *soak) begin() life {
 	return l
 }
 
-// start starts the daemon and waits until it answers. Like a service manager it starts it again where it ends at once: the backup that
-// runs between two lives has the data directory.
+// refused is what the daemon says that has to be started again: the backup that runs between two lives has the data directory, or another
+// test its port.
+var refused = regexp.MustCompile("(?m)^✗ (the data directory is in use: |another process has )")
+
+// start starts the daemon and waits until it answers. Like a service manager it starts it again where it is refused.
 func (s *soak) start() life {
 	s.t.Helper()
+	logged := s.log.Len()
 	l := s.begin()
 	for end := time.Now().Add(3 * time.Minute); !s.ready(); {
 		select {
 		case <-l.ended:
+			if told := s.log.String()[logged:]; !refused.MatchString(told) {
+				s.t.Fatalf("the daemon ends as soon as it begins: %s", told)
+			}
+			s.log.Truncate(logged)
 			l = s.begin()
 		case <-time.After(20 * time.Millisecond):
 		}
