@@ -19,6 +19,7 @@ type Wire struct {
 	refuses bool
 	loses   string     // what it does not pass, but refuses from then on: an "answer", or a "question"
 	with    []byte     // in what it loses
+	once    bool       // it ends the one connection in place of refusing
 	ends    []net.Conn // to be closed where it refuses
 }
 
@@ -93,9 +94,15 @@ func (w *Wire) pass(to, from net.Conn, what string) {
 		n, err := from.Read(b)
 		w.wait()
 		w.mu.Lock()
-		lost := w.loses == what && bytes.Contains(b[:n], w.with)
-		w.mu.Unlock()
+		lost, once := w.loses == what && bytes.Contains(b[:n], w.with), w.once
 		if lost {
+			w.loses = ""
+		}
+		w.mu.Unlock()
+		switch {
+		case lost && once:
+			return
+		case lost:
 			w.Refuse()
 			return
 		}
@@ -139,16 +146,16 @@ func (w *Wire) Refuse() {
 	w.ends = nil
 }
 
-// LoseCommit has it Refuse when the answer to the next commit comes: it is made, and nobody hears of it.
-func (w *Wire) LoseCommit() { w.lose("answer", "COMMIT\x00") }
+// LoseCommit has it Refuse when the answer to the next commit comes, or end that connection alone: it is made, and nobody hears of it.
+func (w *Wire) LoseCommit(alone bool) { w.lose("answer", "COMMIT\x00", alone) }
 
 // LoseQuestion has it Refuse when the next words to the server with some text come, which it does not hear.
-func (w *Wire) LoseQuestion(with string) { w.lose("question", with) }
+func (w *Wire) LoseQuestion(with string) { w.lose("question", with, false) }
 
-func (w *Wire) lose(what, with string) {
+func (w *Wire) lose(what, with string, once bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.loses, w.with = what, []byte(with)
+	w.loses, w.with, w.once = what, []byte(with), once
 }
 
 // Mend mends it: what was sent meanwhile arrives.

@@ -7,33 +7,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store/database"
 )
 
 // The statement that books a batch on PostgreSQL has these parts, of which those are left out for which a batch has nothing. It is one,
-// because every one costs a way to the server and back, and changes all or, where ok is not so, nothing, so that its commit goes with it.
-// Rows are locked in ascending order: batches of several daemons wait for each other and never in a circle. Conditions stand in ok alone:
-// in the join, the planner would take revoked_at for a reason to expect one row, until the table is analyzed for the first time.
+// because every one costs a way to the server and back. Where not all is as it should be it fails, so that its commit can go with it and a
+// batch is booked if its transaction was committed, whoever has heard of that. Rows are locked in ascending order: batches of several
+// daemons wait for each other and never in a circle. The conditions stand in wasBooked alone: in the join, the planner would take revoked_at
+// for a reason to expect one row, until the table is analyzed for the first time.
 const (
 	lockKeys = `debit AS (SELECT * FROM unnest(?::text[], ?::bigint[]) AS d (id, n)),
-	locked AS (SELECT keys.id, n, credits, revoked_at FROM keys JOIN debit ON debit.id = keys.id ORDER BY keys.id FOR UPDATE OF keys)`
+	locked AS (SELECT keys.id, n, credits, revoked_at FROM keys JOIN debit ON debit.id = keys.id ORDER BY keys.id FOR UPDATE OF keys),
+	debited AS (UPDATE keys SET credits = keys.credits - n, spent = spent + n FROM locked WHERE keys.id = locked.id)`
+	countUsage = `counted AS (INSERT INTO usage (key_id, hour, op, paid, free)
+		SELECT * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::bigint[], ?::bigint[]) AS u (key_id, hour, op, paid, free)
+		ORDER BY key_id, hour, op
+		ON CONFLICT (key_id, hour, op) DO UPDATE SET paid = usage.paid + excluded.paid, free = usage.free + excluded.free)`
+	keepFree    = `freed AS (INSERT INTO free_calls (key_id, at, calls) SELECT * FROM unnest(?::text[], ?::bigint[], ?::bigint[]))`
+	keepTraces  = `traced AS (INSERT INTO traces (key_id, at, op, pack) SELECT * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::text[]))`
 	haveCredits = `(SELECT count(*) FILTER (WHERE credits >= n AND revoked_at IS NULL) FROM locked) = ?`
 	haveRoom    = `NOT EXISTS (
 		SELECT 1 FROM (SELECT whose, sum(n) AS n FROM unnest(?::text[], ?::bigint[]) AS w (whose, n) GROUP BY whose) AS f
 		WHERE n + coalesce((SELECT sum(calls) FROM free_calls WHERE at > ?
 			AND key_id IN (SELECT id FROM keys WHERE owner_id = whose UNION ALL SELECT whose)), 0) > ?)`
-	debitKeys = `debited AS (UPDATE keys SET credits = keys.credits - n, spent = spent + n FROM locked
-		WHERE keys.id = locked.id AND (SELECT ok FROM ok))`
-	countUsage = `counted AS (INSERT INTO usage (key_id, hour, op, paid, free)
-		SELECT * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::bigint[], ?::bigint[]) AS u (key_id, hour, op, paid, free)
-		WHERE (SELECT ok FROM ok) ORDER BY key_id, hour, op
-		ON CONFLICT (key_id, hour, op) DO UPDATE SET paid = usage.paid + excluded.paid, free = usage.free + excluded.free)`
-	keepFree = `freed AS (INSERT INTO free_calls (key_id, at, calls)
-		SELECT * FROM unnest(?::text[], ?::bigint[], ?::bigint[]) WHERE (SELECT ok FROM ok))`
-	keepTraces = `traced AS (INSERT INTO traces (key_id, at, op, pack)
-		SELECT * FROM unnest(?::text[], ?::bigint[], ?::text[], ?::text[]) WHERE (SELECT ok FROM ok))`
-	wasBooked = ` SELECT ok::int FROM ok`
+	wasBooked = `SELECT (CASE WHEN %s THEN '1' ELSE 'the books have changed' END)::int` // of PostgreSQL's log, where it does not hold
 )
 
 // lockFree locks owners and then keys, in ascending order: those whose free windows are used, and those that are debited. It goes before,
@@ -45,14 +45,15 @@ const lockFree = `WITH whose AS MATERIALIZED (SELECT id FROM owners WHERE id = A
 // chargeGroup is Charge on PostgreSQL.
 func (s *Store) chargeGroup(ctx context.Context, batch func() billing.Batch) error {
 	var b billing.Batch
-	booked, err := s.db.Group(ctx, func() []database.Statement {
+	err := s.db.Group(ctx, func() []database.Statement {
 		b = batch()
 		return statementsOf(b)
 	})
-	if lost := new(database.Unsettled); errors.As(err, &lost) {
+	const noNumber = "22P02" // of PostgreSQL's errors
+	switch lost, refused := new(database.Unsettled), new(pgconn.PgError); {
+	case errors.As(err, &lost):
 		s.refund(lost, b)
-	}
-	if err == nil && booked == 0 {
+	case errors.As(err, &refused) && refused.Code == noNumber:
 		return fmt.Errorf("debit %d keys: %w", len(b.Debits), billing.ErrConflict)
 	}
 	return err
@@ -87,19 +88,17 @@ func statementsOf(b billing.Batch) (all []database.Statement) {
 			parts, args = append(parts, text), append(args, values...)
 		}
 	}
-	ok := []string{"true"}
 	part(len(keys), lockKeys, keys, debits)
-	if len(keys) > 0 {
-		ok, args = append(ok, haveCredits), append(args, len(keys))
-	}
-	if len(windows) > 0 {
-		ok, args = append(ok, haveRoom), append(args, windows, freeCalls, b.FreeAfter.UnixMilli(), b.FreeLimit)
-		all = append(all, database.Statement{Text: lockFree, Args: []any{windows, slices.Concat(windows, keys)}})
-	}
-	part(1, "ok AS MATERIALIZED (SELECT "+strings.Join(ok, " AND ")+" AS ok)")
-	part(len(keys), debitKeys)
 	part(len(used), countUsage, used, hours, ops, paid, free)
 	part(len(freeKeys), keepFree, freeKeys, freeAt, freeCalls)
 	part(len(traced), keepTraces, traced, tracedAt, tracedOps, packs)
-	return append(all, database.Statement{Text: "WITH " + strings.Join(parts, ",\n\t") + wasBooked, Args: args})
+	ok := "true"
+	if len(keys) > 0 {
+		ok, args = haveCredits, append(args, len(keys))
+	}
+	if len(windows) > 0 {
+		ok, args = ok+" AND "+haveRoom, append(args, windows, freeCalls, b.FreeAfter.UnixMilli(), b.FreeLimit)
+		all = append(all, database.Statement{Text: lockFree, Args: []any{windows, slices.Concat(windows, keys)}})
+	}
+	return append(all, database.Statement{Text: "WITH " + strings.Join(parts, ",\n\t") + "\n\t" + fmt.Sprintf(wasBooked, ok), Args: args})
 }

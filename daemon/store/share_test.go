@@ -178,12 +178,15 @@ func TestUnsettledCharge(t *testing.T) {
 				Usage:  map[billing.UsageKey]billing.Count{{KeyID: key.KeyID, Hour: 2, Op: api.OpFresh}: {Paid: 3, Free: 2}},
 				Traces: []billing.Trace{{KeyID: key.KeyID, At: at, Op: api.OpFresh, Pack: api.PackCrypto}},
 			}
+			if mode == "commits" { // and the connection alone is lost: what has become of it is told at once
+				w.LoseCommit(true)
+			}
 			if err := s.Charge(t.Context(), batch.Whole); err != nil { // which is not taken back
 				t.Fatal(err)
 			}
 			w.LoseQuestion(key.KeyID)
 			if mode == "commits" {
-				w.LoseCommit()
+				w.LoseCommit(false)
 			}
 			began := time.Now()
 			err = s.Charge(t.Context(), batch.Whole)

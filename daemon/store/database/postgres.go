@@ -404,24 +404,23 @@ type Statement struct {
 	Args []any
 }
 
-// Group asks for statements when it has begun, runs them, of which each returns a number, commits, and returns the last number: the last
-// statement changes nothing where not all is as it should be. It may run beside others of its kind, which lock the rows that they change,
-// and beside no Tx. What another has committed before a statement begins is seen by that.
-func (f *DB) Group(ctx context.Context, statements func() []Statement) (n int64, err error) {
+// Group asks for statements when it has begun, runs them and commits, unless one fails. It may run beside others of its kind, which lock the
+// rows that they change, and beside no Tx. What another has committed before a statement begins is seen by that.
+func (f *DB) Group(ctx context.Context, statements func() []Statement) error {
 	on, err := f.server.batch.Conn(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("begin: %w", err)
+		return fmt.Errorf("begin: %w", err)
 	}
-	err = errors.Join(on.Raw(func(c any) error { return c.(*conn).group(ctx, &n, statements) }), on.Close())
+	err = errors.Join(on.Raw(func(c any) error { return c.(*conn).group(ctx, statements) }), on.Close())
 	if lost := new(unknown); errors.As(err, &lost) {
 		err = f.settle(ctx, lost)
 	}
-	return n, err
+	return err
 }
 
 // group is Group. The commit goes with the statements, so that no row is locked for the time of a way to the server and back; for the case
 // that its answer is lost, the number of the transaction has come before.
-func (c *conn) group(ctx context.Context, n *int64, statements func() []Statement) error {
+func (c *conn) group(ctx context.Context, statements func() []Statement) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience) // longer than a lock may be waited for
 	defer cancel()
 	var id string
@@ -433,7 +432,7 @@ func (c *conn) group(ctx context.Context, n *int64, statements func() []Statemen
 	err := c.mark(ctx, c.Conn.Conn().SendBatch(ctx, &begin).Close())
 	if err == nil {
 		for _, s := range statements() {
-			all.Queue(c.words.numbered(s.Text), s.Args...).QueryRow(func(row pgx.Row) error { return row.Scan(n) })
+			all.Queue(c.words.numbered(s.Text), s.Args...)
 		}
 		all.Queue("COMMIT")
 		err = c.unsure(ctx, id, c.Conn.Conn().SendBatch(ctx, &all).Close())

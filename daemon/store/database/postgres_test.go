@@ -145,25 +145,19 @@ func TestGroupsWaitForActs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer one.Close()
-	from := any(0)
-	count := func() []database.Statement {
-		return []database.Statement{{Text: "SELECT count(*) FROM numbers WHERE n >= ?", Args: []any{from}}}
+	more := any(1)
+	next := func() []database.Statement { // the number after the greatest
+		return []database.Statement{{Text: "INSERT INTO numbers (n) SELECT coalesce(max(n), 0) + ?::bigint FROM numbers", Args: []any{more}}}
 	}
-	counted := make(chan int64, 1)
+	ended := make(chan error, 1)
 	if err := f.Tx(t.Context(), func(tx *sql.Tx) error {
-		go func() {
-			n, err := other.Group(t.Context(), count)
-			if err != nil {
-				t.Error(err)
-			}
-			counted <- n
-		}()
+		go func() { ended <- other.Group(t.Context(), next) }()
 		for waits := false; !waits; time.Sleep(time.Millisecond) {
 			if err := one.QueryRowContext(t.Context(), `SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
 				AND classid::bigint << 32 | objid::bigint = ?`, f.LockNumber()).Scan(&waits); err != nil {
 				return err
 			}
-			if len(counted) > 0 {
+			if len(ended) > 0 {
 				t.Error("a group went on beside an act")
 				break
 			}
@@ -173,12 +167,15 @@ func TestGroupsWaitForActs(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if n := <-counted; n != 1 {
-		t.Errorf("a group that waited for an act has counted %d", n)
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
-	from = struct{}{} // which is not sent, after the group has begun
-	if _, err := other.Group(t.Context(), count); err == nil {
-		t.Error("no number is counted from")
+	if got := numbers(t, f); len(got) != 2 || got[1] != 8 {
+		t.Errorf("an act and a group that waited for it have made %v", got)
+	}
+	more = struct{}{} // which is not sent, after the group has begun
+	if err := other.Group(t.Context(), next); err == nil {
+		t.Error("there is no such number")
 	}
 	var free bool
 	if err := one.QueryRowContext(t.Context(), "SELECT pg_try_advisory_lock(?)", f.LockNumber()).Scan(&free); err != nil || !free {
