@@ -194,8 +194,8 @@ func newNodes(t *testing.T, count int, database func(address string) string, por
 		n.outside.quiet.Store(true) // the faults here are others
 		n.dir = filepath.Join(t.TempDir(), "node")
 		var err error
-		if n.listen, err = deadAddress(); err == nil {
-			n.admin, err = deadAddress()
+		if n.listen, err = daemontest.DeadAddress(); err == nil {
+			n.admin, err = daemontest.DeadAddress()
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk"
@@ -49,7 +50,7 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	seen := map[int64][]byte{} // by generatedAt in Unix milliseconds: the states that clients read
-	listen, err := deadAddress()
+	listen, err := daemontest.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func TestKillUnderLoad(t *testing.T) {
 	long(t)
 	const workers, credits = 8, 1_000_000_000
 	dir := oldDemo(t)
-	listen, err := deadAddress()
+	listen, err := daemontest.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
@@ -191,7 +192,7 @@ func TestKillWhileBackingUp(t *testing.T) {
 	t.Parallel()
 	long(t)
 	dir, to := oldDemo(t), filepath.Join(t.TempDir(), "backups")
-	listen, err := deadAddress()
+	listen, err := daemontest.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -134,7 +135,7 @@ func (e *edge) pay(info daemon.Demo, path string) string {
 func TestKillAtTheEdgeOfTheWindow(t *testing.T) {
 	t.Parallel()
 	long(t)
-	listen, err := deadAddress()
+	listen, err := daemontest.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -95,7 +96,7 @@ func TestKillAuthorizer(t *testing.T) {
 	if err := errors.Join(err, chain.Close()); err != nil {
 		t.Fatal(err)
 	}
-	listen, err := deadAddress()
+	listen, err := daemontest.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -311,7 +312,7 @@ func TestKillPayer(t *testing.T) {
 	if err := errors.Join(err, chain.Close()); err != nil {
 		t.Fatal(err)
 	}
-	listen, err := deadAddress()
+	listen, err := daemontest.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -28,6 +27,7 @@ import (
 
 	"github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/cli"
 )
 
@@ -81,7 +81,7 @@ func params(dir string) testscript.Params {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			nowhere, err := deadAddress()
+			nowhere, err := daemontest.DeadAddress()
 			if err != nil {
 				return err
 			}
@@ -96,15 +96,6 @@ func params(dir string) testscript.Params {
 			"answers": serveAnswers, "demobefore": demoBefore,
 		},
 	}
-}
-
-// deadAddress is an address on which nothing listens.
-func deadAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // await waits until a file holds a text: await FILE TEXT.

@@ -386,8 +386,8 @@ func TestSoak(t *testing.T) {
 	s := &soak{t: t, dir: filepath.Join(t.TempDir(), "data"), chain: daemontest.Chain(t), log: new(bytes.Buffer)}
 	s.outside = newOutside(t, s.chain.URL())
 	var err1, err2 error
-	s.listen, err1 = deadAddress()
-	s.admin, err2 = deadAddress()
+	s.listen, err1 = daemontest.DeadAddress()
+	s.admin, err2 = daemontest.DeadAddress()
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}

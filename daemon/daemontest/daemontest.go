@@ -7,7 +7,10 @@ package daemontest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"net"
 	"os"
 	"sync"
 	"testing"
@@ -19,6 +22,21 @@ import (
 	"github.com/contextd/contextd/daemon/source/replay"
 	"github.com/contextd/contextd/sdk/api"
 )
+
+// DeadAddress is an address on which nothing listens, and of which no system gives the port to who asks for any: what is started there, and
+// again after it was killed, finds it free.
+func DeadAddress() (string, error) {
+	const first, ports, tries = 20_000, 12_000, 100
+	var failed error
+	for range tries {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(ports)))
+		if err == nil {
+			return l.Addr().String(), l.Close()
+		}
+		failed = err
+	}
+	return "", failed
+}
 
 // Clock stands still until it is moved. It is safe for concurrent use.
 type Clock struct {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -149,13 +148,15 @@ func NewServer(t testing.TB) *Server {
 	if s.bin == "" {
 		t.Skip("SKIPPED: there is no PostgreSQL on this machine")
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Port = free.Addr().(*net.TCPAddr).Port
+	if s.Port, err = strconv.Atoi(strings.TrimPrefix(address, "127.0.0.1:")); err != nil {
+		t.Fatal(err)
+	}
 	if s.dir, err = os.MkdirTemp("", "contextd-pg-"); err == nil {
-		err = errors.Join(free.Close(), initServer(s.bin, s.dir))
+		err = initServer(s.bin, s.dir)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -78,12 +78,10 @@ func proxy(t *testing.T, target string) http.Handler {
 // fixtures starts the SDK's server of conformance fixtures, with sessions or without, and returns its address.
 func fixtures(t *testing.T, program string, stateless bool) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := daemontest.DeadAddress() // the program takes no port 0
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	_ = l.Close() // the program takes no port 0
 	c := exec.CommandContext(t.Context(), program, "-http", address, fmt.Sprintf("-stateless=%t", stateless))
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 // The statement that books a batch on PostgreSQL has these parts, of which those are left out for which a batch has nothing. It is one,
 // because every one costs a way to the server and back. Where not all is as it should be it fails, so that its commit can go with it and a
 // batch is booked if its transaction was committed, whoever has heard of that. Rows are locked in ascending order: batches of several
-// daemons wait for each other and never in a circle. The conditions stand in wasBooked alone: in the join, the planner would take revoked_at
-// for a reason to expect one row, until the table is analyzed for the first time.
+// daemons wait for each other and never in a circle. The conditions stand in wasBooked alone: in the join, the planner would take
+// revoked_at for a reason to expect one row, until the table is analyzed for the first time.
 const (
 	lockKeys = `debit AS (SELECT * FROM unnest(?::text[], ?::bigint[]) AS d (id, n)),
 	locked AS (SELECT keys.id, n, credits, revoked_at FROM keys JOIN debit ON debit.id = keys.id ORDER BY keys.id FOR UPDATE OF keys),

@@ -166,12 +166,11 @@ func startProxy(t *testing.T, front, dir string, output *daemontest.Log, name st
 // freeAddress is one that nothing listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := daemontest.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 // clientAddress is where clients of a proxy come from. It is not the address that the proxy connects from.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,15 +29,14 @@ func pooler(t *testing.T, mode string, server *daemontest.Server) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := daemontest.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := free.Addr().(*net.TCPAddr).Port
 	file := filepath.Join(dir, "pgbouncer.ini")
-	text := fmt.Sprintf("[databases]\npostgres = host=127.0.0.1 port=%d user=contextd\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\n"+
-		"auth_type = any\npool_mode = %s\nunix_socket_dir =\ndefault_pool_size = 40\n", server.Port, port, mode)
-	if err := errors.Join(os.WriteFile(file, []byte(text), 0o644), os.Chmod(dir, 0o755), free.Close()); err != nil {
+	text := fmt.Sprintf("[databases]\npostgres = host=127.0.0.1 port=%d user=contextd\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\n"+
+		"auth_type = any\npool_mode = %s\nunix_socket_dir =\ndefault_pool_size = 40\n", server.Port, strings.TrimPrefix(address, "127.0.0.1:"), mode)
+	if err := errors.Join(os.WriteFile(file, []byte(text), 0o644), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	run := exec.Command(bin, file)
@@ -49,7 +49,6 @@ func pooler(t *testing.T, mode string, server *daemontest.Server) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = run.Process.Kill(); _ = run.Wait() })
-	address := net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		c, err := net.Dial("tcp", address)
 		if err == nil {

@@ -404,8 +404,8 @@ type Statement struct {
 	Args []any
 }
 
-// Group asks for statements when it has begun, runs them and commits, unless one fails. It may run beside others of its kind, which lock the
-// rows that they change, and beside no Tx. What another has committed before a statement begins is seen by that.
+// Group asks for statements when it has begun, runs them and commits, unless one fails. It may run beside others of its kind, which lock
+// the rows that they change, and beside no Tx. What another has committed before a statement begins is seen by that.
 func (f *DB) Group(ctx context.Context, statements func() []Statement) error {
 	on, err := f.server.batch.Conn(ctx)
 	if err != nil {
