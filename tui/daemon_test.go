@@ -1,6 +1,7 @@
 package tui_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -122,13 +123,42 @@ func TestDaemonRevokesKey(t *testing.T) {
 	ui.shows("revoked")
 }
 
+// untitled is a program that names no window. bubbletea writes a title while its renderer writes, which the compressor that teatest puts
+// before the terminal is not made for.
+type untitled struct{ tea.Model }
+
+func (u untitled) Init() tea.Cmd { return withoutTitle(u.Model.Init()) }
+
+func (u untitled) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m, cmd := u.Model.Update(msg)
+	return untitled{m}, withoutTitle(cmd)
+}
+
+func withoutTitle(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		msg := cmd()
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for i := range batch {
+				batch[i] = withoutTitle(batch[i])
+			}
+		}
+		if fmt.Sprintf("%T", msg) == "tea.setWindowTitleMsg" {
+			return nil
+		}
+		return msg
+	}
+}
+
 // TestProgram runs the whole program, its renderer and its end, before a daemon.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
 	c := client(t, d.URL(), d.Key(t, api.TierPro))
 	m := tui.New(t.Context(), tui.Config{Stream: tui.Subscribe(c), Service: c, Pack: api.PackCrypto, Now: d.Clock.Now, Env: func(string) string { return "" }, Out: os.Stderr})
-	p := teatest.NewTestModel(t, m, teatest.WithInitialTermSize(80, 24))
+	p := teatest.NewTestModel(t, untitled{m}, teatest.WithInitialTermSize(80, 24))
 	holds := func(text string) {
 		teatest.WaitFor(t, p.Output(), func(out []byte) bool { return strings.Contains(string(out), text) }, teatest.WithDuration(2*time.Minute))
 	}
