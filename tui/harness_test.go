@@ -36,7 +36,6 @@ func TestMain(m *testing.M) {
 		child()
 		return
 	}
-	_ = flag.Set("test.parallel", "8")                                                                              // many tests wait for the next second; -parallel wins over it
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/x/exp/teatest.NewTestModel.func2"), // which waits for an interrupt
 		goleak.IgnoreAnyFunction("github.com/charmbracelet/bubbletea.Tick.func1"),                // which ends within its second
 		goleak.IgnoreAnyFunction("github.com/charmbracelet/bubbletea.(*Program).execBatchMsg"),   // which waits for that

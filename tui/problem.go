@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -34,6 +35,8 @@ func Explain(keys view.Keymap, err error) session.Problem {
 		return session.Problem{What: "the service did not answer in time", Next: again}
 	case fault.Kind == human.FaultRefused:
 		return session.Problem{What: "nothing answers at the address of the service", Next: "is it running? " + again + " at once"}
+	case ok && errors.Is(lost.Err, io.EOF):
+		return session.Problem{What: "the connection broke off", Next: again + " at once"}
 	case ok:
 		return session.Problem{What: view.Line(human.Words(lost.Err)), Next: again + " at once"}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -198,6 +199,7 @@ func TestExplain(t *testing.T) {
 		"refused":  {&sdk.TransportError{Err: syscall.ECONNREFUSED}, "nothing answers", "is it running"},
 		"closed":   {dialed(syscall.ECONNRESET), "nothing answers", "is it running"},
 		"lost":     {&sdk.TransportError{Err: &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}}, "broke off", "r tries"},
+		"ended":    {&sdk.TransportError{Err: io.EOF}, "broke off", "r tries"},
 		"timeout":  {&sdk.TransportError{Err: context.DeadlineExceeded}, "did not answer in time", "r tries again"},
 		"hostile":  {&sdk.TransportError{Err: errors.New("a\x1b[31mb")}, "ab", "r tries again"},
 		"other":    {errors.New("odd"), "odd", ""},
