@@ -46,7 +46,7 @@ func completeRest(c *cobra.Command) {
 			_ = c.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions)
 		}
 	}
-	c.LocalNonPersistentFlags().VisitAll(rest)
+	c.Flags().VisitAll(rest)
 	c.PersistentFlags().VisitAll(rest)
 	for _, child := range c.Commands() {
 		completeRest(child)
