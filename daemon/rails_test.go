@@ -45,7 +45,7 @@ func onTwoRails(t *testing.T, changes ...func(*daemon.Config)) *twoRails {
 	r := &twoRails{dir: filepath.Join(t.TempDir(), "data")}
 	var urls [2]string
 	for i, id := range []int64{devchain.ChainID, base} {
-		c, err := devchain.Open(t.Context(), devchain.Config{Listen: "127.0.0.1:0", ChainID: id})
+		c, err := devchain.Open(t.Context(), devchain.Config{Listen: "127.0.0.1:0", ChainID: id, Ahead: 30 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

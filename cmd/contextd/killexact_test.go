@@ -88,7 +88,7 @@ func TestKillAuthorizer(t *testing.T) {
 	long(t)
 	dir := oldDemo(t)
 	steps, packs := exactSteps(), packSteps()
-	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0"})
+	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0", Ahead: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

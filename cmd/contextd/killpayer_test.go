@@ -20,6 +20,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
@@ -304,7 +305,7 @@ func TestKillPayer(t *testing.T) {
 	long(t)
 	dir := oldDemo(t)
 	calls, buys := callSteps(), buySteps()
-	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0"})
+	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0", Ahead: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

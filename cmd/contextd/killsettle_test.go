@@ -160,7 +160,7 @@ func TestKillWhileSettling(t *testing.T) {
 	t.Parallel()
 	long(t)
 	dir := oldDemo(t)
-	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0"})
+	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0", Ahead: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ const secret = "rpc-secret-key"
 // open opens a chain behind a node, and a client of it.
 func open(t *testing.T, changes ...func(*chain.Config)) (*devchain.Chain, *node, *chain.Client) {
 	t.Helper()
-	c, err := devchain.Open(t.Context(), devchain.Config{Listen: "127.0.0.1:0", Now: hasty()})
+	c, err := devchain.Open(t.Context(), devchain.Config{Listen: "127.0.0.1:0", Ahead: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,23 +66,6 @@ func open(t *testing.T, changes ...func(*chain.Config)) (*devchain.Chain, *node,
 	t.Cleanup(server.Close)
 	n.url = server.URL + "/v2/" + secret + "?key=" + secret
 	return c, n, dial(t, c, n, changes...)
-}
-
-// late is by how much the clock of hasty is behind, at most.
-const late = 50 * time.Second
-
-// hasty is a clock that begins late and goes on by a second whenever it is looked at, until it has caught up with the wall clock. A chain by
-// it need not wait for the next second to seal a block, and none of its blocks is from the future.
-func hasty() func() time.Time {
-	var looks atomic.Int64
-	began := time.Now().Add(-late)
-	return func() time.Time {
-		now := time.Now()
-		if then := began.Add(time.Duration(looks.Add(1)) * time.Second); then.Before(now) {
-			return then
-		}
-		return now
-	}
 }
 
 // dial makes a client.

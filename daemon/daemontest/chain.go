@@ -18,7 +18,7 @@ import (
 // Chain starts a chain that ends with the test. Its clock is the wall clock, as that of every chain, so a daemon on it takes that too.
 func Chain(t testing.TB) *devchain.Chain {
 	t.Helper()
-	c, err := devchain.Open(t.Context(), devchain.Config{Listen: "127.0.0.1:0"})
+	c, err := devchain.Open(t.Context(), devchain.Config{Listen: "127.0.0.1:0", Ahead: 30 * time.Second})
 	if err != nil {
 		t.Fatalf("open chain: %v", err)
 	}

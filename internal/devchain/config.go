@@ -1,9 +1,9 @@
 // Package devchain is an embedded Ethereum chain with a USDG test token, for contextd demo and for tests.
 //
 // It is go-ethereum's blocks, transaction pool and virtual machine, with JSON-RPC methods of its own. Blocks are sealed when there is
-// something to put into them, at most one a second, so that the chain's clock is never ahead of the wall clock. Its only open port is that
-// of JSON-RPC over HTTP. With a directory, what a receipt was given for survives kill -9. The keys in that directory are for test money:
-// nothing here is to be trusted with any other.
+// something to put into them, at most one a second, so that the chain's clock is ahead of the wall clock by Config.Ahead at most. Its only
+// open port is that of JSON-RPC over HTTP. With a directory, what a receipt was given for survives kill -9. The keys in that directory are
+// for test money: nothing here is to be trusted with any other.
 //
 // The token is TestUSDG.sol. compile.mjs makes TestUSDG.abi.json and TestUSDG.bin of it, and abigen makes binding.go of these. After a
 // change of the token, run in this directory:
@@ -43,6 +43,7 @@ type Config struct {
 
 	ChainID int64            // 0 means the constant ChainID
 	Now     func() time.Time // nil means time.Now
+	Ahead   time.Duration    // by how much the time of a block may be ahead of Now, so that it need not wait for the next second
 }
 
 // Account is an account on the chain with the key to it.

@@ -67,7 +67,7 @@ func (c *Chain) start(ctx context.Context, cfg Config) (err error) {
 	if now == nil {
 		now = time.Now
 	}
-	c.sealer = startSealer(context.WithoutCancel(ctx), c.ledger, now)
+	c.sealer = startSealer(context.WithoutCancel(ctx), c.ledger, now, cfg.Ahead)
 	return nil
 }
 
