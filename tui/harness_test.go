@@ -21,6 +21,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"go.uber.org/goleak"
 
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 		child()
 		return
 	}
+	daemontest.Overlap(8)
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/x/exp/teatest.NewTestModel.func2"), // which waits for an interrupt
 		goleak.IgnoreAnyFunction("github.com/charmbracelet/bubbletea.Tick.func1"),                // which ends within its second
 		goleak.IgnoreAnyFunction("github.com/charmbracelet/bubbletea.(*Program).execBatchMsg"),   // which waits for that

@@ -123,7 +123,7 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	m.env.Session.Now = m.cfg.Now()
 	switch msg := msg.(type) {
 	case tickMsg:
-		cmd = tea.Batch(nextTick(), m.everyMinute(), m.prove())
+		cmd = tea.Batch(nextTick(), m.everyMinute())
 	case tea.WindowSizeMsg:
 		m.resize(msg)
 	case tea.KeyMsg:
@@ -131,7 +131,7 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	case tea.MouseMsg:
 		cmd = m.mouse(msg)
 	case arrivedMsg:
-		cmd = m.take(msg)
+		cmd = tea.Batch(m.take(msg), m.prove())
 	case CopyMsg:
 		cmd = m.copy(msg)
 	case OpenMsg:

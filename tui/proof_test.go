@@ -60,7 +60,8 @@ func TestProven(t *testing.T) {
 		case tt.holds:
 			d.until(fmt.Sprintf("state %d proven", i+1), proven)
 		}
-		if i%2 == 0 {
+		if i == 4 { // and it comes again
+			d.fake.events <- delta(state(t), 6*time.Second)
 			d.tick()
 		}
 		if v := d.view(); proven("") != (tt.holds && !tt.warns) || strings.Contains(v, warning) != tt.warns {
