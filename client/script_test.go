@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/cli"
 )
 
@@ -25,7 +26,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // most tests wait for programs; -parallel wins over it
+	daemontest.Overlap(8)
 	testscript.Main(m, map[string]func(){"ctx": runCtx})
 }
 

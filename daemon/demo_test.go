@@ -21,6 +21,9 @@ import (
 // TestDemoDataStaysApart: what a demo has made is marked for good, serve refuses it, and a demo refuses what is real; neither leaves
 // anything in a directory that it refuses.
 func TestDemoDataStaysApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("eight starts take their time")
+	}
 	t.Parallel()
 	demo := func(dir string) error {
 		d, _, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}}, "127.0.0.1:0")
@@ -93,13 +96,13 @@ func TestDemoDataStaysApart(t *testing.T) {
 // TestDemoLives: a demo begins with a day of history; then its prices move with every state, and an incident becomes a critical flag step by
 // step and passes.
 func TestDemoLives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("eight minutes of a demo takes its time")
+	}
 	t.Parallel()
 	var passed atomic.Int64
 	began := time.Now()
-	every := 15 * time.Second
-	if testing.Short() {
-		every = 30 * time.Second
-	}
+	const every = 15 * time.Second
 	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
 		DataDir: t.TempDir(), Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: every},
 		Now: func() time.Time { return began.Add(time.Duration(passed.Load())) },

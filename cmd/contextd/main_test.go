@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -49,7 +48,7 @@ func TestMain(m *testing.M) {
 		runEdge()
 		return
 	}
-	_ = flag.Set("test.parallel", "4") // most tests wait for programs; -parallel wins over it
+	daemontest.Overlap(4)
 	testscript.Main(m, map[string]func(){"contextd": main, "ctx": runCtx})
 }
 

@@ -388,6 +388,9 @@ func TestDirectoryOfAnother(t *testing.T) {
 
 // TestUpgrade opens books of every older schema: each is backed up first, and the backup restores to the newest schema.
 func TestUpgrade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each old schema takes its time")
+	}
 	t.Parallel()
 	layout, err := store.Layout()
 	if err != nil {

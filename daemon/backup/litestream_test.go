@@ -67,6 +67,9 @@ func countTo(n int) []string {
 // TestLitestream follows the books as Litestream does: a copy of the file, and then the write-ahead log as it grows. With the log left to it,
 // the log is only ever appended to, and any beginning of it gives sound books that miss nothing that was committed before.
 func TestLitestream(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a log of 4 MB takes its time")
+	}
 	t.Parallel()
 	d := newData(t)
 	if err := d.books.LeaveLog(t.Context()); err != nil {

@@ -7,11 +7,14 @@ package daemontest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime/debug"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -70,6 +73,15 @@ type Daemon struct {
 
 	stop  context.CancelFunc
 	ended chan error
+}
+
+// Overlap has the tests of a package go n at a time, since most wait for others most of the time, and has their garbage collected less
+// often. -parallel and GOGC win over it.
+func Overlap(n int) {
+	_ = flag.Set("test.parallel", strconv.Itoa(n))
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 }
 
 // Start boots a daemon with one state and its brief, which ends with the test. Each change is made to its Config before; the

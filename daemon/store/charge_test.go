@@ -388,6 +388,9 @@ func TestAuditReadsCharges(t *testing.T) {
 
 // TestJournalIsBounded: what was charged moves into the tables by itself once it takes so much room.
 func TestJournalIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a journal of that size takes its time")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	s, err := store.Open(t.Context(), dir, opened())

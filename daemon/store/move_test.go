@@ -80,6 +80,9 @@ func sumUp(t *testing.T, dir string) (have sums) {
 // files after each is what a kill there leaves: its audit finds nothing before it is opened, and every call is in its tables, once,
 // afterwards.
 func TestSlices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many rows take their time")
+	}
 	t.Parallel()
 	const most, credits, traces = 1000, 100, 400
 	dir := t.TempDir()

@@ -305,7 +305,7 @@ func TestSellCreditsBesideDeposits(t *testing.T) {
 		select {
 		case <-done:
 			scanning = false
-		default:
+		case <-time.After(10 * time.Millisecond):
 			if err := m.d.Scan(t.Context()); err != nil {
 				t.Error(err)
 			}

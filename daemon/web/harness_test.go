@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	_ = flag.Set("test.parallel", "8") // most tests wait for blocks, at most one a second; -parallel wins over it
+	daemontest.Overlap(8)
 	goleak.VerifyTestMain(m,
 		// go-ethereum leaves these behind: the first for the life of the process, the second for a moment.
 		goleak.IgnoreAnyFunction("github.com/ethereum/go-ethereum/core.(*txSenderCacher).cache"),

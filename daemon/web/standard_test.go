@@ -336,7 +336,7 @@ func TestStandardBesideDeposits(t *testing.T) {
 		select {
 		case <-done:
 			scanning = false
-		default:
+		case <-time.After(10 * time.Millisecond):
 			if err := m.d.Scan(t.Context()); err != nil {
 				t.Error(err)
 			}

@@ -2,7 +2,6 @@ package wallet_test
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,12 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // most tests wait for blocks, at most one a second; -parallel wins over it
+	daemontest.Overlap(8)
 	os.Exit(m.Run())
 }
 

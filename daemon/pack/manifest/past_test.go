@@ -149,6 +149,9 @@ func TestChange(t *testing.T) {
 
 // TestPastStaysSmall: a number that moves at every answer is remembered by few values, and its change is still right.
 func TestPastStaysSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("twenty days take their time")
+	}
 	t.Parallel()
 	p := newPast(t, "{type: number, change: [1h, 24h], changed: 7d}")
 	value := func(minute float64) float64 { return 1000 + minute }

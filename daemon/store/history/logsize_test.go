@@ -56,6 +56,9 @@ func (m *made) of(at time.Time) (list []api.LogSource) {
 
 // TestLogIsSmall: the log of a year of a pack takes at most 100 MB, by what a history of next to nothing grows by with whole tiles.
 func TestLogIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("five tiles of leaves take their time")
+	}
 	t.Parallel()
 	var sizes [2]int64
 	for i, tiles := range []int{1, 5} {
