@@ -15,7 +15,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Chain starts a chain that ends with the test. Its clock is the wall clock, as that of every chain, so a daemon on it takes that too.
+// Chain starts a chain that ends with the test. Its clock is the wall clock, as that of every chain, so a daemon on it takes that too; its
+// blocks are up to half a minute ahead of it, for tests that would wait for the next second.
 func Chain(t testing.TB) *devchain.Chain {
 	t.Helper()
 	c, err := devchain.Open(t.Context(), devchain.Config{Listen: "127.0.0.1:0", Ahead: 30 * time.Second})
