@@ -123,9 +123,6 @@ func genesisOf(k keys, id int64) *core.Genesis {
 
 // seal makes a block of what waits, with the given time, and puts it on disk.
 func (l *ledger) seal(ctx context.Context, at uint64) error {
-	if err := l.pool.Sync(); err != nil { // the pool follows the chain in its own time, and would offer what is in a block already
-		return err
-	}
 	args := &miner.BuildPayloadArgs{
 		Parent: l.chain.CurrentBlock().Hash(), Timestamp: at, Withdrawals: types.Withdrawals{}, BeaconRoot: new(common.Hash),
 	}
@@ -145,7 +142,7 @@ func (l *ledger) seal(ctx context.Context, at uint64) error {
 		return err
 	}
 	l.settle(block.Header())
-	return l.db.SyncKeyValue()
+	return errors.Join(l.pool.Sync(), l.db.SyncKeyValue()) // or the pool would offer for a while what is in the block
 }
 
 // settle makes head safe, and final what is so far back as it would be elsewhere.
