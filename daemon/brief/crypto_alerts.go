@@ -115,7 +115,7 @@ func (n *news) notices() string {
 func (n *news) incidents(flags []api.Flag) []string {
 	var items []string
 	for i, f := range flags {
-		again := i > 0 && flags[i-1].Subject == f.Subject
+		again := i > 0 && flags[i-1].Subject == f.Subject && !strings.HasPrefix(items[i-1], "“") // whose words may be about another
 		n.told[f.Subject] = true
 		for _, m := range n.TopMovers { // bitcoin is Bitcoin, but another coin of that name is not
 			if ofCoin(f, m.ID) && strings.EqualFold(m.Name, f.Subject) {

@@ -73,6 +73,12 @@ func TestBuiltInFitsItsSentencesToTheRows(t *testing.T) {
 		{"nothing rose", func(s *api.CryptoState) { *s.Sentiment.Breadth = api.Breadth{Declining: 90, Ref: 1} },
 			[]string{"Breadth agrees: no large coin rose and 90 fell [1]."}, nil},
 		{"one narrative", func(s *api.CryptoState) { s.Narratives = s.Narratives[:1] }, []string{"Privacy Coins is the leading narrative, up 11.8%"}, []string{" loses ", " gains "}},
+		{"a subject that words of others stand for", func(s *api.CryptoState) {
+			news := api.Flag{ID: "news:lido", Kind: "news_kind", Severity: api.SeverityCritical, Subject: "Lido", Message: "Aave V3 is paused", Ref: 8}
+			fees := api.Flag{ID: "fees:lido", Kind: api.FlagFeeSpike, Severity: api.SeverityWarning, Subject: "Lido", Value: 63.4, Unit: "sat/vB", Ref: 5}
+			gas := api.Flag{ID: "gas:lido", Kind: api.FlagGasSpike, Severity: api.SeverityWarning, Subject: "Lido", Value: 40, Unit: "gwei", Ref: 5}
+			s.Flags = []api.Flag{news, fees, gas}
+		}, []string{"“Aave V3 is paused” [8], fees on Lido have reached 63.4 sat/vB [5], and it has reached 40 gwei [5]"}, nil},
 		{"risks", func(s *api.CryptoState) {
 			s.TrendingPools[0].Risk = []string{api.RiskLowLiquidity, api.RiskNewPool}
 			s.TrendingPools[1].Risk = []string{api.RiskHighTurnover, "odd_mark"}
