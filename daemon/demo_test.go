@@ -97,7 +97,7 @@ func TestDemoDataStaysApart(t *testing.T) {
 // step and passes.
 func TestDemoLives(t *testing.T) {
 	if testing.Short() {
-		t.Skip("eight minutes of a demo takes its time")
+		t.Skip("eight minutes of a demo take their time")
 	}
 	t.Parallel()
 	var passed atomic.Int64
