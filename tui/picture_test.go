@@ -35,7 +35,7 @@ func TestPicture(t *testing.T) {
 	})
 	ui.shows("TREND 24h")
 	ui.press("8")
-	ui.until("all trends", func(v string) bool { return paid(v, api.OpSeries) == 5 })
+	ui.until("all trends and a brief", func(v string) bool { return paid(v, api.OpSeries) == 5 && paid(v, api.OpBrief) == 1 })
 	ui.press("2", "b", "8") // whose answer is the last one, and says what is left
 	ui.until("the brief twice", func(v string) bool { return paid(v, api.OpBrief) == 2 })
 	ui.press("1")
