@@ -174,10 +174,12 @@ func TestClock(t *testing.T) {
 			c := openAhead(t, "", time.Duration(seconds)*time.Second)
 			last, most, first := int64(0), int64(0), number(t, call[string](t, c, "eth_blockNumber"))
 			for n := 0; n < 4 || most < seconds && n < 100; n++ {
-				if _, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), 1, nil); err != nil {
+				hash, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), 1, nil)
+				if err != nil {
 					t.Fatal(err)
 				}
-				head := call[struct{ Number, Timestamp string }](t, c, "eth_getBlockByNumber", "latest", false)
+				paid := call[struct{ BlockNumber string }](t, c, "eth_getTransactionReceipt", "0x"+hex.EncodeToString(hash[:]))
+				head := call[struct{ Number, Timestamp string }](t, c, "eth_getBlockByNumber", paid.BlockNumber, false) // "latest" is later than receipts
 				at := number(t, head.Timestamp)
 				ahead := at - time.Now().Unix()
 				if ahead > seconds || at <= last || number(t, head.Number) != first+int64(n)+1 {
