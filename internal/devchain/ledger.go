@@ -142,7 +142,7 @@ func (l *ledger) seal(ctx context.Context, at uint64) error {
 		return err
 	}
 	l.settle(block.Header())
-	return errors.Join(l.pool.Sync(), l.db.SyncKeyValue()) // or the pool would offer for a while what is in the block
+	return errors.Join(l.db.SyncKeyValue(), l.pool.Sync()) // or the pool would offer for a while what is in the block
 }
 
 // settle makes head safe, and final what is so far back as it would be elsewhere.
