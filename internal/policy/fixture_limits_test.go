@@ -2,14 +2,10 @@ package policy_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"testing"
 )
-
-// lines is n lines of a function's body.
-func lines(n int) string { return strings.Repeat("\t_ = 1\n", n) }
-
-// ofLines is a file of n lines.
-func ofLines(n int) string { return "package feed\n" + strings.Repeat("\n", n-1) }
 
 // chained are n packages under daemon, each of which imports the next.
 func chained(n int) map[string]string {
@@ -24,15 +20,6 @@ func chained(n int) map[string]string {
 	return files
 }
 
-// folder is a package of n files of 500 lines each.
-func folder(path string, n int) map[string]string {
-	files := map[string]string{}
-	for i := range n {
-		files[fmt.Sprintf("%s/f%d.go", path, i)] = ofLines(500)
-	}
-	return files
-}
-
 // with is files and one more.
 func with(files map[string]string, path, src string) map[string]string {
 	files[path] = src
@@ -41,17 +28,6 @@ func with(files map[string]string, path, src string) map[string]string {
 
 func limitFixtures() []fixture {
 	return []fixture{
-		{"file size", "500 lines", sources(ofLines(500)), nil},
-		{"file size", "501 lines", sources(ofLines(501)), []string{"feed.go:501: file of 501 lines, at most 500"}},
-
-		{"function size", "80 lines", sources("package feed\n\n// F has\n// a comment.\nfunc F() {\n" + lines(78) + "}\n"), nil},
-		{"function size", "81 lines", sources("package feed\n\nfunc (t *T[K]) F() {\n" + lines(79) + "}\n"),
-			[]string{"feed.go:3: T.F has 81 lines"}},
-
-		{"package size", "8000 lines", folder("tui", 16), nil},
-		{"package size", "8001 lines", with(folder("tui", 16), "tui/x.go", ofLines(1)), []string{"tui: package of 8001 lines"}},
-		{"package size", "tests are free", with(folder("tui", 16), "tui/x_test.go", ofLines(500)), nil},
-
 		{"line length", "140 columns", sources("package feed\n\n//" + strings.Repeat("é", 138) + "\n"), nil},
 		{"line length", "141 columns", sources("package feed\n\n//" + strings.Repeat("é", 139) + "\n"),
 			[]string{"feed.go:3: line of 141 columns, at most 140"}},
@@ -61,12 +37,6 @@ func limitFixtures() []fixture {
 
 		{"import depth", "9", chained(10), nil},
 		{"import depth", "11 is reported once", chained(12), []string{"daemon/p2: import depth 10, at most 9: daemon/p2 → daemon/p3"}},
-
-		{"complexity", "15", sources("package feed\nfunc f() {\n" + strings.Repeat("\tif a {\n\t}\n", 14) + "}\n"), nil},
-		{"complexity", "16 ifs", sources("package feed\nfunc f() {\n" + strings.Repeat("\tif a {\n\t}\n", 15) + "}\n"),
-			[]string{"feed.go:2: f has cyclomatic complexity 16, at most 15"}},
-		{"complexity", "every kind of branch", sources(branches(5)), []string{"f has cyclomatic complexity 16"}},
-		{"complexity", "defaults are free", sources(branches(4)), nil},
 	}
 }
 
@@ -97,4 +67,32 @@ func f() {
 ` + strings.Repeat("\t\tif n {\n\t\t}\n", n) + `	}()
 }
 `
+}
+
+// TestSizesFound has both sides of what a reader looks at, and every kind of branch.
+func TestSizesFound(t *testing.T) {
+	t.Parallel()
+	long := func(lines int) string { return "package feed\nfunc f() {\n" + strings.Repeat("\n", lines-2) + "}\n" }
+	for _, c := range []struct {
+		name, src string
+		want      []string
+	}{
+		{"file of 700 lines", "package feed\n" + strings.Repeat("\n", longFile-1), nil},
+		{"file of 701 lines", "package feed\n" + strings.Repeat("\n", longFile), []string{"701 lines"}},
+		{"function of 80 lines", long(longFunc), nil},
+		{"function of 81 lines", long(longFunc + 1), []string{"f has 81 lines"}},
+		{"20 paths", branches(9), nil},
+		{"21 paths", branches(10), []string{"f has 21 paths"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var found []string
+			for _, s := range sizes(parse(t, sources(c.src))) {
+				found = append(found, s.size)
+			}
+			if !slices.Equal(found, c.want) {
+				t.Errorf("found %q, want %q", found, c.want)
+			}
+		})
+	}
 }

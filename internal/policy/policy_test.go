@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"cmp"
 	"os"
 	"testing"
 )
@@ -17,15 +18,8 @@ func checks() []check {
 		{"imports", findImports},
 		{"servers", findServers},
 		{"import depth", findImportDepth},
-		{"file size", findFileSize},
-		{"function size", findFuncSize},
-		{"complexity", findComplexity},
-		{"package size", findPackageSize},
 		{"line length", findLineLength},
-		{"package count", findPackageCount},
 		{"one importer", findOneImporter},
-		{"same name", findSameName},
-		{"fan-out", findFanOut},
 		{"one instance", findOneInstance},
 		{"init", findInit},
 		{"package state", findPackageState},
@@ -56,5 +50,25 @@ func TestModule(t *testing.T) {
 				t.Error(b)
 			}
 		})
+	}
+}
+
+// TestSizes lists what is long, each with its reason, for a reader to judge; it fails only where a reason is about nothing any more. Run it
+// with -v.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	m, err := load(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons, long := sizeReasons(), map[string]bool{}
+	for _, s := range sizes(m) {
+		t.Logf("%s: %s: %s", s.at, s.size, cmp.Or(reasons[s.what], "no reason is given in sizeReasons"))
+		long[s.what] = true
+	}
+	for what := range reasons {
+		if !long[what] {
+			t.Errorf("sizeReasons has a reason for %s, which is not long", what)
+		}
 	}
 }

@@ -4,38 +4,15 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"path"
 	"slices"
 	"strings"
 )
 
 const (
-	maxPackages      = 55 // 50 of the house, and 5 for what it could not do when it was built
-	maxFanOut        = 10
 	smallPackage     = 600 // lines below which a package with one importer has to justify itself
 	packageOfItsOwn  = "package of its own"
 	packagesNotRooms = "internal/build/"
 )
-
-// wiring are the packages that join the others, and may import as many as they need.
-func wiring() []string {
-	return []string{"cmd/contextd", "client", "daemon"}
-}
-
-// findPackageCount reports too many packages. The programs under internal/build are not part of the house.
-func findPackageCount(m *module) []breach {
-	n := 0
-	for _, p := range m.pkgs {
-		if len(p.files) > 0 && !strings.HasPrefix(p.path, packagesNotRooms) {
-			n++
-		}
-	}
-	if n <= maxPackages {
-		return nil
-	}
-	return []breach{{"go.mod", fmt.Sprintf("%d packages, at most %d", n, maxPackages),
-		"a package is a noun with a reason; make the smallest ones files of the packages that use them"}}
-}
 
 // findOneImporter reports small packages that only one other package imports and that do not say why they are not files of it.
 func findOneImporter(m *module) []breach {
@@ -58,45 +35,6 @@ func findOneImporter(m *module) []breach {
 		if lines < smallPackage && !said {
 			found = append(found, breach{p.path, fmt.Sprintf("%d lines that only %s imports", lines, importers[p.path][0]),
 				fmt.Sprintf("make it files of its importer, or say in its comment why it is a %q", packageOfItsOwn)})
-		}
-	}
-	return found
-}
-
-// findSameName reports packages whose last element is that of another one.
-func findSameName(m *module) []breach {
-	first := map[string]string{}
-	var found []breach
-	for _, p := range m.pkgs {
-		if len(p.files) == 0 {
-			continue
-		}
-		name := path.Base(p.path)
-		if other, ok := first[name]; ok {
-			found = append(found, breach{p.path, "it has the name of " + other, "name each for what only it is about"})
-			continue
-		}
-		first[name] = p.path
-	}
-	return found
-}
-
-// findFanOut reports packages that import too many others of the module.
-func findFanOut(m *module) []breach {
-	var found []breach
-	for _, p := range m.pkgs {
-		if slices.Contains(wiring(), p.path) {
-			continue
-		}
-		n := 0
-		for _, path := range m.imports(p) {
-			if m.pkg(path) != nil {
-				n++
-			}
-		}
-		if n > maxFanOut {
-			found = append(found, breach{p.path, fmt.Sprintf("it imports %d packages of the module, at most %d", n, maxFanOut),
-				"let the package that wires it hand it what it needs"})
 		}
 	}
 	return found
