@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/contextd/contextd/daemon/feed"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // maxLooked is how many questions are kept with what they find in one set of rows. It is more than are asked often, and a bound on what

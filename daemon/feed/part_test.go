@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/daemon/feed"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // TestPart has parts of a state, byte by byte, made once while there is room, and again for a new brief.

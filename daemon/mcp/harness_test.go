@@ -26,10 +26,10 @@ import (
 	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 

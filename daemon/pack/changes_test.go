@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/pack"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // answers writes what a question finds: kind/key of each row, and the fields that are asked.

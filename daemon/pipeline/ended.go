@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // mostPast is how many states Open reads at most to find out which flags ended. It is ten hours of them at the usual pace.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // TestFlagsThatEndedAreRemembered lets a flag end and come back, with restarts and kills between: what ended is known for an hour, and one

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // followEvery is how often a pipeline that follows looks for what is new, where nobody tells it to.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/daemon/feed"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 

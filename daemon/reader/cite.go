@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // tellTables makes the tables of s and returns their rows by kind/key.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // ReserveWriting adds u to what language models took on day, unless the day would then have more than limit.

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 

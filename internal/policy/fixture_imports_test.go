@@ -26,7 +26,7 @@ func importing(from string, list ...string) map[string]string {
 func forbidden() map[string][][2]string {
 	return map[string][][2]string{
 		"rules know no database": {
-			{"daemon/state", "database/sql"},
+			{"internal/state", "database/sql"},
 			{"daemon/billing", sqlite},
 			{"daemon/gate/inner", "daemon/store"},
 			{"daemon/x402", "database/sql/driver"},
@@ -52,10 +52,11 @@ func forbidden() map[string][][2]string {
 			{"internal/human", "github.com/charmbracelet/x/ansi"},
 			{"internal/human", "sdk/api"},
 		},
+		"state is pure":                     {{"internal/state", "daemon/pack"}, {"internal/state", "sdk"}, {"internal/state", bubbletea}},
 		"alert knows no program":            {{"internal/alert", "daemon/mail"}, {"internal/alert", "client"}, {"internal/alert", cobra}},
 		"sdk knows no daemon":               {{"sdk", "daemon"}, {"sdk/wallet", "daemon/x402"}},
 		"sdk knows no chain":                {{"sdk", goEthereum + "/core"}},
-		"tui knows no client and no daemon": {{"tui", "client"}, {"tui/screen", "daemon/state"}},
+		"tui knows no client and no daemon": {{"tui", "client"}, {"tui/screen", "daemon/feed"}},
 		"client knows no daemon":            {{"client", "daemon"}, {"client", "daemon/store"}},
 		"daemon knows no client":            {{"daemon", "client"}, {"daemon/web", "tui"}, {"daemon/daemontest", "cmd/contextd"}},
 		"nothing imports cmd":               {{"client", "cmd/ctx"}, {"internal/build", "cmd/contextd"}},
@@ -81,7 +82,7 @@ func forbidden() map[string][][2]string {
 func importFixtures() []fixture {
 	list := []fixture{
 		{"imports", "allowed", map[string]string{
-			"daemon/state/a.go":        "package state\nimport (\"math\"; \"golang.org/x/text/cases\")\n",
+			"internal/state/a.go":      "package state\nimport (\"math\"; \"golang.org/x/text/cases\")\n",
 			"daemon/brief/a.go":        "package brief\nimport \"net/http\"\n",
 			"daemon/x402/a.go":         "package x402\nimport (\"example.com/m/internal/usdg\"; \"example.com/m/sdk/api\")\n",
 			"internal/usdg/a.go":       "package usdg\nimport \"" + goEthereum + "/common\"\n",
@@ -96,16 +97,16 @@ func importFixtures() []fixture {
 			"cmd/contextd/main.go":     "package main\nimport (\"" + cobra + "\"; \"example.com/m/daemon/daemontest\")\n",
 			"daemon/daemontest/a.go":   "package daemontest\nimport \"example.com/m/internal/devchain\"\n",
 			"internal/devchain/dev.go": "package devchain\nimport \"" + goEthereum + "/core\"\n",
-			"daemon/daemon.go":         "package daemon\nimport (\"net/http\"; \"example.com/m/daemon/store\"; \"example.com/m/daemon/state\")\n",
+			"daemon/daemon.go":         "package daemon\nimport (\"net/http\"; \"example.com/m/daemon/store\"; \"example.com/m/internal/state\")\n",
 		}, nil},
 		{"imports", "through another package", map[string]string{
-			"daemon/pack/a.go":   "package pack\nimport _ \"example.com/m/daemon/state\"\nimport _ \"example.com/m/daemon/source\"\n",
-			"daemon/state/a.go":  "package state\n\nimport \"example.com/m/daemon/source\"\n",
-			"daemon/source/a.go": "package source\nimport \"example.com/m/daemon/store\"\n",
-			"daemon/store/a.go":  "package store\nimport \"database/sql\"\n",
+			"daemon/pack/a.go":    "package pack\nimport _ \"example.com/m/internal/state\"\nimport _ \"example.com/m/daemon/source\"\n",
+			"internal/state/a.go": "package state\n\nimport \"example.com/m/daemon/source\"\n",
+			"daemon/source/a.go":  "package source\nimport \"example.com/m/daemon/store\"\n",
+			"daemon/store/a.go":   "package store\nimport \"database/sql\"\n",
 		}, []string{
 			"daemon/pack/a.go:3: daemon/pack imports daemon/source imports daemon/store (rules know no database",
-			"daemon/state/a.go:3: daemon/state imports daemon/source imports daemon/store (rules know no database",
+			"internal/state/a.go:3: internal/state imports daemon/source imports daemon/store (rules know no database",
 		}},
 		{"imports", "sdk through wallet", map[string]string{
 			"sdk/a.go":        "package sdk\nimport \"example.com/m/sdk/wallet\"\n",

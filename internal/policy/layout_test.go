@@ -24,13 +24,13 @@ func packages() []string {
 		"tui", "tui/session", "tui/termguard", "tui/view",
 		"sdk", "sdk/api", "sdk/diff", "sdk/wallet",
 		"internal/alert", "internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/handbook", "internal/human",
-		"internal/jsonx", "internal/policy", "internal/usdg",
+		"internal/jsonx", "internal/policy", "internal/state", "internal/usdg",
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/mail",
 		"daemon/mcp", "daemon/metrics", "daemon/store", "daemon/store/history", "daemon/store/database", "daemon/translog", "daemon/web",
 		"daemon/account", "daemon/billing", "daemon/gate", "daemon/x402",
 		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/feed", "daemon/pack", "daemon/pack/manifest",
 		"daemon/packtest", "daemon/pipeline",
-		"daemon/reader", "daemon/source", "daemon/source/replay", "daemon/state",
+		"daemon/reader", "daemon/source", "daemon/source/replay",
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // ErrDamaged is in the chain of the error for a stored state that does not read back as it was written.

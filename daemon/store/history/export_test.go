@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // KeyframeEvery is the length of a block.

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 

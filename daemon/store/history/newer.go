@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // NotifyState is what nodes that listen are told when a state, a brief or the state of a source was saved.

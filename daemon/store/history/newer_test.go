@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // TestNewer: what one node saves, another reads: every state once, in order, and its log as it is now.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 

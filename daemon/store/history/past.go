@@ -7,7 +7,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // unreadable is how many damaged states are passed over for one time: a day of them.

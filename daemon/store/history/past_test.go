@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // past are the states as of times, by their places in the order in which they were saved, -1 where there is none.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // TestNewsOfSymbol: news asked for by a symbol are those that name the thing too, written as its name is.

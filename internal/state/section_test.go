@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/daemon/pack"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // TestSections: every row of a recorded state stands in one section, once, with its numbers as lookup names them and all else that it says.
 func TestSections(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../pack/testdata/tick1.golden.json")
+	doc, err := os.ReadFile("../../daemon/pack/testdata/tick1.golden.json")
 	if err != nil {
 		t.Fatal(err)
 	}
