@@ -13,6 +13,7 @@ func layoutFixtures() []fixture {
 			"README.md": "", "LICENSE": "", "go.sum": "", ".gitignore": "", ".ci/run": "", "completions/ctx.bash": "",
 			"contextd": "binary", "ctx": "binary", "feed.test": "binary", "cpu.prof": "",
 			"cmd/ctx/main.go": "package main\n", "daemon/daemon.go": "package daemon\n", "internal/build/tool/main.go": "package main\n",
+			"internal/bench/go.mod": "module m/internal/bench\n", "internal/bench/load/main.go": "package main\n",
 			"sdk/sdk.go": "package sdk\n", "tui/tui.go": "package tui\n",
 		}, nil},
 		{"layout", "strangers", map[string]string{

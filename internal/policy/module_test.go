@@ -47,8 +47,8 @@ type breach struct {
 
 func (b breach) String() string { return b.at + ": " + b.what + ". Instead: " + b.instead }
 
-// load parses every Go file of the module whose top is fsys, as the go tool sees it: without testdata and without directories
-// that start with a dot or an underscore.
+// load parses every Go file of the module whose top is fsys, as the go tool sees it: without testdata, without directories
+// that start with a dot or an underscore, and without modules in it, such as internal/bench.
 func load(fsys fs.FS) (*module, error) {
 	gomod, err := fs.ReadFile(fsys, "go.mod")
 	if err != nil {
@@ -69,6 +69,8 @@ func load(fsys fs.FS) (*module, error) {
 			return err
 		case d.IsDir() && p != "." && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "testdata"):
 			return fs.SkipDir
+		case d.IsDir() && p != "." && hasModule(fsys, p):
+			return fs.SkipDir
 		case !d.IsDir() && path.Ext(p) == ".go":
 			return m.add(fsys, p, pkgs)
 		}
@@ -82,6 +84,12 @@ func load(fsys fs.FS) (*module, error) {
 	}
 	slices.SortFunc(m.pkgs, func(a, b *pkg) int { return cmp.Compare(a.path, b.path) })
 	return m, nil
+}
+
+// hasModule reports whether the directory dir is the top of a module.
+func hasModule(fsys fs.FS, dir string) bool {
+	_, err := fs.Stat(fsys, path.Join(dir, "go.mod"))
+	return err == nil
 }
 
 // add parses the file at p into its package of pkgs.

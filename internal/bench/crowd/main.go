@@ -1,7 +1,7 @@
 // Command crowd plays a crowd against a demo, and measures what honest clients notice of it.
 //
 //	contextd demo --data-dir d &
-//	go run ./internal/build/crowd --demo d --for 1m
+//	go -C internal/bench run ./crowd --demo "$PWD/d" --for 1m
 //
 // Honest clients sign in, buy credits, call with a key, pay single calls, stream and use MCP, twice for the same time: first beside
 // harmless requests, then beside a crowd that sends as many: throw-away owners with keys, deposits, MCP sessions, streams and free

@@ -13,7 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 )
 
-// crowdFor is how long each half of TestCrowd takes: go test ./internal/build/crowd -crowd 1m -v.
+// crowdFor is how long each half of TestCrowd takes: go -C internal/bench test ./crowd -crowd 1m -v.
 var crowdFor = flag.Duration("crowd", 3*time.Second, "how long each half of TestCrowd takes")
 
 // TestCrowd plays a crowd against a demo and checks that no honest client notices more of it than time.

@@ -1,6 +1,6 @@
 // Command contextbench measures what the answers of a context service are worth, against what its upstreams said.
 //
-//	go run ./internal/build/contextbench
+//	go -C internal/bench run ./contextbench
 //
 // It boots a real daemon over a market that lives by a seed (daemon/source/replay), with planted incidents, dead and frozen upstreams
 // and hostile names, and walks it through 200 refreshes by a clock of its own. At every step it asks in public, over HTTP and
