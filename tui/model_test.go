@@ -427,7 +427,7 @@ func TestHostileText(t *testing.T) {
 		d.fake.events <- delta([]byte(bad), time.Second)
 		d.shows("#1: ")
 		d.fake.events <- sdk.Event{Type: api.EventError, Message: "failed \x1b[2J\u009b"}
-		eachScreen(d, func(screen string) {
+		eachScreen(d, func(screen, _ string) {
 			if v := d.view(); strings.ContainsAny(v, "\x1b\x07\x00\u202e\u009b") {
 				t.Errorf("%s at %d columns lets it through: %q", screen, width, v)
 			}
