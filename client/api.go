@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -24,7 +23,7 @@ import (
 
 // apiOptions are the flags of api.
 type apiOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 
 	path, method string
@@ -34,8 +33,8 @@ type apiOptions struct {
 }
 
 // newAPI makes the command for every call that has none of its own.
-func newAPI(f *command.Factory) *cobra.Command {
-	o := apiOptions{IO: f.IO, client: f.Client}
+func newAPI(f *factory) *cobra.Command {
+	o := apiOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "api PATH", Short: "Make any call and show its answer", Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Make any call with the key of the profile and show the unchanged answer.\n\n" +

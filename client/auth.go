@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -19,22 +18,22 @@ func sessionFields() []string { return []string{"userId", "email", "address", "t
 
 // authOptions are the flags of the commands on the session.
 type authOptions struct {
-	*command.IO
+	*streams
 	client  func() (*sdk.Client, error)
-	account *command.Account
+	account *account
 
 	everywhere bool // sign out wherever the account is signed in
 }
 
 // newAuth makes the group of commands that sign in and out.
-func newAuth(f *command.Factory) *cobra.Command {
-	o := &authOptions{IO: f.IO, client: f.Client, account: f.Account}
+func newAuth(f *factory) *cobra.Command {
+	o := &authOptions{streams: f.streams, client: f.Client, account: f.Account}
 	status := f.Command(&cobra.Command{Use: "status", Short: "Show the signed-in account", SuggestFor: []string{"whoami"}},
 		sessionFields(), o.status)
 	logout := f.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session"}, nil, o.signOut)
 	logout.Flags().BoolVar(&o.everywhere, "all", false, "end every session of the account, wherever it is signed in")
 	token := f.Command(&cobra.Command{Use: "token", Short: "Print the secret of the session, for scripts",
-		Long: "Print the secret of the session. Anyone with it is signed in as you: put it into " + command.EnvSession + " and\n" +
+		Long: "Print the secret of the session. Anyone with it is signed in as you: put it into " + envSession + " and\n" +
 			"nowhere else."}, nil, o.token)
 	identities := f.Command(&cobra.Command{Use: "identities", Short: "List the mail addresses and wallets you sign in by"},
 		[]string{"id", "kind", "subject", "createdAt"}, o.identities)
@@ -51,7 +50,7 @@ func newAuth(f *command.Factory) *cobra.Command {
 // loginOptions are the flags of login.
 type loginOptions struct {
 	authOptions
-	wallets *command.Wallets
+	wallets *wallets
 
 	email        string
 	wallet       string
@@ -64,8 +63,8 @@ type loginOptions struct {
 }
 
 // newLogin makes the command that signs in.
-func newLogin(f *command.Factory) *cobra.Command {
-	o := &loginOptions{authOptions: authOptions{IO: f.IO, client: f.Client, account: f.Account}, wallets: f.Wallets}
+func newLogin(f *factory) *cobra.Command {
+	o := &loginOptions{authOptions: authOptions{streams: f.streams, client: f.Client, account: f.Account}, wallets: f.Wallets}
 	c := f.Command(&cobra.Command{
 		Use: "login", Short: "Sign in by mail or with a wallet",
 		Long: "Sign in by mail: the service mails you a link; paste it, or the code on its page, when asked. Or sign in with a\n" +
@@ -176,7 +175,7 @@ func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api
 
 // status shows who is signed in.
 func (o *authOptions) status(ctx context.Context, _ []string) error {
-	session, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
+	session, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
 		return c.Session(ctx, opts...)
 	})
 	if err != nil {
@@ -197,7 +196,7 @@ func (o *authOptions) token(context.Context, []string) error {
 
 // identities lists what the owner signs in by.
 func (o *authOptions) identities(ctx context.Context, _ []string) error {
-	list, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
+	list, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
 		return c.Identities(ctx, opts...)
 	})
 	if err != nil {
@@ -213,7 +212,7 @@ func (o *authOptions) identities(ctx context.Context, _ []string) error {
 
 // unlink removes one of those.
 func (o *authOptions) unlink(ctx context.Context, args []string) error {
-	_, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
+	_, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
 		return struct{}{}, c.Unlink(ctx, args[0], opts...)
 	})
 	if err != nil {
@@ -238,7 +237,7 @@ func (o *authOptions) signOut(ctx context.Context, _ []string) error {
 		end = console.SignOutEverywhere
 	}
 	ended := end(ctx)
-	if o.Env(command.EnvSession) == "" {
+	if o.Env(envSession) == "" {
 		if _, err := o.account.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
 			return err
 		}

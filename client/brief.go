@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -20,7 +19,7 @@ const proseWidth = 100
 
 // briefOptions are the flags of brief.
 type briefOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 
 	pack   string
@@ -32,8 +31,8 @@ type briefOptions struct {
 }
 
 // newBrief makes the command that shows a brief.
-func newBrief(f *command.Factory) *cobra.Command {
-	o := briefOptions{IO: f.IO, client: f.Client}
+func newBrief(f *factory) *cobra.Command {
+	o := briefOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "brief [PACK]", Short: "Read the brief of a pack with its sources", Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"read", "summary"},

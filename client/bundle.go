@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -33,7 +32,7 @@ func checkBundle(file string) error {
 }
 
 // writeBundle writes an answer and what proves it to a file, once it holds.
-func writeBundle(ctx context.Context, logs *command.Logs, file, pack string, state *api.StateResponse, meta *sdk.Response) error {
+func writeBundle(ctx context.Context, logs *logs, file, pack string, state *api.StateResponse, meta *sdk.Response) error {
 	named, err := api.ParseProof(meta.Header.Get(api.HeaderProof))
 	if err != nil {
 		return &cli.Failure{Exit: cli.ExitUnproven, Reason: "no_proof",

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -18,7 +17,7 @@ import (
 
 // changesOptions are the flags of changes.
 type changesOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 
 	ask   sdk.ChangesRequest
@@ -26,8 +25,8 @@ type changesOptions struct {
 }
 
 // newChanges makes the command that tells what is different since a moment.
-func newChanges(f *command.Factory) *cobra.Command {
-	o := changesOptions{IO: f.IO, client: f.Client}
+func newChanges(f *factory) *cobra.Command {
+	o := changesOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "changes [PACK] --since TIME", Short: "Show changes since a moment", Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"news"},

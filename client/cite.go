@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -20,7 +19,7 @@ import (
 
 // citeOptions are the flags of cite.
 type citeOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 
 	refs   []int // anchors, each 1 or more
@@ -42,8 +41,8 @@ type citeRow struct {
 }
 
 // newCite makes the command that resolves anchors.
-func newCite(f *command.Factory) *cobra.Command {
-	o := citeOptions{IO: f.IO, client: f.Client}
+func newCite(f *factory) *cobra.Command {
+	o := citeOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "cite REF...", Short: "Show the sources behind anchors of a brief", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"source"}, ValidArgsFunction: cobra.NoFileCompletions,

@@ -1,5 +1,4 @@
-// Package client is the program ctx: its commands, one file for each. Those that move money are in client/pay, and what all are made
-// with is in client/command.
+// Package client is the program ctx: its commands, one file for each, and the factory with which all are made.
 //
 // The flow of a call is one way: flags, options, sdk, HTTP, output. A command is a constructor, which defines its flags and takes what it
 // needs of the factory, and a run of its options, which parses nothing. It knows the service by the sdk alone, and the terminal UI, which
@@ -12,15 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/bridge"
-	"github.com/contextd/contextd/client/command"
-	"github.com/contextd/contextd/client/pay"
 	"github.com/contextd/contextd/internal/cli"
 )
 
 // Main runs ctx with args, without the program's name, in the surroundings s, and returns the exit code.
 func Main(ctx context.Context, args []string, s cli.System) int {
-	f := command.New(s)
+	f := newFactory(s)
 	defer f.Close()
 	root := newRoot(f)
 	root.SetArgs(append([]string{}, args...)) // not nil, for which cobra takes those of the process
@@ -28,10 +24,10 @@ func Main(ctx context.Context, args []string, s cli.System) int {
 }
 
 // Tree is the tree of commands in the surroundings s, none of which is run.
-func Tree(s cli.System) *cobra.Command { return newRoot(command.New(s)) }
+func Tree(s cli.System) *cobra.Command { return newRoot(newFactory(s)) }
 
 // newRoot makes the command tree.
-func newRoot(f *command.Factory) *cobra.Command {
+func newRoot(f *factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ctx",
 		Short: "Fresh, cited context for AI agents, from a context service",
@@ -45,8 +41,8 @@ func newRoot(f *command.Factory) *cobra.Command {
 	f.Flags.Bind(root.PersistentFlags())
 	cli.CompleteValues(root, "color", "auto", "always", "never")
 	_ = root.RegisterFlagCompletionFunc("profile", completeProfile(f))
-	ask := slices.Concat(dataCommands(f), liveCommands(f), uiCommands(f), proofCommands(f), bridge.Commands(f))
-	account := []*cobra.Command{newAuth(f), newKeys(f), pay.NewCredits(f), pay.NewWallet(f), pay.NewPay(f)}
+	ask := slices.Concat(dataCommands(f), liveCommands(f), uiCommands(f), proofCommands(f), []*cobra.Command{mcpCommand(f)})
+	account := []*cobra.Command{newAuth(f), newKeys(f), newCredits(f), newWallet(f), newPay(f)}
 	cli.Assemble(root, f.System, []cli.Section{
 		{Title: "Ask the service", Commands: ask},
 		{Title: "Your account", Commands: account},

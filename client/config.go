@@ -9,19 +9,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 )
 
-func localCommands(f *command.Factory) []*cobra.Command {
+func localCommands(f *factory) []*cobra.Command {
 	return []*cobra.Command{newConfig(f), newProfile(f), newDoctor(f), newVersion(f), cli.NewCompletion("ctx"), cli.NewManual("ctx")}
 }
 
 // configOptions are the flags of the config commands.
 type configOptions struct {
-	*command.IO
+	*streams
 	paths  func() (config.Paths, error)
 	config func() (*config.Config, error)
 	key    func() (key sdk.Key, origin string, err error)
@@ -37,8 +36,8 @@ type configRow struct {
 }
 
 // newConfig makes the group of commands that show and change settings.
-func newConfig(f *command.Factory) *cobra.Command {
-	o := configOptions{IO: f.IO, paths: f.Paths, config: f.Config, key: f.Key}
+func newConfig(f *factory) *cobra.Command {
+	o := configOptions{streams: f.streams, paths: f.Paths, config: f.Config, key: f.Key}
 	fields := []string{"name", "value", "origin"}
 	settings := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -16,7 +15,7 @@ import (
 
 // diffOptions are the flags of diff.
 type diffOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 
 	digestOptions
@@ -25,8 +24,8 @@ type diffOptions struct {
 }
 
 // newDiff makes the command that compares two minutes.
-func newDiff(f *command.Factory) *cobra.Command {
-	o := diffOptions{IO: f.IO, client: f.Client}
+func newDiff(f *factory) *cobra.Command {
+	o := diffOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "diff [PACK] --from TIME", Short: "Show what changed between two minutes", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"compare"}, ValidArgsFunction: f.CompletePackArgument(),

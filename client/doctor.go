@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
@@ -42,21 +41,21 @@ type check struct {
 
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
-	*command.IO
+	*streams
 	config   func() (*config.Config, error)
 	key      func() (key sdk.Key, origin string, err error)
 	client   func() (*sdk.Client, error)
 	http     func() http.RoundTripper
-	wallets  *command.Wallets
-	payments *command.Payments
+	wallets  *wallets
+	payments *payments
 
 	free   bool    // no call that is charged
 	checks []check // so far
 }
 
 // newDoctor makes the command that looks for what is wrong.
-func newDoctor(f *command.Factory) *cobra.Command {
-	o := doctorOptions{IO: f.IO, config: f.Config, key: f.Key, client: f.Client, http: f.HTTP,
+func newDoctor(f *factory) *cobra.Command {
+	o := doctorOptions{streams: f.streams, config: f.Config, key: f.Key, client: f.Client, http: f.HTTP,
 		wallets: f.Wallets, payments: f.Payments}
 	c := lenient(&cobra.Command{Use: "doctor", Short: "Check the configuration, the service and the key", Args: cobra.NoArgs,
 		Long: "Check the configuration, the connection, the clock, the key, access to the pack and the age of its state. This\n" +
@@ -268,7 +267,7 @@ func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack 
 
 // quota says what the key can still call.
 func (o *doctorOptions) quota(left sdk.Left) {
-	switch words := command.LeftWords(left); {
+	switch words := leftWords(left); {
 	case words == "": // an older service
 	case left.Credits != nil && *left.Credits == 0, left.FreeCalls != nil && *left.FreeCalls == 0:
 		o.add("quota", outcomeWarning, "ctx credits buy PACK", "that was the last call: %s", words)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -19,9 +18,9 @@ import (
 
 // exportOptions are the flags of export.
 type exportOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
-	packs  command.PackList
+	packs  packList
 
 	pack, member   string
 	fromAt, toward string // as typed
@@ -33,8 +32,8 @@ type exportOptions struct {
 }
 
 // newExport makes the command that writes history to a file.
-func newExport(f *command.Factory) *cobra.Command {
-	o := exportOptions{IO: f.IO, client: f.Client, packs: f.Packs}
+func newExport(f *factory) *cobra.Command {
+	o := exportOptions{streams: f.streams, client: f.Client, packs: f.Packs}
 	c := f.Command(&cobra.Command{
 		Use: "export [FILE] --member MEMBER --from TIME", Short: "Write a member of past states to a file", Args: cobra.MaximumNArgs(1),
 		Long: "Write a member of past states to FILE or stdout: one line per state or, in CSV, one per row.\n\n" +
@@ -97,7 +96,7 @@ func (o exportOptions) run(ctx context.Context, path string) (err error) {
 	if out.left {
 		o.Note("some rows have fields that are no columns of the file; -o ndjson has them all")
 	}
-	if failure := cli.ToFailure(err, command.OwnFailure); err != nil && path != "" && out.states > 0 && failure.Hint == "" {
+	if failure := cli.ToFailure(err, ownFailure); err != nil && path != "" && out.states > 0 && failure.Hint == "" {
 		return failure.WithHint("the same command goes on from there")
 	}
 	return err

@@ -18,7 +18,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
@@ -258,7 +257,7 @@ func flattenRow(name string, v *jsonx.Value, visit func(name, text string)) {
 
 // columns are those that the rows of the member may have, nil where that is not known.
 func (o exportOptions) columns(ctx context.Context) []string {
-	shape, whole := command.StateOf(o.pack)
+	shape, whole := stateOf(o.pack)
 	if columns := columnsAt(reflect.TypeOf(shape), o.member); columns != nil || whole {
 		return columns
 	}

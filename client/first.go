@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -23,7 +22,7 @@ const firstChoices = `There is no key for %s yet.
 `
 
 // first asks what to do where there is no key, and does that.
-func first(ctx context.Context, f *command.Factory, root *cobra.Command) error {
+func first(ctx context.Context, f *factory, root *cobra.Command) error {
 	c, err := f.Config()
 	if err != nil {
 		return err
@@ -67,7 +66,7 @@ func first(ctx context.Context, f *command.Factory, root *cobra.Command) error {
 }
 
 // pasteKey keeps a key that somebody types.
-func pasteKey(ctx context.Context, f *command.Factory) error {
+func pasteKey(ctx context.Context, f *factory) error {
 	text, err := f.AskHidden(ctx, "Key (it is not shown)", "ctx profile add NAME --api-key-file FILE")
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
@@ -18,7 +17,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-func dataCommands(f *command.Factory) []*cobra.Command {
+func dataCommands(f *factory) []*cobra.Command {
 	return []*cobra.Command{
 		newFresh(f), newBrief(f), newLookup(f), newPrice(f), newWatchlist(f), newSearch(f), newSnapshot(f), newChanges(f), newSeries(f),
 		newExport(f), newCite(f), newOpen(f), newPacks(f), newAPI(f),
@@ -33,10 +32,10 @@ func stateFields() []string {
 
 // freshOptions are the flags of fresh.
 type freshOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 	config func() (*config.Config, error)
-	logs   *command.Logs
+	logs   *logs
 
 	pack    string
 	members []string      // of the state that are asked for; none means all
@@ -48,8 +47,8 @@ type freshOptions struct {
 }
 
 // newFresh makes the command that shows the newest state.
-func newFresh(f *command.Factory) *cobra.Command {
-	o := freshOptions{IO: f.IO, client: f.Client, config: f.Config, logs: f.Logs}
+func newFresh(f *factory) *cobra.Command {
+	o := freshOptions{streams: f.streams, client: f.Client, config: f.Config, logs: f.Logs}
 	c := f.Command(&cobra.Command{
 		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"get", "show", "state"},
@@ -132,7 +131,7 @@ func (o freshOptions) forPeople() bool {
 
 // passing reports whether err may be gone in the next round.
 func passing(err error) bool {
-	f := cli.ToFailure(err, command.OwnFailure) // a payment is shown again in the next round
+	f := cli.ToFailure(err, ownFailure) // a payment is shown again in the next round
 	return f != nil && f.Exit == cli.ExitUnavailable
 }
 

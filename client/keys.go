@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
@@ -19,11 +18,11 @@ import (
 
 // keyOptions are the flags of the commands on keys.
 type keyOptions struct {
-	*command.IO
+	*streams
 	config  func() (*config.Config, error)
-	account *command.Account
+	account *account
 
-	given *command.KeyOut // where a new key goes
+	given *keyOut // where a new key goes
 
 	consent string
 	revoked bool
@@ -39,8 +38,8 @@ func rowFields() []string {
 }
 
 // newKeys makes the group of commands on keys.
-func newKeys(f *command.Factory) *cobra.Command {
-	o := &keyOptions{IO: f.IO, config: f.Config, account: f.Account, given: f.KeyOut()}
+func newKeys(f *factory) *cobra.Command {
+	o := &keyOptions{streams: f.streams, config: f.Config, account: f.Account, given: f.KeyOut()}
 	create := f.Command(&cobra.Command{Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
 		Long: "Create a key for an agent or a machine, of your tier. It is shown once: on standard output, or only written to a\n" +
 			"file (--out), or only stored with the secrets of the profile (--save).",
@@ -108,7 +107,7 @@ func (o *keyOptions) issue(ctx context.Context,
 	if err := o.given.Open(); err != nil {
 		return nil, err
 	}
-	issued, err := command.Ask(o.account, ask)
+	issued, err := askConsole(o.account, ask)
 	if err != nil {
 		return nil, o.given.Drop(err)
 	}
@@ -117,12 +116,12 @@ func (o *keyOptions) issue(ctx context.Context,
 
 // rows asks for the keys.
 func (o *keyOptions) rows(ctx context.Context) ([]api.APIKeyRow, error) {
-	return command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
+	return askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
 }
 
 // list shows the keys.
 func (o *keyOptions) list(ctx context.Context, _ []string) error {
-	page, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
+	page, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
 		return c.KeyPage(ctx, o.limit, o.cursor, opts...)
 	})
 	if err != nil {
@@ -198,7 +197,7 @@ func (o *keyOptions) view(ctx context.Context, args []string) error {
 
 // credits are those on the record of a key.
 func (o *keyOptions) credits(ctx context.Context, id string) (int64, error) {
-	balance, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+	balance, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, id, opts...)
 	})
 	if err != nil {
@@ -251,7 +250,7 @@ func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 	var done []revoked
 	table := &cli.Rows{Columns: []string{"key id", "revoked", "stranded credits"}}
 	for _, id := range args {
-		r, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
+		r, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
 			return c.RevokeKey(ctx, id, opts...)
 		})
 		if err != nil {

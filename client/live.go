@@ -9,14 +9,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
 )
 
-func liveCommands(f *command.Factory) []*cobra.Command {
+func liveCommands(f *factory) []*cobra.Command {
 	return []*cobra.Command{newTail(f), newWatch(f), newDiff(f)}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
@@ -20,7 +19,7 @@ import (
 
 // lookupOptions are the flags of lookup and price.
 type lookupOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 	config func() (*config.Config, error)
 
@@ -31,7 +30,7 @@ type lookupOptions struct {
 }
 
 // newLookup makes the command that answers questions by name.
-func newLookup(f *command.Factory) *cobra.Command {
+func newLookup(f *factory) *cobra.Command {
 	return lookupCommand(f, &cobra.Command{
 		Use: "lookup QUESTION...", Short: "Look up numbers and facts by name",
 		Long: "Look up numbers and facts by name: a name, symbol or contract address, and the wanted figure. Each argument is a\n" +
@@ -44,7 +43,7 @@ func newLookup(f *command.Factory) *cobra.Command {
 }
 
 // newPrice makes the short form of lookup for prices.
-func newPrice(f *command.Factory) *cobra.Command {
+func newPrice(f *factory) *cobra.Command {
 	return lookupCommand(f, &cobra.Command{
 		Use: "price NAME...", Short: "Show prices and their changes",
 		Long: "Show the price of coins and its changes, by name or symbol. @ stands for the names in the watchlist. An unknown\n" +
@@ -54,8 +53,8 @@ func newPrice(f *command.Factory) *cobra.Command {
 }
 
 // lookupCommand completes c.
-func lookupCommand(f *command.Factory, c *cobra.Command, price bool) *cobra.Command {
-	o := lookupOptions{IO: f.IO, client: f.Client, config: f.Config, price: price}
+func lookupCommand(f *factory, c *cobra.Command, price bool) *cobra.Command {
+	o := lookupOptions{streams: f.streams, client: f.Client, config: f.Config, price: price}
 	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), anyName(f.Config, "@\tall of the watchlist")
 	c = f.Command(c, []string{"results", "citations", "freshness"}, func(ctx context.Context, args []string) error {
 		pack, err := f.Pack([]string{o.pack})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -21,11 +20,11 @@ import (
 
 // openOptions are the flags of open.
 type openOptions struct {
-	*command.IO
+	*streams
 	client  func() (*sdk.Client, error)
 	config  func() (*config.Config, error)
 	named   func(args []string) (pack string, err error)
-	wallets *command.Wallets
+	wallets *wallets
 
 	pack  string // empty for the configured one
 	print bool
@@ -38,8 +37,8 @@ type opened struct {
 }
 
 // newOpen makes the command that opens pages in the browser.
-func newOpen(f *command.Factory) *cobra.Command {
-	o := &openOptions{IO: f.IO, client: f.Client, config: f.Config, named: f.Pack, wallets: f.Wallets}
+func newOpen(f *factory) *cobra.Command {
+	o := &openOptions{streams: f.streams, client: f.Client, config: f.Config, named: f.Pack, wallets: f.Wallets}
 	c := f.Command(&cobra.Command{
 		Use: "open [WHAT]", Short: "Open a page of the service, a source or a transaction", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"browse", "web"},

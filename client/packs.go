@@ -12,7 +12,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -21,13 +20,13 @@ import (
 
 // packsOptions are what the commands on packs need.
 type packsOptions struct {
-	*command.IO
-	list command.PackList
+	*streams
+	list packList
 }
 
 // newPacks makes the group of commands that show which packs there are.
-func newPacks(f *command.Factory) *cobra.Command {
-	o := packsOptions{f.IO, f.Packs}
+func newPacks(f *factory) *cobra.Command {
+	o := packsOptions{f.streams, f.Packs}
 	fields := cli.FieldsIn(api.PackInfo{})
 	all := func(ctx context.Context, _ []string) error { return o.all(ctx) }
 	list := f.Command(&cobra.Command{Use: "list", Short: "List the packs", Aliases: []string{"ls"}, Args: cobra.NoArgs}, fields, all)
@@ -65,7 +64,7 @@ func (o packsOptions) all(ctx context.Context) error {
 		Empty: "the service has no packs"}
 	for _, p := range packs {
 		rows.Rows = append(rows.Rows, []string{
-			p.ID, p.Title, strings.Join(command.TopMembers(&p), ", "), fmt.Sprint(len(p.Sources)), shortest(p.Sources),
+			p.ID, p.Title, strings.Join(topMembers(&p), ", "), fmt.Sprint(len(p.Sources)), shortest(p.Sources),
 		})
 	}
 	return o.Show(ctx, packs, rows)

@@ -6,16 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 )
 
 // profileOptions are the flags of the profile commands.
 type profileOptions struct {
-	*command.IO
+	*streams
 	config  func() (*config.Config, error)
-	account *command.Account
+	account *account
 
 	use bool // the profile that is added
 }
@@ -29,7 +28,7 @@ type profileRow struct {
 }
 
 // completeProfile completes the name of a profile.
-func completeProfile(f *command.Factory) cobra.CompletionFunc {
+func completeProfile(f *factory) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		c, err := f.Config()
 		if err != nil {
@@ -40,8 +39,8 @@ func completeProfile(f *command.Factory) cobra.CompletionFunc {
 }
 
 // newProfile makes the group of commands that keep profiles.
-func newProfile(f *command.Factory) *cobra.Command {
-	o := profileOptions{IO: f.IO, config: f.Config, account: f.Account}
+func newProfile(f *factory) *cobra.Command {
+	o := profileOptions{streams: f.streams, config: f.Config, account: f.Account}
 	names := completeProfile(f)
 	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the profiles"},
 		[]string{"name", "active", "baseUrl", "key"}, o.list)

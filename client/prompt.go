@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -18,8 +17,8 @@ import (
 
 // promptOptions are the flags of the commands on prompts.
 type promptOptions struct {
-	*command.IO
-	account *command.Account
+	*streams
+	account *account
 	packOf  func(args []string) (string, error)
 
 	pack string // "" for that of the profile
@@ -27,8 +26,8 @@ type promptOptions struct {
 }
 
 // newPrompt makes the group of commands on what an owner wants in their briefs. It goes below the command brief.
-func newPrompt(f *command.Factory) *cobra.Command {
-	o := &promptOptions{IO: f.IO, account: f.Account, packOf: f.Pack}
+func newPrompt(f *factory) *cobra.Command {
+	o := &promptOptions{streams: f.streams, account: f.Account, packOf: f.Pack}
 	fields := []string{"pack", "prompt"}
 	get := f.Command(&cobra.Command{Use: "get", Short: "Show your prompt",
 		Example: "  ctx brief prompt get\n  ctx brief prompt get -q .prompt"}, fields, o.get)
@@ -107,7 +106,7 @@ func (o *promptOptions) call(ctx context.Context, ask func(c *sdk.Console, pack 
 	if err != nil {
 		return err
 	}
-	prompt, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (string, error) { return ask(c, pack, opts) })
+	prompt, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (string, error) { return ask(c, pack, opts) })
 	if err != nil {
 		return err
 	}

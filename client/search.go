@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -18,7 +17,7 @@ import (
 
 // searchOptions are the flags of search.
 type searchOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 
 	query    string
@@ -29,8 +28,8 @@ type searchOptions struct {
 }
 
 // newSearch makes the command that searches the state.
-func newSearch(f *command.Factory) *cobra.Command {
-	o := searchOptions{IO: f.IO, client: f.Client}
+func newSearch(f *factory) *cobra.Command {
+	o := searchOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "search QUERY", Short: "Find values and members in the newest state", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"find", "grep"}, ValidArgsFunction: cobra.NoFileCompletions,

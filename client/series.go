@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -22,17 +21,17 @@ import (
 
 // seriesOptions are the flags of series.
 type seriesOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
-	packs  command.PackList
+	packs  packList
 
 	pack, field, span string
 	points            int
 }
 
 // newSeries makes the command that shows numbers over time.
-func newSeries(f *command.Factory) *cobra.Command {
-	o := seriesOptions{IO: f.IO, client: f.Client, packs: f.Packs}
+func newSeries(f *factory) *cobra.Command {
+	o := seriesOptions{streams: f.streams, client: f.Client, packs: f.Packs}
 	c := f.Command(&cobra.Command{
 		Use: "series NAME", Short: "Show a number over time", Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: anyName(f.Config, "top_movers"), SuggestFor: []string{"chart", "trend"},

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -15,10 +14,10 @@ import (
 
 // snapshotOptions are the flags of snapshot.
 type snapshotOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 
-	logs *command.Logs
+	logs *logs
 
 	pack   string
 	at     string // as typed
@@ -26,8 +25,8 @@ type snapshotOptions struct {
 }
 
 // newSnapshot makes the command that shows history.
-func newSnapshot(f *command.Factory) *cobra.Command {
-	o := snapshotOptions{IO: f.IO, client: f.Client, logs: f.Logs}
+func newSnapshot(f *factory) *cobra.Command {
+	o := snapshotOptions{streams: f.streams, client: f.Client, logs: f.Logs}
 	c := f.Command(&cobra.Command{
 		Use: "snapshot [PACK] --at TIME", Short: "Show the state of a pack as of a past minute",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"history"},
@@ -61,7 +60,7 @@ func newSnapshot(f *command.Factory) *cobra.Command {
 
 // run shows the snapshot of the minute of at.
 func (o snapshotOptions) run(ctx context.Context, at time.Time) error {
-	state, meta, err := snapshot(ctx, o.IO, o.client, o.pack, at)
+	state, meta, err := snapshot(ctx, o.streams, o.client, o.pack, at)
 	if err != nil {
 		return err
 	}
@@ -78,7 +77,7 @@ func (o snapshotOptions) run(ctx context.Context, at time.Time) error {
 }
 
 // snapshot calls for the state of pack as of the minute of at, and reports what the service says beside it.
-func snapshot(ctx context.Context, o *command.IO, connect func() (*sdk.Client, error), pack string, at time.Time) (
+func snapshot(ctx context.Context, o *streams, connect func() (*sdk.Client, error), pack string, at time.Time) (
 	*api.StateResponse, *sdk.Response, error,
 ) {
 	client, err := connect()

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -24,7 +23,7 @@ import (
 
 // tailOptions are the flags of tail.
 type tailOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 
 	digestOptions
@@ -40,8 +39,8 @@ type tailOptions struct {
 }
 
 // newTail makes the command that follows a stream.
-func newTail(f *command.Factory) *cobra.Command {
-	o := tailOptions{IO: f.IO, client: f.Client}
+func newTail(f *factory) *cobra.Command {
+	o := tailOptions{streams: f.streams, client: f.Client}
 	fields := []string{"type", "pack", "ts", "state", "changes", "from", "freshness", "message", cli.OpenFields}
 	c := f.Command(&cobra.Command{
 		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they arrive",

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -28,14 +27,14 @@ const replayPace = 2 * time.Second
 
 // uiOptions are the flags of ui.
 type uiOptions struct {
-	factory  *command.Factory // of which the UI needs nearly all
+	factory  *factory // of which the UI needs nearly all
 	theme    string
 	ascii    bool
 	readOnly bool
 	replay   string
 }
 
-func uiCommands(f *command.Factory) []*cobra.Command {
+func uiCommands(f *factory) []*cobra.Command {
 	o := &uiOptions{factory: f}
 	c := f.Command(&cobra.Command{
 		Use: "ui [PACK]", Short: "Watch a pack in the terminal",
@@ -60,10 +59,10 @@ func uiCommands(f *command.Factory) []*cobra.Command {
 
 // bareUI lets ctx without arguments start the UI where it can: on a terminal, with a key. Without a key it asks there what to do.
 // Elsewhere it shows its help.
-func bareUI(f *command.Factory, root *cobra.Command) {
+func bareUI(f *factory, root *cobra.Command) {
 	otherwise := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) > 0 || !drawable(f.IO) {
+		if len(args) > 0 || !drawable(f.streams) {
 			return otherwise(c, args)
 		}
 		switch key, _, err := f.Key(); {
@@ -80,7 +79,7 @@ func bareUI(f *command.Factory, root *cobra.Command) {
 }
 
 // drawable reports whether there is a terminal to draw on.
-func drawable(s *command.IO) bool { return s.InTTY && s.OutTTY && s.Env("TERM") != "dumb" }
+func drawable(s *streams) bool { return s.InTTY && s.OutTTY && s.Env("TERM") != "dumb" }
 
 // themeAuto is the value of --theme that goes by the background of the terminal.
 const themeAuto = "auto"
@@ -90,7 +89,7 @@ func (o *uiOptions) run(ctx context.Context, args []string) error {
 	if !slices.Contains([]string{themeAuto, string(view.Dark), string(view.Light), string(view.Mono)}, o.theme) {
 		return cli.Invalid("--theme has %q, which is none of auto, dark, light, mono", o.theme)
 	}
-	if !drawable(o.factory.IO) {
+	if !drawable(o.factory.streams) {
 		return cli.Invalid("ui needs a terminal that can be drawn on, for input and output").
 			WithHint("ctx fresh or ctx tail, which need none")
 	}
@@ -103,7 +102,7 @@ func (o *uiOptions) run(ctx context.Context, args []string) error {
 }
 
 // config is what the UI needs for the profile of f.
-func (o *uiOptions) config(f *command.Factory, args []string) (tui.Config, error) {
+func (o *uiOptions) config(f *factory, args []string) (tui.Config, error) {
 	style := f.Style(f.OutTTY)
 	c := tui.Config{
 		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: f.Now, Env: f.Env, In: f.In, Out: f.Out, Notice: f.Newer,
@@ -165,7 +164,7 @@ func (o *uiOptions) other(profile string) (tui.Config, error) {
 	} {
 		origins = append(origins, settings.Get(name).Origin)
 	}
-	for _, name := range []string{sdk.EnvAPIKey, command.EnvSession} {
+	for _, name := range []string{sdk.EnvAPIKey, envSession} {
 		if f.Env(name) != "" {
 			origins = append(origins, "environment "+name)
 		}
@@ -197,7 +196,7 @@ func (o *uiOptions) recording(c tui.Config) (tui.Config, error) {
 }
 
 // service is c for the service of the profile of f. Where there is neither a key nor a payer the user is asked before anything is sent.
-func service(f *command.Factory, c tui.Config) (tui.Config, error) {
+func service(f *factory, c tui.Config) (tui.Config, error) {
 	client, err := f.Client()
 	if err != nil {
 		return c, err
@@ -211,7 +210,7 @@ func service(f *command.Factory, c tui.Config) (tui.Config, error) {
 }
 
 // withKey is c for the service of the profile of f, with a key that is kept nowhere.
-func withKey(f *command.Factory, c tui.Config, key sdk.Key) (tui.Config, error) {
+func withKey(f *factory, c tui.Config, key sdk.Key) (tui.Config, error) {
 	if key.KeyID() == "" {
 		return c, errors.New("that is no whole key: copy all of it, from cv_ to its end")
 	}
@@ -223,7 +222,7 @@ func withKey(f *command.Factory, c tui.Config, key sdk.Key) (tui.Config, error) 
 }
 
 // with is c for a client of the service of the profile of f. Nobody has to be signed in.
-func with(f *command.Factory, c tui.Config, client *sdk.Client) (tui.Config, error) {
+func with(f *factory, c tui.Config, client *sdk.Client) (tui.Config, error) {
 	c.Stream, c.Service, c.KeyID, c.Where = tui.Subscribe(client), client, client.Key().KeyID(), c.Profile
 	if c.Where == config.DefaultProfile { // which says nothing: the address does
 		_, c.Where, _ = strings.Cut(client.BaseURL(), "://")

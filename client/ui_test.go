@@ -13,12 +13,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/client"
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 )
 
 // newProfilesApp is ctx with two profiles, of which prod is set, in an environment.
-func newProfilesApp(t *testing.T, env map[string]string, flags ...string) *command.Factory {
+func newProfilesApp(t *testing.T, env map[string]string, flags ...string) *client.Factory {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -32,7 +31,7 @@ func newProfilesApp(t *testing.T, env map[string]string, flags ...string) *comma
 	}
 	all := map[string]string{"CTX_CONFIG_DIR": dir}
 	maps.Copy(all, env)
-	a := command.New(cli.System{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, InTTY: true, OutTTY: true, Now: time.Now,
+	a := client.New(cli.System{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, InTTY: true, OutTTY: true, Now: time.Now,
 		LookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok }})
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	a.Flags.Bind(set)
@@ -46,7 +45,7 @@ func newProfilesApp(t *testing.T, env map[string]string, flags ...string) *comma
 // TestOtherProfile: the address, the key and the pack are those of the profile, also where another was set by flag or environment.
 func TestOtherProfile(t *testing.T) {
 	t.Parallel()
-	for name, a := range map[string]*command.Factory{
+	for name, a := range map[string]*client.Factory{
 		"file": newProfilesApp(t, nil), "flag": newProfilesApp(t, nil, "-p", "prod"), "environment": newProfilesApp(t, map[string]string{"CTX_PROFILE": "prod"}),
 	} {
 		c, err := client.Other(a, "home")
@@ -103,7 +102,7 @@ func written(t *testing.T, text string) (path string) {
 // TestNoOtherProfile: what was given for one service is not sent to another.
 func TestNoOtherProfile(t *testing.T) {
 	t.Parallel()
-	for want, a := range map[string]*command.Factory{
+	for want, a := range map[string]*client.Factory{
 		"flag --base-url":          newProfilesApp(t, nil, "--base-url", "http://127.0.0.1:1"),
 		"flag --api-key-file":      newProfilesApp(t, nil, "--api-key-file", "x"),
 		"environment CTX_BASE_URL": newProfilesApp(t, map[string]string{"CTX_BASE_URL": "http://127.0.0.1:1"}),

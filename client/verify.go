@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -20,7 +19,7 @@ import (
 )
 
 // proofCommands are those on what is proven.
-func proofCommands(f *command.Factory) []*cobra.Command {
+func proofCommands(f *factory) []*cobra.Command {
 	return []*cobra.Command{newVerify(f), newWitness(f)}
 }
 
@@ -49,8 +48,8 @@ type verdict struct {
 
 // verifyOptions are the flags of verify.
 type verifyOptions struct {
-	*command.IO
-	logs   *command.Logs
+	*streams
+	logs   *logs
 	client func() (*sdk.Client, error)
 
 	pack      string
@@ -84,8 +83,8 @@ const verifyExample = `  ctx snapshot --at 20m --bundle said.json && ctx verify 
   ctx verify said.json --witness "$KEY" --witnesses 1`
 
 // newVerify makes the command that checks proofs.
-func newVerify(f *command.Factory) *cobra.Command {
-	o := verifyOptions{IO: f.IO, logs: f.Logs, client: f.Client}
+func newVerify(f *factory) *cobra.Command {
+	o := verifyOptions{streams: f.streams, logs: f.Logs, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "verify [FILE]", Short: "Prove what a service said, and that it was not changed", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"prove", "proof"},
@@ -262,7 +261,7 @@ func ofSaved(p *sdk.Proven, state json.RawMessage) error {
 
 // snapshot proves the snapshot of a minute.
 func (o verifyOptions) snapshot(ctx context.Context, at time.Time) error {
-	state, _, err := snapshot(ctx, o.IO, o.client, o.pack, at)
+	state, _, err := snapshot(ctx, o.streams, o.client, o.pack, at)
 	if err != nil {
 		return err
 	}
@@ -374,7 +373,7 @@ func (o verifyOptions) acceptNew(ctx context.Context) error {
 }
 
 // entry is a leaf of the log of the pack, checked with the keys that were given, and what was known of the log before.
-func (o verifyOptions) entry(ctx context.Context, fetch func(*sdk.Log) (*api.LogEntry, error)) (*sdk.Proven, *command.KnownLog, error) {
+func (o verifyOptions) entry(ctx context.Context, fetch func(*sdk.Log) (*api.LogEntry, error)) (*sdk.Proven, *knownLog, error) {
 	p, known, err := o.logs.See(ctx, o.pack, fetch)
 	if err != nil {
 		return nil, nil, err
@@ -384,7 +383,7 @@ func (o verifyOptions) entry(ctx context.Context, fetch func(*sdk.Log) (*api.Log
 }
 
 // from says where the key of the log is known from.
-func (o verifyOptions) from(known *command.KnownLog) string {
+func (o verifyOptions) from(known *knownLog) string {
 	switch {
 	case o.key != "":
 		return "given"

@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/cli"
@@ -31,7 +30,7 @@ const minSecret = 16
 
 // watchOptions are the flags of watch.
 type watchOptions struct {
-	*command.IO
+	*streams
 	client func() (*sdk.Client, error)
 	config func() (*config.Config, error)
 
@@ -51,8 +50,8 @@ type watchOptions struct {
 }
 
 // newWatch makes the command that waits for something to happen.
-func newWatch(f *command.Factory) *cobra.Command {
-	o := watchOptions{IO: f.IO, client: f.Client, config: f.Config}
+func newWatch(f *factory) *cobra.Command {
+	o := watchOptions{streams: f.streams, client: f.Client, config: f.Config}
 	var c *cobra.Command
 	c = f.Command(&cobra.Command{
 		Use: "watch [PACK]", Short: "Wait for events and report them", Args: cobra.MaximumNArgs(1),
@@ -209,7 +208,7 @@ func (o *watchOptions) targets() (list []alert.Target, err error) {
 		list = append(list, alert.Target{Name: "webhook", Deliver: hook.Deliver})
 	}
 	if o.exec != "" {
-		list = append(list, alert.Target{Name: "exec", Deliver: eventCommand{o.IO, o.exec}.deliver})
+		list = append(list, alert.Target{Name: "exec", Deliver: eventCommand{o.streams, o.exec}.deliver})
 	}
 	return list, nil
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/cli"
 )
@@ -22,7 +21,7 @@ const (
 
 // eventCommand is what --exec of watch runs.
 type eventCommand struct {
-	*command.IO
+	*streams
 	text string
 }
 

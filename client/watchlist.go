@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
@@ -31,14 +30,14 @@ func watched(configured func() (*config.Config, error)) cobra.CompletionFunc {
 
 // watchlistOptions are what the commands of the watchlist need.
 type watchlistOptions struct {
-	*command.IO
+	*streams
 	config  func() (*config.Config, error)
 	setHere func(name, value string) error
 }
 
 // newWatchlist makes the group of commands that keep the names that @ stands for.
-func newWatchlist(f *command.Factory) *cobra.Command {
-	o := watchlistOptions{IO: f.IO, config: f.Config, setHere: f.SetHere}
+func newWatchlist(f *factory) *cobra.Command {
+	o := watchlistOptions{streams: f.streams, config: f.Config, setHere: f.SetHere}
 	fields := []string{"name"}
 	list := f.Command(&cobra.Command{Use: "list", Short: "Show the names", Aliases: []string{"ls"}, Args: cobra.NoArgs}, fields,
 		func(ctx context.Context, _ []string) error { return o.list(ctx) })

@@ -18,7 +18,6 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -27,7 +26,7 @@ import (
 
 // witnessOptions are the flags of the commands of a witness.
 type witnessOptions struct {
-	*command.IO
+	*streams
 	service func(address string, p sdk.Payer) (*sdk.Client, error)
 	dir     func() string
 
@@ -42,9 +41,9 @@ what it signs before it sends the signature, in witness below the data directory
 can use that directory.`
 
 // newWitness makes the commands of a witness.
-func newWitness(f *command.Factory) *cobra.Command {
+func newWitness(f *factory) *cobra.Command {
 	dir := func() string { return filepath.Join(f.Wallets.DataDir(), "witness") }
-	o := &witnessOptions{IO: f.IO, service: f.PayingClient, dir: dir}
+	o := &witnessOptions{streams: f.streams, service: f.PayingClient, dir: dir}
 	c := &cobra.Command{Use: "witness", Short: "Sign the logs of other services as a witness",
 		Long: witnessHelp}
 	key := f.Command(&cobra.Command{

@@ -1,3 +1,5 @@
+// Package bridge brings a service and the programs of this machine that speak MCP together, by stdin and stdout, and calls tools for
+// scripts. Who is reached and who pays, its callers say.
 package bridge
 
 import (
@@ -20,8 +22,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/contextd/contextd/client/command"
-	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -59,63 +59,56 @@ const (
 // errUnanswered is why a call has no answer that the service has heard.
 var errUnanswered = errors.New("it ended without an answer")
 
-// endpoint is the MCP address of a service, and the RoundTripper below the connections of the SDK: it adds the key, or pays, and gives the
+// Config says which service is reached, and how calls are paid for there.
+type Config struct {
+	Service string            // the base URL of the service or, for NewForeign, the address of any MCP server
+	Names   string            // how tools are listed, "" as the service does
+	Key     sdk.Key           // sent with every call; zero for none
+	Payer   sdk.Payer         // pays for each call in place of a key; nil pays nothing
+	Exact   sdk.ExactPayer    // pays a server of somebody else by x402; nil pays nothing
+	Timeout time.Duration     // of Tools and Call
+	HTTP    http.RoundTripper // what requests are sent with
+	Check   Check             // of what is proven, nil for none
+}
+
+// Check checks what proves an answer, as sdk.WithProofCheck has it.
+type Check func(ctx context.Context, pack string, named api.Proof, answer *sdk.Response) error
+
+// Endpoint is the MCP address of a service, and the RoundTripper below the connections of the SDK: it adds the key, or pays, and gives the
 // SDK answers that it takes without breaking the connection. What is none comes as an error, with what the service said in it.
-type endpoint struct {
+type Endpoint struct {
 	url     string
 	key     sdk.Key
 	timeout time.Duration       // of a call of ask
 	paying  sdk.PayTransport    // without a Payer if there is a key
 	foreign *foreign            // how a service that is not the configured one is paid; nil for that
-	check   check               // of what is proven, nil for none
-	waits   func(time.Duration) // tells that nobody listens and that it waits so long; nil does not wait
+	check   Check               // of what is proven, nil for none
+	waits   func(time.Duration) // notes that nobody listens and that it waits so long; nil does not wait
 
 	version atomic.Value // string, of the session
 	opened  atomic.Value // string, the proof that opens handshake and lists; nil before it was paid for
 	opening sync.Mutex   // one pays for that at a time
 }
 
-// endpointOptions are what an endpoint is made of.
-type endpointOptions struct {
-	config   func() (*config.Config, error)
-	client   func() (*sdk.Client, error)
-	http     func() http.RoundTripper
-	payments *command.Payments
-	logs     *command.Logs
-}
-
-// check is sdk.WithProofCheck's.
-type check func(ctx context.Context, pack string, named api.Proof, answer *sdk.Response) error
-
-// endpointOf are the options of a run.
-func endpointOf(f *command.Factory) endpointOptions {
-	return endpointOptions{config: f.Config, client: f.Client, http: f.HTTP, payments: f.Payments, logs: f.Logs}
-}
-
-// endpoint makes the endpoint of the settings. names is how tools are listed, "" as the service does.
-func (o endpointOptions) endpoint(names string) (*endpoint, error) {
-	c, err := o.config()
-	if err != nil {
-		return nil, err
-	}
-	client, err := o.client() // checks the address and the key
-	if err != nil {
-		return nil, err
-	}
-	e := &endpoint{url: client.BaseURL() + api.PathMCP, key: client.Key(), timeout: c.Timeout(), check: o.logs.Check}
-	e.paying = sdk.PayTransport{Service: client.BaseURL(), Base: patient{e, o.http()},
+// New makes the endpoint of a context service.
+func New(c Config) *Endpoint {
+	e := &Endpoint{url: c.Service + api.PathMCP, key: c.Key, timeout: c.Timeout, check: c.Check}
+	e.paying = sdk.PayTransport{Service: c.Service, Base: patient{e, c.HTTP},
 		Name: nameOf, Price: priceOf, Answered: receipt, Patience: maxPending}
-	if names != "" {
-		e.url += "?names=" + names
+	if c.Names != "" {
+		e.url += "?names=" + c.Names
 	}
-	if o.payments.On() {
-		e.paying.Payer, e.paying.Base = o.payments.Payer(), inBand{e.paying.Base}
+	if c.Payer != nil {
+		e.paying.Payer, e.paying.Base = c.Payer, inBand{e.paying.Base}
 	}
-	return e, nil
+	return e
 }
+
+// URL is the address that programs call.
+func (e *Endpoint) URL() string { return e.url }
 
 // connect makes a connection of the SDK. It sends nothing yet.
-func (e *endpoint) connect(ctx context.Context) (mcp.Connection, error) {
+func (e *Endpoint) connect(ctx context.Context) (mcp.Connection, error) {
 	t := &mcp.StreamableClientTransport{Endpoint: e.url, HTTPClient: &http.Client{Transport: e}, MaxEventSize: maxAnswer}
 	return t.Connect(ctx)
 }
@@ -168,7 +161,7 @@ func nameAt(path string, m *jsonrpc.Request) string {
 }
 
 // RoundTrip sends a request of the SDK. It goes where the settings say and nowhere else: the key and the proof are for that service.
-func (e *endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
+func (e *Endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 	m := sent(r)
 	if r.Method == http.MethodDelete {
 		ctx, cancel := context.WithTimeout(r.Context(), leaveTime)
@@ -186,7 +179,7 @@ func (e *endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // dress is r with the headers that the SDK leaves out. The stream of a session, which the SDK opens for its own client alone, is a call
 // until here.
-func (e *endpoint) dress(r *http.Request, m *jsonrpc.Request) *http.Request {
+func (e *Endpoint) dress(r *http.Request, m *jsonrpc.Request) *http.Request {
 	r = r.Clone(r.Context())
 	r.Header.Set("User-Agent", "ctx/"+build.Read().Version)
 	if !e.key.IsZero() {
@@ -208,7 +201,7 @@ func (e *endpoint) dress(r *http.Request, m *jsonrpc.Request) *http.Request {
 }
 
 // send sends r and pays for it. What has no price of its own is opened by one payment for all.
-func (e *endpoint) send(r *http.Request, m *jsonrpc.Request) (*http.Response, error) {
+func (e *Endpoint) send(r *http.Request, m *jsonrpc.Request) (*http.Response, error) {
 	switch {
 	case e.foreign != nil:
 		return e.foreign.send(r)
@@ -252,7 +245,7 @@ func again(r *http.Request, proof string) *http.Request {
 
 // patient sends messages. While nobody listens there, it tries again: the message has not been heard.
 type patient struct {
-	endpoint *endpoint
+	endpoint *Endpoint
 	base     http.RoundTripper
 }
 
@@ -296,7 +289,7 @@ func lost(r *http.Request, err error) error {
 
 // digestible is res as the SDK takes it: a stream, a message in JSON, or nothing where nobody waits for an answer. The error is for all
 // else, at which the SDK would give up the connection.
-func (e *endpoint) digestible(res *http.Response, m *jsonrpc.Request) (*http.Response, error) {
+func (e *Endpoint) digestible(res *http.Response, m *jsonrpc.Request) (*http.Response, error) {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	good := res.StatusCode/100 == 2
 	gone := res.StatusCode == http.StatusNotFound && res.Request.Header.Get(headerSession) != "" // whatever it says besides
@@ -375,7 +368,7 @@ func write(ctx context.Context, c mcp.Connection, m jsonrpc.Message) error {
 }
 
 // exchange makes a call on a connection that nobody else reads, and returns its result.
-func (e *endpoint) exchange(ctx context.Context, c mcp.Connection, r *jsonrpc.Request) (json.RawMessage, error) {
+func (e *Endpoint) exchange(ctx context.Context, c mcp.Connection, r *jsonrpc.Request) (json.RawMessage, error) {
 	if err := write(ctx, c, r); err != nil {
 		return nil, err
 	}
@@ -391,7 +384,7 @@ func (e *endpoint) exchange(ctx context.Context, c mcp.Connection, r *jsonrpc.Re
 }
 
 // refusal is the error of an answer: a *jsonrpc.Error of the service, or that there was none, which the SDK says with an answer of its own.
-func (e *endpoint) refusal(answer *jsonrpc.Response) error {
+func (e *Endpoint) refusal(answer *jsonrpc.Response) error {
 	if _, said := answer.Error.(*jsonrpc.Error); said || answer.Error == nil {
 		return answer.Error
 	}
@@ -399,7 +392,7 @@ func (e *endpoint) refusal(answer *jsonrpc.Response) error {
 }
 
 // unanswered says that err has kept an answer away.
-func (e *endpoint) unanswered(err error) error {
+func (e *Endpoint) unanswered(err error) error {
 	return &sdk.TransportError{Method: http.MethodPost, URL: e.url, Attempts: 1, Err: err}
 }
 
@@ -414,7 +407,7 @@ func ownCall(id any, method string, params any) (*jsonrpc.Request, error) {
 }
 
 // ask calls a method without a session and returns its result.
-func (e *endpoint) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
+func (e *Endpoint) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	r, err := ownCall(1.0, method, params)

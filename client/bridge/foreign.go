@@ -27,14 +27,9 @@ type foreign struct {
 	http    *sdk.ExactTransport
 }
 
-// foreign makes the endpoint of a service at an address, which is not the configured one: no key goes there, and tools are listed as it
-// lists them.
-func (o endpointOptions) foreign(address string) (*endpoint, error) {
-	c, err := o.config()
-	if err != nil {
-		return nil, err
-	}
-	u, err := url.Parse(address)
+// NewForeign makes the endpoint of an MCP server of somebody else: no key goes there, and tools are listed as it lists them.
+func NewForeign(c Config) (*Endpoint, error) {
+	u, err := url.Parse(c.Service)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return nil, cli.Invalid("--url is not http://… or https://…")
 	}
@@ -42,12 +37,9 @@ func (o endpointOptions) foreign(address string) (*endpoint, error) {
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	e := &endpoint{url: u.String(), timeout: c.Timeout()}
-	e.paying = sdk.PayTransport{Base: patient{e, o.http()}}
-	f := &foreign{service: u.Scheme + "://" + u.Host, path: u.RequestURI()}
-	if o.payments.On() {
-		f.payer = o.payments.Exact()
-	}
+	e := &Endpoint{url: u.String(), timeout: c.Timeout}
+	e.paying = sdk.PayTransport{Base: patient{e, c.HTTP}}
+	f := &foreign{payer: c.Exact, service: u.Scheme + "://" + u.Host, path: u.RequestURI()}
 	f.http = &sdk.ExactTransport{Payer: f.payer, Service: f.service, Base: e.paying.Base, Patience: maxPending,
 		Name: func(r *http.Request) (string, bool) { return nameAt(f.path, sent(r)), false }}
 	e.foreign = f
@@ -171,7 +163,7 @@ func withPayment(m *jsonrpc.Request, p sdk.ExactPayment) (*jsonrpc.Request, erro
 }
 
 // unpaid is an answer of a foreign service with 402 that nothing was paid for: why, where it is by x402.
-func (e *endpoint) unpaid(res *http.Response) error {
+func (e *Endpoint) unpaid(res *http.Response) error {
 	if e.foreign == nil || res.StatusCode != http.StatusPaymentRequired || res.Header.Get(api.HeaderRequired) == "" {
 		return nil
 	}

@@ -94,7 +94,7 @@ func isSubscribe(name string) bool { return strings.HasSuffix(name, string(api.O
 
 // unpayable sends a call of a tool, or a read of a resource, that nobody knows, and pays nothing for it: where the service wants money, the
 // answer is the one that it gives with a key.
-func (e *endpoint) unpayable(r *http.Request, m *jsonrpc.Request) (*http.Response, error) {
+func (e *Endpoint) unpayable(r *http.Request, m *jsonrpc.Request) (*http.Response, error) {
 	res, err := e.paying.Base.RoundTrip(r)
 	if err != nil || res.StatusCode != http.StatusPaymentRequired {
 		return res, err
@@ -106,7 +106,7 @@ func (e *endpoint) unpayable(r *http.Request, m *jsonrpc.Request) (*http.Respons
 }
 
 // honest is the result of a call of method without what a payer by call does not get: a subscription.
-func (e *endpoint) honest(method string, result json.RawMessage) json.RawMessage {
+func (e *Endpoint) honest(method string, result json.RawMessage) json.RawMessage {
 	if e.paying.Payer == nil || method != methodInitialize && method != methodDiscover && method != methodTools {
 		return result
 	}

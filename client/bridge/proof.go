@@ -13,7 +13,7 @@ import (
 
 // proven checks what proves the result of a call of a tool, as ctx does with every answer over HTTP. Of the whole state it is an error that
 // it names no leaf, where the log is known.
-func (e *endpoint) proven(ctx context.Context, m *jsonrpc.Request, result json.RawMessage) error {
+func (e *Endpoint) proven(ctx context.Context, m *jsonrpc.Request, result json.RawMessage) error {
 	if e.check == nil || m.Method != methodCall {
 		return nil
 	}

@@ -52,7 +52,7 @@ type refused struct {
 
 // readable is err as the error of an API, nil where no service and no wallet has said anything.
 func (r *relay) readable(err error) *api.Error {
-	f := r.failure(err)
+	f := r.Failure(err)
 	if f == nil {
 		return nil
 	}

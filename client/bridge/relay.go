@@ -12,11 +12,11 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -47,16 +47,14 @@ const (
 
 // relay passes messages between a client on stdin and a service.
 type relay struct {
-	io       *command.IO
-	failure  func(error) *cli.Failure // what an error means
-	endpoint *endpoint
+	Program
+	endpoint *Endpoint
 	life     context.Context    // ends with the relay: connections outlast the calls that open them
 	hush     context.CancelFunc // ends the stream of the session; only take uses it
 	waiting  sync.WaitGroup     // for the answers to the client's calls
 	running  sync.WaitGroup     // what reads connections
 
-	writing sync.Mutex // guards out, and notes on stderr
-	out     io.Writer
+	writing sync.Mutex // guards Out, and what is noted
 
 	opening sync.Mutex // one opens a connection at a time
 
@@ -82,10 +80,19 @@ type openCall struct {
 	payment  *sdk.ExactPayment // in its parameters, nil for none
 }
 
-// newRelay makes a relay that writes to the output of streams.
-func newRelay(streams *command.IO, failure func(error) *cli.Failure, e *endpoint) *relay {
-	return &relay{io: streams, failure: failure, endpoint: e, out: streams.Out, hush: func() {},
-		calls: map[jsonrpc.ID]*openCall{}, uris: map[string]bool{}}
+// Program is the one on this machine that a relay serves.
+type Program struct {
+	In      io.Reader
+	Out     io.Writer
+	Note    func(format string, args ...any) // tells people; on stderr
+	Failure func(error) *cli.Failure         // what an error means
+}
+
+// Serve passes messages between a program and the service of e until the program ends its side.
+func Serve(ctx context.Context, e *Endpoint, p Program) error {
+	r := &relay{Program: p, endpoint: e, hush: func() {}, calls: map[jsonrpc.ID]*openCall{}, uris: map[string]bool{}}
+	e.waits = func(d time.Duration) { r.note("the service cannot be reached; trying again in %s", d) }
+	return r.run(ctx, p.In)
 }
 
 // run passes messages until the client ends its side, and waits for the answers under way, but for those that come when the client leaves.
@@ -462,12 +469,12 @@ func (r *relay) write(m jsonrpc.Message) {
 func (r *relay) writeLine(text []byte) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	_, _ = r.out.Write(append(text, '\n')) // a client that has gone ends stdin too
+	_, _ = r.Out.Write(append(text, '\n')) // a client that has gone ends stdin too
 }
 
 // note tells people something on stderr.
 func (r *relay) note(format string, args ...any) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	r.io.Note("%s", human.Line(fmt.Sprintf(format, args...)))
+	r.Note("%s", human.Line(fmt.Sprintf(format, args...)))
 }

@@ -20,7 +20,6 @@ func topLevel() []string {
 func packages() []string {
 	return []string{
 		"cmd/contextd", "cmd/ctx", "client", "client/bridge", "client/config",
-		"client/command", "client/pay",
 		"tui", "tui/session", "tui/termguard", "tui/view",
 		"sdk", "sdk/api", "sdk/diff", "sdk/wallet",
 		"internal/alert", "internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/handbook", "internal/human",

@@ -1,0 +1,58 @@
+package client_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestPurchaseByNonce: where only the nonce names a purchase, people are told so, get the data that a wallet has to send and no link or code
+// that would send a plain transfer.
+func TestPurchaseByNonce(t *testing.T) {
+	t.Parallel()
+	i := &api.DepositIntent{
+		ID: "dep_1", Pack: api.CreditStarter, Recipient: "0x" + strings.Repeat("aB", 20), AmountUSDC: "1.000000", Nonce: "0x" + strings.Repeat("12", 32),
+		Token: "0x" + strings.Repeat("cd", 20), ChainID: 46630, NonceRequired: true,
+	}
+	var told bytes.Buffer
+	a := client.New(cli.System{Out: io.Discard, Err: &told, ErrTTY: true, Now: time.Now,
+		LookupEnv: func(string) (string, bool) { return "", false }})
+	client.TellPurchase(a, i, 1_000_000)
+	data := "0xa9059cbb" + strings.Repeat("0", 24) + strings.Repeat("ab", 20) + fmt.Sprintf("%064x", 1_000_000) + strings.Repeat("12", 32)
+	for _, want := range []string{data, "A plain transfer pays for nothing", "ctx credits buy starter --pay"} {
+		if !strings.Contains(told.String(), want) {
+			t.Errorf("%q is not told: %s", want, &told)
+		}
+	}
+	if strings.Contains(told.String(), "link") || strings.Contains(told.String(), "█") {
+		t.Errorf("a link or a code: %s", &told)
+	}
+}
+
+// TestDepositRails: the rail of purchases is told where there is more than the one that a service has if it has one alone.
+func TestDepositRails(t *testing.T) {
+	t.Parallel()
+	for rails, want := range map[string]string{"": "", "l2chain": "", "l2chain base": "rail l2chain base", "base": "rail base", "l2chain ": ""} {
+		var list []api.Deposit
+		for rail := range strings.SplitSeq(rails, " ") {
+			list = append(list, api.Deposit{ID: "d", Rail: rail})
+		}
+		rows := client.DepositRows(list)
+		got := ""
+		for _, row := range rows {
+			if len(row) == len(rows[0]) && rows[0][len(row)-1] == "rail" {
+				got += " " + row[len(row)-1]
+			}
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("rails %q: %q in %q", rails, got, rows)
+		}
+	}
+}
