@@ -11,6 +11,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/setting"
 )
 
 // newPack makes the commands by which packs of manifests are written, tried and served.
@@ -83,13 +84,13 @@ func (p packText) recording() string {
 }
 
 // mistakes are what is wrong with p.
-func (p packText) mistakes() []manifest.Mistake {
+func (p packText) mistakes() []setting.Mistake {
 	m, err := manifest.Read(p.text, p.file == "")
 	if err != nil {
-		return manifest.Mistakes(err)
+		return setting.Mistakes(err)
 	}
 	if name := filepath.Base(p.file); p.file != "" && filepath.Dir(p.file) == filepath.Clean(p.dir) && name != m.Pack+".yaml" {
-		return []manifest.Mistake{{Line: 1, Text: fmt.Sprintf("the file is called %s, and must be %s.yaml", name, m.Pack)}}
+		return []setting.Mistake{{Line: 1, Text: fmt.Sprintf("the file is called %s, and must be %s.yaml", name, m.Pack)}}
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func endEvaluator(e manifest.Evaluator) {
 }
 
 // lineOf is a mistake for people.
-func lineOf(m manifest.Mistake) string {
+func lineOf(m setting.Mistake) string {
 	if m.Line == 0 {
 		return m.Text
 	}

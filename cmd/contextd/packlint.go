@@ -10,13 +10,14 @@ import (
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/setting"
 )
 
 // Linted is what was found in a manifest.
 type Linted struct {
-	File     string             `json:"file"` // or the name of a pack of the program
-	Good     bool               `json:"good"`
-	Findings []manifest.Mistake `json:"findings"`
+	File     string            `json:"file"` // or the name of a pack of the program
+	Good     bool              `json:"good"`
+	Findings []setting.Mistake `json:"findings"`
 }
 
 // newPackLint makes the command that checks manifests.
@@ -52,7 +53,7 @@ func newPackLint(s *settings) *cobra.Command {
 			}
 			found := p.mistakes()
 			wrong += len(found)
-			list = append(list, Linted{p.where(), len(found) == 0, append([]manifest.Mistake{}, found...)})
+			list = append(list, Linted{p.where(), len(found) == 0, append([]setting.Mistake{}, found...)})
 		}
 		if err := out.Print(list, prose(func(w io.Writer) error { return printLinted(w, list) })); err != nil {
 			return err

@@ -54,6 +54,7 @@ func forbidden() map[string][][2]string {
 		},
 		"state is pure":                     {{"internal/state", "daemon/pack"}, {"internal/state", "sdk"}, {"internal/state", bubbletea}},
 		"alert knows no program":            {{"internal/alert", "daemon/mail"}, {"internal/alert", "client"}, {"internal/alert", cobra}},
+		"setting knows no program":          {{"internal/setting", "daemon/pack"}, {"internal/setting", "client"}, {"internal/setting", pflag}},
 		"sdk knows no daemon":               {{"sdk", "daemon"}, {"sdk/wallet", "daemon/x402"}},
 		"sdk knows no chain":                {{"sdk", goEthereum + "/core"}},
 		"tui knows no client and no daemon": {{"tui", "client"}, {"tui/screen", "daemon/feed"}},

@@ -102,6 +102,11 @@ func directionImports() []importRule {
 		why:     "ctx watch and the daemon's alerts keep one promise by one code, so it can know neither of them",
 		instead: "take a Rule and a Target, which the program makes",
 	}, {
+		name: "setting knows no program", from: []string{"internal/setting"}, reach: true,
+		never:   []string{"client", "cmd", "daemon", "tui", cobra, pflag, viper},
+		why:     "configurations and manifests are read by one code, so it can know neither of them",
+		instead: "say it in a tag, or in a Form that the caller makes",
+	}, {
 		name: "sdk knows no daemon", from: []string{"sdk"}, reach: true,
 		never:   []string{"daemon"},
 		why:     "a program that imports the sdk must not carry the server",

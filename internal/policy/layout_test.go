@@ -23,7 +23,7 @@ func packages() []string {
 		"tui", "tui/session", "tui/termguard", "tui/view",
 		"sdk", "sdk/api", "sdk/diff", "sdk/wallet",
 		"internal/alert", "internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/handbook", "internal/human",
-		"internal/jsonx", "internal/policy", "internal/state", "internal/usdg",
+		"internal/jsonx", "internal/policy", "internal/setting", "internal/state", "internal/usdg",
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/mail",
 		"daemon/mcp", "daemon/metrics", "daemon/store", "daemon/store/history", "daemon/store/database", "daemon/translog", "daemon/web",
 		"daemon/account", "daemon/billing", "daemon/gate", "daemon/x402",

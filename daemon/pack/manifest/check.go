@@ -36,28 +36,28 @@ func reserved() []string { return []string{api.PackCrypto, api.PackAI, api.PackM
 // checker finds what is wrong with a manifest that was read.
 type checker struct {
 	m    *Manifest
-	errs []errorAt
+	fail func(line int, format string, args ...any)
 }
 
-// fail notes what is wrong at a path.
-func (c *checker) fail(path, format string, args ...any) {
+// wrong notes what is wrong at a path.
+func (c *checker) wrong(path, format string, args ...any) {
 	line := 0
 	for at := path; line == 0 && at != ""; {
 		line = c.m.lines[at]
 		at = at[:max(strings.LastIndexAny(at, ".["), 0)]
 	}
-	c.errs = append(c.errs, errorAt{line, fmt.Sprintf("%s: "+format, append([]any{path}, args...)...)})
+	c.fail(line, "%s: "+format, append([]any{path}, args...)...)
 }
 
 // need notes that something is missing or has not the form that it must have.
 func (c *checker) need(path, text string, form *regexp.Regexp, example string) {
 	switch {
 	case text == "":
-		c.fail(path, "is missing; such as %s", example)
+		c.wrong(path, "is missing; such as %s", example)
 	case form != nil && !form.MatchString(text):
-		c.fail(path, "%q is not like %s", text, example)
+		c.wrong(path, "%q is not like %s", text, example)
 	case human.Label(text, 200) != text:
-		c.fail(path, "is longer than 200 characters, or has some that cannot be shown")
+		c.wrong(path, "is longer than 200 characters, or has some that cannot be shown")
 	}
 }
 
@@ -65,10 +65,10 @@ func (c *checker) check() {
 	m := c.m
 	c.need("pack", m.Pack, packID, "my-pack")
 	if !c.m.shipped && slices.Contains(reserved(), m.Pack) {
-		c.fail("pack", "%s is the name of a pack of the program; choose another, such as my-%s", m.Pack, m.Pack)
+		c.wrong("pack", "%s is the name of a pack of the program; choose another, such as my-%s", m.Pack, m.Pack)
 	}
 	if m.Version < 1 || m.Version > 1<<20 {
-		c.fail("version", "must be a whole number from 1; it grows with every other order of sources")
+		c.wrong("version", "must be a whole number from 1; it grows with every other order of sources")
 	}
 	c.need("title", m.Title, nil, "title: My numbers")
 	between(c, "limits.state_bytes", m.Limits.StateBytes, 1024, maxState)
@@ -84,7 +84,7 @@ func (c *checker) check() {
 	for i, s := range m.Sources {
 		path := fmt.Sprintf("sources[%d]", i)
 		if seen[s.ID] {
-			c.fail(path+".id", "%s is the id of another source", s.ID)
+			c.wrong(path+".id", "%s is the id of another source", s.ID)
 		}
 		seen[s.ID] = true
 		c.source(path, s)
@@ -96,7 +96,7 @@ func (c *checker) check() {
 	for i, f := range m.Flags {
 		path := fmt.Sprintf("flags[%d]", i)
 		if j := slices.IndexFunc(m.Flags, func(g Flag) bool { return g.Kind == f.Kind && g.Over == f.Over }); j < i {
-			c.fail(path+".kind", "%s is the kind of flags[%d] over the same source", f.Kind, j)
+			c.wrong(path+".kind", "%s is the kind of flags[%d] over the same source", f.Kind, j)
 		}
 		c.flag(path, f)
 	}
@@ -109,16 +109,16 @@ func (c *checker) check() {
 func (c *checker) count(path string, n, least, most int) {
 	switch {
 	case n < least:
-		c.fail(path, "has nothing in it; there must be at least one")
+		c.wrong(path, "has nothing in it; there must be at least one")
 	case n > most:
-		c.fail(path, "has %d entries, must have at most %d", n, most)
+		c.wrong(path, "has %d entries, must have at most %d", n, most)
 	}
 }
 
 // between notes a number, or a span, that is out of bounds.
 func between[N int | time.Duration | Size](c *checker, path string, n, least, most N) {
 	if n < least || n > most {
-		c.fail(path, "is %v, must be from %v to %v", shown(n), shown(least), shown(most))
+		c.wrong(path, "is %v, must be from %v to %v", shown(n), shown(least), shown(most))
 	}
 }
 
@@ -146,18 +146,18 @@ func (c *checker) source(path string, s Source) {
 	between(c, path+".stale_after", s.StaleAfter, s.Every, 10*longestSpan)
 	between(c, path+".per_minute", s.PerMinute, 1, 120)
 	if !slices.Contains(source.Formats(), source.Format(s.Format)) {
-		c.fail(path+".format", "%q is none of %v", s.Format, source.Formats())
+		c.wrong(path+".format", "%q is none of %v", s.Format, source.Formats())
 	}
 	if s.Format != string(source.FormatCSV) && (s.CSV.Comma != "" || s.CSV.Skip != 0 || s.CSV.Header != nil) {
-		c.fail(path+".csv", "is for format: csv alone")
+		c.wrong(path+".csv", "is for format: csv alone")
 	}
 	if n := len([]rune(s.CSV.Comma)); n > 1 || strings.ContainsAny(s.CSV.Comma, "\"\r\n\uFFFD") {
-		c.fail(path+".csv.comma", "must be one character, and no quotation mark")
+		c.wrong(path+".csv.comma", "must be one character, and no quotation mark")
 	}
 	between(c, path+".csv.skip", s.CSV.Skip, 0, 1000)
 	c.link(path+".link", s.Link)
 	if s.Rows == "" {
-		c.fail(path+".rows", "is missing; such as '.[] | {key: .name, price: .price}'")
+		c.wrong(path+".rows", "is missing; such as '.[] | {key: .name, price: .price}'")
 	}
 	c.jq(path+".expect", s.Expect)
 	c.jq(path+".rows", s.Rows)
@@ -167,7 +167,7 @@ func (c *checker) source(path string, s Source) {
 		c.field(path+".fields."+f.Name, f, wire)
 	}
 	if f := s.field(s.Time); s.Time != "" && (f == nil || f.Type != typeTime) {
-		c.fail(path+".time", "%q is no field of type time", s.Time)
+		c.wrong(path+".time", "%q is no field of type time", s.Time)
 	}
 }
 
@@ -175,7 +175,7 @@ func (c *checker) source(path string, s Source) {
 func (c *checker) address(path, link string) {
 	u, err := url.Parse(link)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || strings.ContainsAny(u.Host, "{}") {
-		c.fail(path, "%q is no address such as https://example.org/", link)
+		c.wrong(path, "%q is no address such as https://example.org/", link)
 	}
 }
 
@@ -187,9 +187,9 @@ func (c *checker) link(path, link string) {
 	before, _, _ := strings.Cut(link, "{key}")
 	switch u, err := url.Parse(before); {
 	case strings.ContainsAny(strings.ReplaceAll(link, "{key}", ""), "{}"):
-		c.fail(path, "knows no place but {key}")
+		c.wrong(path, "knows no place but {key}")
 	case before != link && err == nil && (u.Host == "" || u.Path == "" && u.RawQuery == "" && u.Fragment == ""):
-		c.fail(path, "must have {key} after the host, as in https://example.org/{key}")
+		c.wrong(path, "must have {key} after the host, as in https://example.org/{key}")
 	default:
 		c.address(path, strings.ReplaceAll(link, "{key}", "key"))
 	}
@@ -205,26 +205,26 @@ const secretHint = "a secret has no place in a manifest; use key_file and key_he
 
 func (c *checker) request(path string, r Request) {
 	if r.Method != methodGet && r.Method != methodPost {
-		c.fail(path+".method", "%q is neither GET nor POST", r.Method)
+		c.wrong(path+".method", "%q is neither GET nor POST", r.Method)
 	}
 	if r.Method == methodGet && r.JSON != nil {
-		c.fail(path+".json", "a GET has no body; say method: POST")
+		c.wrong(path+".json", "a GET has no body; say method: POST")
 	}
 	c.address(path+".url", source.ExpandURL(r.URL, time.Unix(0, 0)))
 	if name := source.UnknownMoment(r.URL); name != "" {
-		c.fail(path+".url", "%s is none of {date}, {month}, {year}, {unix}, {unix_ms}, each perhaps less a span as in {date-7d}", name)
+		c.wrong(path+".url", "%s is none of {date}, {month}, {year}, {unix}, {unix_ms}, each perhaps less a span as in {date-7d}", name)
 	}
 	if u, err := url.Parse(r.URL); err == nil {
 		for name := range u.Query() {
 			if secretQuery.MatchString(name) {
-				c.fail(path+".url", "%s: %s", name, secretHint)
+				c.wrong(path+".url", "%s: %s", name, secretHint)
 			}
 		}
 	}
 	for _, h := range r.Headers {
 		c.header(path+".headers."+h.Name, h.Name, h.Value)
 		if secretHeader.MatchString(h.Name) {
-			c.fail(path+".headers."+h.Name, secretHint)
+			c.wrong(path+".headers."+h.Name, secretHint)
 		}
 	}
 	c.key(path, r)
@@ -236,24 +236,24 @@ func (c *checker) request(path string, r Request) {
 func (c *checker) header(path, name, value string) {
 	switch {
 	case !headerName.MatchString(name):
-		c.fail(path, "%q is no name of a header", name)
+		c.wrong(path, "%q is no name of a header", name)
 	case strings.ContainsFunc(value, unicode.IsControl):
-		c.fail(path, "has characters that no header can have")
+		c.wrong(path, "has characters that no header can have")
 	case slices.Contains(strings.Fields("Host Content-Length Transfer-Encoding Connection Accept-Encoding If-None-Match"),
 		textproto.CanonicalMIMEHeaderKey(name)):
-		c.fail(path, "%s is set by the daemon", name)
+		c.wrong(path, "%s is set by the daemon", name)
 	}
 }
 
 // key checks which file a key is read from, and where it goes.
 func (c *checker) key(path string, r Request) {
 	if (r.KeyFile == "") != (r.KeyHeader == "") {
-		c.fail(path+".key_file", "and key_header go together")
+		c.wrong(path+".key_file", "and key_header go together")
 	}
 	// Any other file would go to whatever host the manifest names.
 	own, f := c.m.Pack+".key", r.KeyFile
 	if rest, of := strings.CutPrefix(f, c.m.Pack); f != "" && f != own && (!of || !keyName.MatchString(rest)) {
-		c.fail(path+".key_file", "%q is no key file of this pack: call it %s, beside the manifest, or %s.NAME.key", f, own, c.m.Pack)
+		c.wrong(path+".key_file", "%q is no key file of this pack: call it %s, beside the manifest, or %s.NAME.key", f, own, c.m.Pack)
 	}
 	if r.KeyHeader != "" {
 		c.header(path+".key_header", r.KeyHeader, r.KeyPrefix)
@@ -263,27 +263,27 @@ func (c *checker) key(path string, r Request) {
 // field checks a field; wire are the names on the wire that are taken.
 func (c *checker) field(path string, f Field, wire map[string]string) {
 	if !wordName.MatchString(f.Name) {
-		c.fail(path, "%q is not like open_interest", f.Name)
+		c.wrong(path, "%q is not like open_interest", f.Name)
 	}
 	if slices.Contains(append(rowMembers(), "id", "ref", "stale"), f.Name) {
-		c.fail(path, "%s is a member of every row; give the field another name", f.Name)
+		c.wrong(path, "%s is a member of every row; give the field another name", f.Name)
 	}
 	if !slices.Contains(fieldTypes(), f.Type) {
-		c.fail(path+".type", "%q is none of %s", f.Type, strings.Join(fieldTypes(), ", "))
+		c.wrong(path+".type", "%q is none of %s", f.Type, strings.Join(fieldTypes(), ", "))
 		return
 	}
 	if !f.number() && (len(f.Change) > 0 || f.Changed > 0) {
-		c.fail(path, "change and changed are for numbers, not for type %s", f.Type)
+		c.wrong(path, "change and changed are for numbers, not for type %s", f.Type)
 	}
 	c.count(path+".change", len(f.Change), 0, 4)
 	for _, span := range append(slices.Clone(f.Change), f.Changed) {
 		if span != 0 && (span < 5*time.Minute || span > 7*24*time.Hour) {
-			c.fail(path, "the span %v is not from 5m to 7d", shown(span))
+			c.wrong(path, "the span %v is not from 5m to 7d", shown(span))
 		}
 	}
 	for _, d := range f.derived() {
 		if other, taken := wire[d.wire]; taken {
-			c.fail(path, "its %s would stand beside that of %s; give the field another name", d.wire, other)
+			c.wrong(path, "its %s would stand beside that of %s; give the field another name", d.wire, other)
 		}
 		wire[d.wire] = f.Name
 	}
@@ -293,12 +293,12 @@ func (c *checker) kinds() {
 	for _, k := range c.m.Kinds {
 		path := "kinds." + k.Name
 		if !slices.ContainsFunc(c.m.Sources, func(s Source) bool { return s.Kind == k.Name }) {
-			c.fail(path, "no source has rows of this kind")
+			c.wrong(path, "no source has rows of this kind")
 			continue
 		}
 		for _, w := range k.Words {
 			if len(strings.Fields(w)) > 3 {
-				c.fail(path+".words", "%q has more than three words", w)
+				c.wrong(path+".words", "%q has more than three words", w)
 			}
 		}
 		c.numberOf(path+".order", k.Name, k.Order)
@@ -318,15 +318,15 @@ func (c *checker) numberOf(path, kind, name string) {
 			return
 		}
 	}
-	c.fail(path, "%q is no number of rows of kind %s", name, kind)
+	c.wrong(path, "%q is no number of rows of kind %s", name, kind)
 }
 
 func (c *checker) member(path string, m Member) {
 	if !wordName.MatchString(m.Name) || m.Name == "flags" || m.Name == "source_status" {
-		c.fail(path, "%q cannot be the name of a member; it is like most_funded, and neither flags nor source_status", m.Name)
+		c.wrong(path, "%q cannot be the name of a member; it is like most_funded, and neither flags nor source_status", m.Name)
 	}
 	if len(m.From) == 0 {
-		c.fail(path+".from", "is missing; it is the id of a source")
+		c.wrong(path+".from", "is missing; it is the id of a source")
 		return
 	}
 	kind := ""
@@ -337,7 +337,7 @@ func (c *checker) member(path string, m Member) {
 			c.unknownSource(path+".from", id)
 			return
 		case kind != "" && kind != s.Kind:
-			c.fail(path+".from", "rows of %s are of kind %s, those before of kind %s; a member has one kind", id, s.Kind, kind)
+			c.wrong(path+".from", "rows of %s are of kind %s, those before of kind %s; a member has one kind", id, s.Kind, kind)
 		}
 		kind = s.Kind
 		for _, name := range m.Fields {
@@ -347,7 +347,7 @@ func (c *checker) member(path string, m Member) {
 		}
 	}
 	if m.Select != "" && m.Rows != 0 {
-		c.fail(path, "has both select and rows; keep one of them")
+		c.wrong(path, "has both select and rows; keep one of them")
 	}
 	if m.Select == "" {
 		between(c, path+".rows", m.Rows, 1, mostShown)
@@ -362,26 +362,26 @@ func (c *checker) unknownSource(path, id string) {
 		ids = append(ids, s.ID)
 	}
 	if near := human.Nearest(id, ids); near != "" {
-		c.fail(path, "there is no source %q; did you mean %s?", id, near)
+		c.wrong(path, "there is no source %q; did you mean %s?", id, near)
 		return
 	}
-	c.fail(path, "there is no source %q; there are %s", id, strings.Join(ids, ", "))
+	c.wrong(path, "there is no source %q; there are %s", id, strings.Join(ids, ", "))
 }
 
 // unknownField notes a field that rows of s do not have.
 func (c *checker) unknownField(path string, s *Source, name string) {
 	names := s.names()
 	if near := human.Nearest(name, names); near != "" {
-		c.fail(path, "%s has no field %q; did you mean %s?", s.ID, name, near)
+		c.wrong(path, "%s has no field %q; did you mean %s?", s.ID, name, near)
 		return
 	}
-	c.fail(path, "%s has no field %q; it has %s", s.ID, name, strings.Join(names, ", "))
+	c.wrong(path, "%s has no field %q; it has %s", s.ID, name, strings.Join(names, ", "))
 }
 
 func (c *checker) flag(path string, f Flag) {
 	c.need(path+".kind", f.Kind, wordName, "load_high")
 	if slices.Contains(api.FlagKinds(), f.Kind) && !c.m.shipped {
-		c.fail(path+".kind", "%s is a kind of the program; choose another", f.Kind)
+		c.wrong(path+".kind", "%s is a kind of the program; choose another", f.Kind)
 	}
 	s, _ := c.m.source(f.Over)
 	if s == nil {
@@ -389,10 +389,10 @@ func (c *checker) flag(path string, f Flag) {
 		return
 	}
 	if api.Severity(f.Severity).Rank() == 0 {
-		c.fail(path+".severity", "%q is none of notice, warning and critical", f.Severity)
+		c.wrong(path+".severity", "%q is none of notice, warning and critical", f.Severity)
 	}
 	if f.When == "" {
-		c.fail(path+".when", "is missing; such as '.load > 90'")
+		c.wrong(path+".when", "is missing; such as '.load > 90'")
 	}
 	c.jq(path+".when", f.When)
 	if f.Clear != f.clearUsually() { // else it is told of when
@@ -402,14 +402,14 @@ func (c *checker) flag(path string, f Flag) {
 	c.jq(path+".critical", f.Critical)
 	switch value := s.derived(s.valueOf(f)); {
 	case f.Value == "" && value == nil:
-		c.fail(path+".value", "%s has no number that a flag could show", s.ID)
+		c.wrong(path+".value", "%s has no number that a flag could show", s.ID)
 	case value == nil:
 		c.unknownField(path+".value", s, f.Value)
 	case !value.number:
-		c.fail(path+".value", "%s is no number", f.Value)
+		c.wrong(path+".value", "%s is no number", f.Value)
 	}
 	if at := s.derived(f.At); f.At != "" && (at == nil || at.kind != typeTime && at.kind != typeDate) {
-		c.fail(path+".at", "%q is no time of %s", f.At, s.ID)
+		c.wrong(path+".at", "%q is no time of %s", f.At, s.ID)
 	}
 	c.template(path+".message", f.Message, s)
 }
@@ -417,11 +417,11 @@ func (c *checker) flag(path string, f Flag) {
 // template checks a text with places.
 func (c *checker) template(path, text string, s *Source) {
 	if text == "" {
-		c.fail(path, "is missing; such as '{name} is at {%s}'", s.Fields[0].Name)
+		c.wrong(path, "is missing; such as '{name} is at {%s}'", s.Fields[0].Name)
 		return
 	}
 	if _, err := s.template(text); err != nil {
-		c.fail(path, "%v", err)
+		c.wrong(path, "%v", err)
 	}
 }
 
@@ -432,7 +432,7 @@ func (c *checker) say(path string, s Say) {
 		for _, m := range c.m.Members {
 			names = append(names, m.Name)
 		}
-		c.fail(path+".over", "there is no member %q; there are %s", s.Over, strings.Join(names, ", "))
+		c.wrong(path+".over", "there is no member %q; there are %s", s.Over, strings.Join(names, ", "))
 		return
 	}
 	of, _ := c.m.source(c.m.Members[i].From[0])
@@ -441,7 +441,7 @@ func (c *checker) say(path string, s Say) {
 	}
 	between(c, path+".rows", s.Rows, 1, 10)
 	if d := of.derived(s.by(of)); s.bounded() && (d == nil || !d.number) {
-		c.fail(path+".by", "%q is no number of %s", s.by(of), of.ID)
+		c.wrong(path+".by", "%q is no number of %s", s.by(of), of.ID)
 	}
 	c.list(path, s)
 	if s.Item != "" {
@@ -458,11 +458,11 @@ func (c *checker) list(path string, s Say) {
 	listed := strings.Contains(s.Say, "{list}")
 	switch {
 	case listed && s.Item == "":
-		c.fail(path+".item", "is missing: what stands in the list for a row")
+		c.wrong(path+".item", "is missing: what stands in the list for a row")
 	case !listed && s.Item != "":
-		c.fail(path+".say", "has no {list} for the items")
+		c.wrong(path+".say", "has no {list} for the items")
 	case !listed && s.Rows > 1:
-		c.fail(path+".rows", "more than one row needs {list} and item")
+		c.wrong(path+".rows", "more than one row needs {list} and item")
 	}
 }
 
@@ -480,6 +480,6 @@ func (c *checker) jq(path, text string) {
 		return
 	}
 	if _, err := compile(text); err != nil {
-		c.fail(path, "%v", err)
+		c.wrong(path, "%v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -108,30 +107,6 @@ func (d *dropped) list() []string {
 	}
 	if over := len(d.texts) - mostReasons; over > 0 {
 		list = append(list, fmt.Sprintf("and %d more reasons", over))
-	}
-	return list
-}
-
-// Mistake is one of those that Read found.
-type Mistake struct {
-	Line int    `json:"line"` // 0 where it is in none
-	Text string `json:"text"`
-}
-
-// Mistakes are those in an error of Read.
-func Mistakes(err error) (list []Mistake) {
-	joined, is := err.(interface{ Unwrap() []error })
-	if !is {
-		if err != nil {
-			list = append(list, Mistake{Text: err.Error()})
-		}
-		return list
-	}
-	for _, err := range joined.Unwrap() {
-		var at errorAt
-		if errors.As(err, &at) {
-			list = append(list, Mistake{at.line, at.text})
-		}
 	}
 	return list
 }

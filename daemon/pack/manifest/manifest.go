@@ -16,28 +16,30 @@
 package manifest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/internal/setting"
 )
 
-// Manifest is what a manifest says. The tags are its words: name is the key of the entry that a value stands under, short the member that a
-// single text means.
+// Manifest is what a manifest says. The tags are those of internal/setting.
 type Manifest struct {
-	Pack        string   `key:"pack" doc:"id: lower-case letters, digits and -, from 2 to 32"`
-	Version     int      `key:"version" doc:"of the order of sources; another order needs the next one"`
-	Title       string   `key:"title" doc:"what the pack is called"`
+	Pack        string   `key:"pack,required" doc:"id: lower-case letters, digits and -, from 2 to 32"`
+	Version     int      `key:"version,required" doc:"of the order of sources; another order needs the next one"`
+	Title       string   `key:"title,required" doc:"what the pack is called"`
 	Description string   `key:"description" doc:"what it tells, in a line"`
 	Limits      Limits   `key:"limits" doc:"bounds of a state"`
 	Kinds       []Kind   `key:"kinds" doc:"what asks for rows of a kind"`
-	Sources     []Source `key:"sources" doc:"where data comes from; [N] is the place in this list"`
-	Members     []Member `key:"members" doc:"lists in the state, in this order"`
+	Sources     []Source `key:"sources,required" doc:"where data comes from; [N] is the place in this list"`
+	Members     []Member `key:"members,required" doc:"lists in the state, in this order"`
 	Flags       []Flag   `key:"flags" doc:"what is out of the ordinary"`
 	Brief       []Say    `key:"brief" doc:"sentences of the brief; anchors are added"`
 
@@ -65,35 +67,35 @@ type Kind struct {
 
 // Order is how rows stand where one of the words asks for them.
 type Order struct {
-	Words []string `key:"words" doc:"such as highest funding"`
-	Field string   `key:"field" doc:"a number"`
+	Words []string `key:"words,required" doc:"such as highest funding"`
+	Field string   `key:"field,required" doc:"a number"`
 	Least bool     `key:"least" doc:"the least comes first"`
 }
 
 // Source is one source.
 type Source struct {
-	ID         string        `key:"id" doc:"lower-case letters, digits and -"`
-	Name       string        `key:"name" doc:"what people call it"`
-	PublicURL  string        `key:"public_url" doc:"a page where people can look"`
-	Licence    string        `key:"licence" doc:"the terms under which its data may be used"`
-	Request    Request       `key:"request" doc:"how it is asked"`
+	ID         string        `key:"id,required" doc:"lower-case letters, digits and -"`
+	Name       string        `key:"name,required" doc:"what people call it"`
+	PublicURL  string        `key:"public_url,required" doc:"a page where people can look"`
+	Licence    string        `key:"licence,required" doc:"the terms under which its data may be used"`
+	Request    Request       `key:"request,required" doc:"how it is asked"`
 	Every      time.Duration `key:"every" doc:"from one answer to the next, at least 1m; 5m is the default"`
 	StaleAfter time.Duration `key:"stale_after" doc:"the age from which on its data is old; three times every is the default"`
 	PerMinute  int           `key:"per_minute" doc:"requests to its host, at most 120; 30 is the default"`
-	Format     string        `key:"format" doc:"json, ndjson, csv, rss, atom, xml or text; json is the default"`
+	Format     string        `key:"format" enum:"json,ndjson,csv,rss,atom,xml,text" doc:"how an answer is written; json is the default."`
 	CSV        CSV           `key:"csv" doc:"how CSV is written"`
 	Expect     string        `key:"expect" doc:"jq: true for an answer that may be used; else the old rows stay"`
-	Rows       string        `key:"rows" doc:"jq: objects with key, fields and perhaps name, symbol, entity, group, url and aliases"`
-	Kind       string        `key:"kind" doc:"of the rows"`
+	Rows       string        `key:"rows,required" doc:"jq: objects with key, fields and perhaps name, symbol, entity, group, url and aliases"`
+	Kind       string        `key:"kind,required" doc:"of the rows"`
 	Link       string        `key:"link" doc:"a row's page, with {key}"`
 	Time       string        `key:"time" doc:"the field that says when a row came, for rows that are news"`
-	Fields     []Field       `key:"fields" doc:"in the order of importance"`
+	Fields     []Field       `key:"fields,required" doc:"in the order of importance"`
 }
 
 // Request is how a source is asked.
 type Request struct {
-	Method    string        `key:"method" doc:"GET or POST; GET is the default"`
-	URL       string        `key:"url" doc:"it may hold {date}, {month}, {year}, {unix} and {unix_ms}, less a span as in {date-7d}"`
+	Method    string        `key:"method" enum:"GET,POST" doc:"GET is the default, or POST with json."`
+	URL       string        `key:"url,required" doc:"it may hold {date}, {month}, {year}, {unix} and {unix_ms}, less a span as in {date-7d}"`
 	JSON      any           `key:"json" doc:"the body of a POST"`
 	Headers   []Header      `key:"headers" doc:"beside those of every request"`
 	KeyFile   string        `key:"key_file" doc:"the file beside the manifest that holds a key: PACK.key or PACK.NAME.key"`
@@ -119,6 +121,25 @@ type CSV struct {
 // Size is a number of bytes.
 type Size int64
 
+// Pattern is how sizes are written.
+func (s Size) Pattern() string { return `^[0-9]+ *([KM]iB)?$` }
+
+// UnmarshalText reads a number of bytes such as 65536, 64KiB or 4MiB.
+func (s *Size) UnmarshalText(text []byte) error {
+	number, unit := string(text), int64(1)
+	for suffix, size := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20} {
+		if before, ok := strings.CutSuffix(number, suffix); ok {
+			number, unit = strings.TrimSpace(before), size
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 32)
+	if err != nil || n < 0 {
+		return errors.New("is no size such as 65536, 64KiB or 4MiB")
+	}
+	*s = Size(n * unit)
+	return nil
+}
+
 // String writes s as a manifest does.
 func (s Size) String() string {
 	switch {
@@ -132,8 +153,10 @@ func (s Size) String() string {
 
 // Field is a field of rows.
 type Field struct {
-	Name    string          `key:",name"`
-	Type    string          `key:"type,short" doc:"price, usd, percent, percent4, number, count, text, time, date or bool"`
+	Name string `key:",name"`
+	// Type is one of fieldTypes.
+	Type string `key:"type,required,short" enum:"price,usd,percent,percent4,number,count,text,time,date,bool" doc:"of its values."`
+
 	Words   []string        `key:"words" doc:"that ask for it, beside those of its name"`
 	Change  []time.Duration `key:"change" doc:"spans over which its change in percent is told as well"`
 	Changed time.Duration   `key:"changed" doc:"for how long the value before the last change is told"`
@@ -142,7 +165,7 @@ type Field struct {
 // Member is a list in the state.
 type Member struct {
 	Name   string   `key:",name"`
-	From   []string `key:"from" doc:"ids of sources, all with rows of one kind"`
+	From   []string `key:"from,required" doc:"ids of sources, all with rows of one kind"`
 	Select string   `key:"select" doc:"jq: of the array of a source's rows those that are shown"`
 	Rows   int      `key:"rows" doc:"the first rows instead of a selection, at most 40; 12 is the default"`
 	Fields []string `key:"fields" doc:"that are shown; all is the default"`
@@ -150,28 +173,28 @@ type Member struct {
 
 // Flag raises a flag for every row of a source that meets a condition.
 type Flag struct {
-	Kind      string  `key:"kind" doc:"lower-case letters, digits and _"`
-	Over      string  `key:"over" doc:"id of a source"`
-	When      string  `key:"when" doc:"jq: true for a row that raises it"`
+	Kind      string  `key:"kind,required" doc:"lower-case letters, digits and _"`
+	Over      string  `key:"over,required" doc:"id of a source"`
+	When      string  `key:"when,required" doc:"jq: true for a row that raises it"`
 	Clear     string  `key:"clear" doc:"jq: true for a row that lets it go down; not when is the default"`
-	Severity  string  `key:"severity" doc:"notice, warning or critical; warning is the default"`
+	Severity  string  `key:"severity" enum:"notice,warning,critical" doc:"warning is the default."`
 	Warning   string  `key:"warning" doc:"jq: true for a row that makes it a warning"`
 	Critical  string  `key:"critical" doc:"jq: true for a row that makes it critical"`
 	Value     string  `key:"value" doc:"the number that is its value; the first is the default"`
 	Threshold float64 `key:"threshold" doc:"of the value, for readers"`
 	At        string  `key:"at" doc:"the time field that says when it happened"`
-	Message   string  `key:"message" doc:"with {name}, {symbol}, {key} and fields in braces"`
+	Message   string  `key:"message,required" doc:"with {name}, {symbol}, {key} and fields in braces"`
 }
 
 // Say is a sentence of the brief.
 type Say struct {
-	Over  string   `key:"over" doc:"a member"`
+	Over  string   `key:"over,required" doc:"a member"`
 	By    string   `key:"by" doc:"the number by which its rows stand, the largest first; their order in the member is the default"`
 	Least bool     `key:"least" doc:"the least comes first"`
 	Above *float64 `key:"above" doc:"rows whose number is above this alone"`
 	Below *float64 `key:"below" doc:"rows whose number is below this alone"`
 	Rows  int      `key:"rows" doc:"that are told; 1 is the default"`
-	Say   string   `key:"say" doc:"the sentence, with {list}, or with fields of the first row in braces"`
+	Say   string   `key:"say,required" doc:"the sentence, with {list}, or with fields of the first row in braces"`
 	Item  string   `key:"item" doc:"what stands in the list for a row"`
 }
 
@@ -194,24 +217,11 @@ const (
 	maxText     = 256 << 10 // bytes of a manifest
 )
 
-// errorAt is what is wrong with a manifest, at its line.
-type errorAt struct {
-	line int
-	text string
-}
-
-// Error is the line and the text, in which what a manifest calls its settings shows nothing but itself.
-func (e errorAt) Error() string {
-	text := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, e.text)
-	if e.line == 0 {
-		return text
-	}
-	return fmt.Sprintf("line %d: %s", e.line, text)
+// Schema is the JSON schema (2020-12) of a manifest, for editors.
+func Schema() map[string]any {
+	root := setting.Schema(reflect.TypeFor[Manifest](), form(), false)
+	root["title"] = "Pack of contextd"
+	return root
 }
 
 // Read reads a manifest and checks all of it. The error lists everything that is wrong, each on a line of its own. The ids of the packs
@@ -221,77 +231,58 @@ func Read(text []byte, shipped bool) (*Manifest, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("the manifest is over %d bytes", maxText)
 	}
-	m := &Manifest{lines: make(map[string]int), digest: fmt.Sprintf("%x", sha256.Sum256(text)), shipped: shipped}
-	r := reader{lines: m.lines}
-	r.document(text, m)
-	if len(r.errs) == 0 {
-		m.fill()
-		c := checker{m: m}
-		c.check()
-		r.errs = c.errs
+	r := setting.NewReader(form())
+	m := &Manifest{lines: r.Lines, digest: fmt.Sprintf("%x", sha256.Sum256(text)), shipped: shipped}
+	if !r.Read(text, m) {
+		r.Fail(0, "the manifest is empty")
 	}
-	slices.SortStableFunc(r.errs, func(a, b errorAt) int { return a.line - b.line })
-	errs := make([]error, len(r.errs))
-	for i, e := range r.errs {
-		errs[i] = e
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
-	if err := errors.Join(errs...); err != nil {
+	m.fill()
+	c := checker{m: m, fail: r.Fail}
+	c.check()
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
+// form is how manifests are written. Aliases could make a few bytes gigabytes.
+func form() setting.Form { return setting.Form{Root: "the manifest", Loose: true} }
+
 // fill sets what is left out to its default.
 func (m *Manifest) fill() {
-	orInt(&m.Limits.StateBytes, maxState)
-	orInt(&m.Limits.Rows, maxRows)
+	m.Limits.StateBytes, m.Limits.Rows = cmp.Or(m.Limits.StateBytes, maxState), cmp.Or(m.Limits.Rows, maxRows)
 	for i := range m.Sources {
 		s := &m.Sources[i]
-		orDuration(&s.Every, usualEvery)
-		orDuration(&s.StaleAfter, 3*s.Every)
-		orInt(&s.PerMinute, 30)
-		orText(&s.Format, string(source.FormatJSON))
-		orText(&s.Request.Method, map[bool]string{true: "POST", false: "GET"}[s.Request.JSON != nil])
-		orDuration(&s.Request.Timeout, 10*time.Second)
-		if s.Request.MaxBytes == 0 {
-			s.Request.MaxBytes = 4 << 20
+		s.Every = cmp.Or(s.Every, usualEvery)
+		s.StaleAfter = cmp.Or(s.StaleAfter, 3*s.Every)
+		s.PerMinute = cmp.Or(s.PerMinute, 30)
+		s.Format = cmp.Or(s.Format, string(source.FormatJSON))
+		if s.Request.Method == "" && s.Request.JSON != nil {
+			s.Request.Method = methodPost
 		}
+		s.Request.Method = cmp.Or(s.Request.Method, methodGet)
+		s.Request.Timeout = cmp.Or(s.Request.Timeout, 10*time.Second)
+		s.Request.MaxBytes = cmp.Or(s.Request.MaxBytes, 4<<20)
 	}
 	for i := range m.Members {
 		if m.Members[i].Select == "" {
-			orInt(&m.Members[i].Rows, memberRows)
+			m.Members[i].Rows = cmp.Or(m.Members[i].Rows, memberRows)
 		}
 	}
 	for i := range m.Flags {
 		f := &m.Flags[i]
-		orText(&f.Severity, "warning")
-		orText(&f.Clear, f.clearUsually())
+		f.Severity, f.Clear = cmp.Or(f.Severity, "warning"), cmp.Or(f.Clear, f.clearUsually())
 	}
 	for i := range m.Brief {
-		orInt(&m.Brief[i].Rows, 1)
+		m.Brief[i].Rows = cmp.Or(m.Brief[i].Rows, 1)
 	}
 }
 
 // clearUsually is what lets a flag fall that does not say.
 func (f Flag) clearUsually() string { return "(" + f.When + ")|not" }
-
-func orInt(v *int, usual int) {
-	if *v == 0 {
-		*v = usual
-	}
-}
-
-func orText(v *string, usual string) {
-	if *v == "" {
-		*v = usual
-	}
-}
-
-func orDuration(v *time.Duration, usual time.Duration) {
-	if *v == 0 {
-		*v = usual
-	}
-}
 
 // source is the source of an id and its anchor, 0 if there is none.
 func (m *Manifest) source(id string) (s *Source, ref int) {

@@ -84,7 +84,7 @@ func TestRead(t *testing.T) {
 		{sound, "# nothing", "the manifest is empty"},
 		{sound, "pack: [", "line 1: no YAML: did not find expected node content"},
 		{sound, "a\tb: \"c", "no YAML: found unexpected end of stream"},
-		{sound, "5", "line 1: the manifest is no list of settings, each name: value"},
+		{sound, "5", "line 1: the manifest is not a list of settings, each name: value"},
 		{sound, sound + "---\na: b\n", "there is more than one document"},
 		{sound, strings.Repeat("#", 256<<10) + "\n", "the manifest is over 262144 bytes"},
 		// Names.
@@ -99,7 +99,7 @@ func TestRead(t *testing.T) {
 		{"version: 1", "version: one", "line 2: version is not a whole number"},
 		{"title: Mine", "title: [Mine]", "line 3: title is not a text"},
 		{"title: Mine", "title: &a Mine\ndescription: *a", "line 4: description: aliases are not taken; write it out"},
-		{"limits: {state_bytes: 8192, rows: 100}", "limits: 5", "line 5: limits is no list of settings, each name: value"},
+		{"limits: {state_bytes: 8192, rows: 100}", "limits: 5", "line 5: limits is not a list of settings, each name: value"},
 		{"{words: [things], ", "{own: perhaps, words: [things], ", "line 7: kinds.thing.own is not true or false"},
 		{"threshold: 90", "threshold: .nan", "line 49: flags[0].threshold is not a number"},
 		{"sources:", "sources: []\nflogs:", "line 9: there is no setting flogs; did you mean flags?"},
@@ -126,7 +126,7 @@ func TestRead(t *testing.T) {
 		{"8192", "24577", "line 5: limits.state_bytes: is 24577, must be from 1024 to 24576"},
 		{"rows: 100}", "rows: 201}", "line 5: limits.rows: is 201, must be from 1 to 200"},
 		{"rows: 100}", "rows: -1}", "line 5: limits.rows: is -1, must be from 1 to 200"},
-		{"  first: {from: [acme-load], rows: 5}\n", many(12, "  m%d: acme-load\n"), "line 39: members.m0 is no list of settings, each name: value"},
+		{"  first: {from: [acme-load], rows: 5}\n", many(12, "  m%d: acme-load\n"), "line 39: members.m0 is not a list of settings, each name: value"},
 		{"  first: {from: [acme-load], rows: 5}\n", many(12, "  m%d: {from: acme-load}\n"), "line 37: members: has 13 entries, must have at most 12"},
 		// Kinds.
 		{"  thing: {", "  thong: {", "line 7: kinds.thong: no source has rows of this kind"},

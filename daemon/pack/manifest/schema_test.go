@@ -2,6 +2,9 @@ package manifest_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -54,6 +57,27 @@ func TestSchema(t *testing.T) {
 	} {
 		if valid(wrong) == nil {
 			t.Errorf("%q is valid", wrong)
+		}
+	}
+}
+
+// TestSchemaValues: the values that Read lists when it refuses another are those of the schema.
+func TestSchemaValues(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(manifest.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, wrong := range map[string]string{"type: percent, words": "type: odd, words", "format: csv": "format: odd"} {
+		_, err := manifest.Read([]byte(strings.Replace(sound, old, wrong, 1)), false)
+		listed := regexp.MustCompile(`"odd" is none of \[?([a-z0-9, ]+)`).FindStringSubmatch(fmt.Sprint(err))
+		if listed == nil {
+			t.Errorf("%s: %v", wrong, err)
+			continue
+		}
+		values := strings.FieldsFunc(listed[1], func(r rune) bool { return r == ',' || r == ' ' })
+		if enum, _ := json.Marshal(values); !strings.Contains(string(text), `"enum":`+string(enum)) {
+			t.Errorf("the schema has not %s", enum)
 		}
 	}
 }
