@@ -380,3 +380,17 @@ func TestPage(t *testing.T) {
 		}
 	}
 }
+
+// TestRotatedKeyLeavesRoom: a key that is about to end does not count to the keys of its owner.
+func TestRotatedKeyLeavesRoom(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.SetMaxKeys(2)
+	old := b.issue(0)
+	if _, err := b.Rotate(t.Context(), old.KeyID, account.Rotation{Grace: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	b.issue(0)
+	_, err := b.Issue(t.Context(), account.NewKey{OwnerID: ada, Name: "third", Consent: api.ConsentNone})
+	wants(t, err, api.ReasonInvalidRequest)
+}
