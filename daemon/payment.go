@@ -3,8 +3,6 @@ package daemon
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/gate"
@@ -15,15 +13,16 @@ import (
 )
 
 var (
-	_ x402.Store           = (*store.Store)(nil)
-	_ x402.Chain           = (*chain.Client)(nil)
-	_ gate.Payments        = (*x402.Payments)(nil)
-	_ gate.Settler         = x402.Rails(nil)
-	_ web.Exact            = x402.Rails(nil)
-	_ x402.SettlementStore = (*store.Store)(nil)
-	_ gate.Observer        = (*metrics.Metrics)(nil)
-	_ billing.DepositStore = (*store.Store)(nil)
-	_ billing.Chain        = (*chain.Client)(nil)
+	_ x402.Store              = (*store.Store)(nil)
+	_ x402.Chain              = (*chain.Client)(nil)
+	_ gate.Payments           = (*x402.Payments)(nil)
+	_ gate.Settler            = x402.Rails(nil)
+	_ web.Exact               = x402.Rails(nil)
+	_ x402.SettlementStore    = (*store.Store)(nil)
+	_ gate.Observer           = (*metrics.Metrics)(nil)
+	_ billing.DepositStore    = (*store.Store)(nil)
+	_ billing.DepositObserver = (*metrics.Metrics)(nil)
+	_ billing.Chain           = (*chain.Client)(nil)
 )
 
 // quoteKeyFile is the name, in the data directory, of the file with the keys of quotes: one a line, in hexadecimal, the one that is used
@@ -38,8 +37,7 @@ func (d *Daemon) openChain(ctx context.Context) error {
 		}
 	}
 	d.deposits = billing.NewDeposits(billing.DepositsConfig{ // without a rail, for what arrived while there was one
-		Store: d.store, Rails: d.purchases(), Meter: d.meter, TierRaised: d.keys.TierRaised, KeyMade: d.keyMade, NewID: uuid.NewString,
-		Now: d.cfg.Now,
+		Store: d.store, Rails: d.purchases(), Meter: d.meter, Keys: d.keys, Observer: d.metrics, Logger: d.cfg.Logger, Now: d.cfg.Now,
 	})
 	if len(d.rails) == 0 {
 		return d.tellLeft(ctx)

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -49,7 +51,7 @@ func (p Pay) checkRails() error {
 			switch {
 			case other.ID == c.ID:
 				return fmt.Errorf("there are two rails %q: give each another id", c.ID)
-			case sameChain && sameAddress(other.Token, c.Token):
+			case sameChain && usdg.SameAddress(other.Token, c.Token):
 				return fmt.Errorf("the rails %s and %s are the same token on the same chain: take one away", other.ID, c.ID)
 			case sameChain && c.SettleKey != "" && c.SettleKey == other.SettleKey:
 				return fmt.Errorf("the rails %s and %s settle on the same chain with the same key: give each its own", other.ID, c.ID)
@@ -57,13 +59,6 @@ func (p Pay) checkRails() error {
 		}
 	}
 	return nil
-}
-
-// sameAddress reports whether two texts are the same address.
-func sameAddress(a, b string) bool {
-	x, errX := chain.Checksum(a)
-	y, errY := chain.Checksum(b)
-	return errX == nil && errY == nil && x == y
 }
 
 // openRail connects to the chain of a rail.
@@ -88,7 +83,7 @@ func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 // openSettlers makes what takes payments of standard x402 on the rails that have a key or a facilitator to settle them with, and goes on
 // with those that were begun.
 func (d *Daemon) openSettlers(ctx context.Context) error {
-	var sells *x402.Shop
+	var sells *account.Shop
 	for _, r := range d.rails {
 		if r.SettleKey == "" && r.FacilitatorURL == "" {
 			continue
@@ -107,7 +102,7 @@ func (d *Daemon) openSettlers(ctx context.Context) error {
 	return nil
 }
 
-func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *x402.Shop) error {
+func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *account.Shop) error {
 	domain := chain.Domain{Name: r.TokenName, Version: r.TokenVersion, ChainID: r.ChainID, Token: r.Token}
 	sender, host, err := newSender(r.client, r.SettleKey, r.FacilitatorURL, domain)
 	if err != nil {
@@ -122,7 +117,7 @@ func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *x402.Shop) err
 	r.settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: r.ID, ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury, Name: domain.Name, Version: domain.Version,
 		SignerOf: domain.SignerOf, Sender: sender, Facilitator: host, Gas: d.cfg.Gas.policy(&d.ether), Observer: d.metrics,
-		Store: d.store, Turn: turn, Shop: sells, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
+		Store: d.store, Turn: turn, Shop: sells, Deposits: d.deposits, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
 	})
 	d.metrics.Settles(r.ID)
 	if !d.leads() {
@@ -241,8 +236,7 @@ const jobSweep = "sweep"
 func (d *Daemon) Scan(ctx context.Context) error { return d.onRails(ctx, d.scan) }
 
 func (d *Daemon) scan(ctx context.Context, r *rail) error {
-	verified, err := d.deposits.Scan(ctx, r.ID)
-	d.tellBought(verified)
+	_, err := d.deposits.Scan(ctx, r.ID)
 	return err
 }
 

@@ -119,6 +119,12 @@ func (a Transfer) misfit(d Deposit) (reason api.Reason, why string) {
 	return "", ""
 }
 
+// WorthWaiting reports whether purchases of a pack cost so much that they are verified only when their block is safe.
+func WorthWaiting(pack api.CreditPack) bool {
+	offer, _ := pack.Offer() // it was sold
+	return offer.Tier.AtLeast(api.TierPro)
+}
+
 // Use is the use of a saved transfer.
 type Use struct {
 	Spent     bool   // on a deposit or a call, or it was written off
@@ -210,9 +216,10 @@ type DepositStore interface {
 	Deposits(ctx context.Context, ownerID, id string, limit int) ([]Deposit, error)
 	// ScanCursor returns how far the chain of a rail was looked at.
 	ScanCursor(ctx context.Context, rail string) (ScanCursor, error)
-	// Arrive keeps transfers that are new, gives those that match to their deposits, with all that follows from it unless their pack waits,
-	// and notes how far the chain was looked at unless seen is zero. It returns the deposits that were verified.
-	Arrive(ctx context.Context, list []Transfer, seen ScanCursor, waits func(api.CreditPack) bool, now time.Time) ([]Deposit, error)
+	// Arrive keeps transfers that are new, and gives those that match to their deposits, with all that follows from it: at once, or, where
+	// atOnce is false, those of packs that are WorthWaiting only when Ripen is called. It notes how far the chain was looked at unless seen
+	// is zero, and returns the deposits that were verified.
+	Arrive(ctx context.Context, list []Transfer, seen ScanCursor, atOnce bool, now time.Time) ([]Deposit, error)
 	// Kept counts the transfers in one transaction that were kept as they are in a block, without those that have vanished.
 	Kept(ctx context.Context, rail string, hash, block [32]byte) (int, error)
 	// Used says what the transfers in one transaction that were kept have been spent on, by their place in it.

@@ -6,10 +6,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -48,13 +52,18 @@ type Rail struct {
 
 // DepositsConfig is what a Deposits needs.
 type DepositsConfig struct {
-	Store      DepositStore
-	Rails      []Rail // the first is where purchases are paid unless another is asked for; none means that nothing is sold
-	Meter      *Meter
-	TierRaised func(ownerID string, tier api.Tier) // is told of a tier that is on disk, before anybody is charged again
-	KeyMade    func(d Deposit)                     // is told of a key that is on disk, likewise
-	NewID      func() string                       // a UUID
-	Now        func() time.Time                    // nil means time.Now
+	Store    DepositStore
+	Rails    []Rail // the first is where purchases are paid unless another is asked for; none means that nothing is sold
+	Meter    *Meter
+	Keys     *account.Keys    // which learn of the keys and tiers that were bought before anybody is charged again
+	Observer DepositObserver  // nil means nobody
+	Logger   *slog.Logger     // nil discards
+	Now      func() time.Time // nil means time.Now
+}
+
+// DepositObserver observes the sale of credits; *metrics.Metrics is one.
+type DepositObserver interface {
+	Bought(pack string) // a purchase was paid
 }
 
 // Deposits sells credits for transfers to the treasury, and is where the operator looks after those that matched nothing. Make one with
@@ -71,6 +80,9 @@ type progress struct{ newest, looked atomic.Uint64 }
 func NewDeposits(cfg DepositsConfig) *Deposits {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	d := &Deposits{cfg: cfg, seen: map[string]*progress{}}
 	for _, r := range cfg.Rails {
@@ -127,7 +139,7 @@ func (d *Deposits) Open(ctx context.Context, ownerID string, o Order, stranger f
 	}
 	now := d.now()
 	opened := Deposit{
-		ID: d.cfg.NewID(), Rail: rail.ID, OwnerID: ownerID, KeyID: o.KeyID, Pack: o.Pack, Credits: offer.Credits,
+		ID: uuid.NewString(), Rail: rail.ID, OwnerID: ownerID, KeyID: o.KeyID, Pack: o.Pack, Credits: offer.Credits,
 		Amount: usdg.Amount(offer.PriceMicros), Status: api.DepositPending,
 		CreatedAt: now, ExpiresAt: now.Add(api.DepositWindow).Truncate(time.Second),
 	}
@@ -311,22 +323,20 @@ func (d *Deposits) Rescan(ctx context.Context, id string, first uint64) ([]Depos
 // arrive keeps what arrived.
 func (d *Deposits) arrive(ctx context.Context, rail Rail, list []Transfer, seen ScanCursor) ([]Deposit, error) {
 	if len(list) == 0 {
-		_, err := d.cfg.Store.Arrive(ctx, nil, seen, nil, d.now())
+		_, err := d.cfg.Store.Arrive(ctx, nil, seen, rail.AtOnce, d.now())
 		return nil, err
 	}
-	return d.Credit(ctx, func() ([]Deposit, error) {
-		verified, err := d.cfg.Store.Arrive(ctx, list, seen, rail.waits, d.now())
-		if err != nil {
-			return nil, fmt.Errorf("keep what arrived: %w", err)
-		}
-		return verified, nil
-	})
-}
-
-// waits reports whether purchases of a pack are verified only when their block is safe: those that cost much.
-func (r Rail) waits(pack api.CreditPack) bool {
-	offer, _ := pack.Offer() // it was sold
-	return !r.AtOnce && offer.Tier.AtLeast(api.TierPro)
+	books, err := d.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer books.Unlock()
+	verified, err := d.cfg.Store.Arrive(ctx, list, seen, rail.AtOnce, d.now())
+	if err != nil {
+		return nil, fmt.Errorf("keep what arrived: %w", err)
+	}
+	books.Sold(verified...)
+	return verified, nil
 }
 
 // ripen verifies the deposits that have waited for their block to be safe, if it is, and the transfer is still on chain.
@@ -360,31 +370,62 @@ func (d *Deposits) ripen(ctx context.Context, rail Rail) ([]Deposit, error) {
 	if len(ripe) == 0 {
 		return nil, nil
 	}
-	return d.Credit(ctx, func() ([]Deposit, error) {
-		verified, err := d.cfg.Store.Ripen(ctx, ripe, d.now())
-		if err != nil {
-			return nil, fmt.Errorf("verify waiting deposits: %w", err)
-		}
-		return verified, nil
-	})
+	books, err := d.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer books.Unlock()
+	verified, err := d.cfg.Store.Ripen(ctx, ripe, d.now())
+	if err != nil {
+		return nil, fmt.Errorf("verify waiting deposits: %w", err)
+	}
+	books.Sold(verified...)
+	return verified, nil
 }
 
-// Credit runs verify, which verifies deposits, while nobody is charged whose credits that may change.
-func (d *Deposits) Credit(ctx context.Context, verify func() ([]Deposit, error)) (verified []Deposit, err error) {
-	err = d.cfg.Meter.WithLockOnAll(ctx, func() ([]string, error) {
-		if verified, err = verify(); err != nil {
-			return nil, err
+// Books is the right to verify deposits, held while nobody is charged. Get it with Deposits.Lock, and end it with Unlock.
+type Books struct {
+	deposits *Deposits
+	sold     []Deposit
+}
+
+// Lock waits until nobody is charged, and keeps it so until Books.Unlock.
+func (d *Deposits) Lock(ctx context.Context) (*Books, error) {
+	if err := d.cfg.Meter.lock(ctx); err != nil {
+		return nil, err
+	}
+	return &Books{deposits: d}, nil
+}
+
+// Sold notes deposits that are verified on disk: the keys that were made with them and the tiers of their owners hold before anybody is
+// charged again.
+func (b *Books) Sold(list ...Deposit) {
+	keys := b.deposits.cfg.Keys
+	for _, v := range list {
+		if v.NewKey != nil {
+			keys.Bought(account.Key{
+				ID: v.Credited, Hash: v.NewKey.Hash, OwnerID: v.OwnerID, Name: v.NewKey.Name, Consent: api.ConsentAggregated,
+				CreatedAt: v.VerifiedAt,
+			})
 		}
-		var owners []string
-		for _, v := range verified {
-			offer, _ := v.Pack.Offer() // it was sold
-			if v.NewKey != nil {
-				d.cfg.KeyMade(v)
-			}
-			d.cfg.TierRaised(v.OwnerID, offer.Tier)
-			owners = append(owners, v.OwnerID)
+		offer, _ := v.Pack.Offer() // it was sold
+		keys.TierRaised(v.OwnerID, offer.Tier)
+	}
+	b.sold = append(b.sold, list...)
+}
+
+// Unlock has calls charged again, then reports what was sold.
+func (b *Books) Unlock() {
+	var owners []string
+	for _, v := range b.sold {
+		owners = append(owners, v.OwnerID)
+	}
+	cfg := &b.deposits.cfg
+	cfg.Meter.unlock(owners)
+	for _, v := range b.sold {
+		if cfg.Observer != nil {
+			cfg.Observer.Bought(string(v.Pack))
 		}
-		return owners, nil
-	})
-	return verified, err
+		cfg.Logger.Info("credits bought", "deposit", v.ID, "rail", v.Rail, "pack", v.Pack, "credits", v.Credits, "key_id", v.Credited)
+	}
 }

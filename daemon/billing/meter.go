@@ -310,17 +310,39 @@ func (m *Meter) WithLock(ctx context.Context, ownerID string, act func() error) 
 // WithLockOnAll runs act, which moves credits or keys of the owners that it returns, while nothing is charged. What was remembered of
 // them is read again afterwards.
 func (m *Meter) WithLockOnAll(ctx context.Context, act func() (owners []string, err error)) error {
+	if err := m.lock(ctx); err != nil {
+		return err
+	}
+	var owners []string
+	defer func() { m.unlock(owners) }()
+	var err error
+	owners, err = act()
+	return err
+}
+
+// lock books all calls that were decided, and has nothing charged until unlock. It fails where ctx has ended.
+func (m *Meter) lock(ctx context.Context) error {
 	m.turn.Lock()
-	defer m.turn.Unlock()
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	locked := false
+	defer func() {
+		if !locked { // also where the store has panicked
+			m.unlock(nil)
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	m.settle(context.WithoutCancel(ctx))
-	owners, err := act()
+	locked = true
+	return nil
+}
+
+// unlock has calls charged again. The books of owners are read again.
+func (m *Meter) unlock(owners []string) {
 	for _, owner := range owners {
 		delete(m.books, owner)
 	}
-	return err
+	m.mu.Unlock()
+	m.turn.Unlock()
 }

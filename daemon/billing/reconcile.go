@@ -76,14 +76,17 @@ func (d *Deposits) Assign(ctx context.Context, rail string, hash [32]byte, log u
 	if err != nil {
 		return Deposit{}, err
 	}
-	list, err := d.Credit(ctx, func() ([]Deposit, error) {
-		paid, err := d.cfg.Store.Assign(ctx, on.ID, hash, log, depositID, d.now())
-		return []Deposit{paid}, err
-	})
+	books, err := d.Lock(ctx)
 	if err != nil {
 		return Deposit{}, err
 	}
-	return list[0], nil
+	defer books.Unlock()
+	paid, err := d.cfg.Store.Assign(ctx, on.ID, hash, log, depositID, d.now())
+	if err != nil {
+		return Deposit{}, err
+	}
+	books.Sold(paid)
+	return paid, nil
 }
 
 func noChain() *api.Error {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/usdg"
@@ -71,9 +72,12 @@ func newSale(t *testing.T) *sale {
 	t.Helper()
 	s := &sale{office: newOffice(t), node: &node{newest: 100}}
 	s.node.at = s.clock()
+	keys, err := account.OpenKeys(t.Context(), account.Config{Store: s.store, Now: s.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
 	s.Deposits = billing.NewDeposits(billing.DepositsConfig{
-		Store: s.store, Rails: []billing.Rail{{ID: rail, Chain: s.node}}, Meter: s.meter, TierRaised: func(string, api.Tier) {}, Now: s.clock,
-		NewID: func() string { return fmt.Sprintf("deposit-%d", serial.Add(1)) },
+		Store: s.store, Rails: []billing.Rail{{ID: rail, Chain: s.node}}, Meter: s.meter, Keys: keys, Now: s.clock,
 	})
 	return s
 }

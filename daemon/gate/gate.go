@@ -142,7 +142,7 @@ func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string)
 	} else {
 		caller, err = g.byProof(ctx, c, op, pack)
 	}
-	return caller, g.Quoted(err, c.Subject)
+	return caller, g.WithQuote(err, c.Subject)
 }
 
 // Known returns the caller with the key bearer, without an operation, or the *api.Error to answer with. It is free.
@@ -240,8 +240,8 @@ func ForKeysAlone(err error) error {
 	return err
 }
 
-// Quoted returns err, with a quote if it asks for payment and the call has a price.
-func (g *Gate) Quoted(err error, s x402.Subject) error {
+// WithQuote returns err, or, where err asks for payment and the call has a price, a copy of it with a quote.
+func (g *Gate) WithQuote(err error, s x402.Subject) error {
 	var refused *api.Error
 	if g.cfg.Payments == nil || s.Op.PriceMicros() == 0 || !errors.As(err, &refused) || refused.Status != statusPaymentRequired {
 		return err
@@ -253,8 +253,9 @@ func (g *Gate) Quoted(err error, s x402.Subject) error {
 	if g.cfg.Observer != nil {
 		g.cfg.Observer.Quoted()
 	}
-	refused.Payment = &quote
-	return refused
+	quoted := *refused
+	quoted.Payment = &quote
+	return &quoted
 }
 
 // statusPaymentRequired is the HTTP status of errors that ask for payment.

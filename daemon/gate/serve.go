@@ -15,7 +15,7 @@ type Admission interface {
 	Admit(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error)
 	Charge(ctx context.Context, c Caller) (billing.Left, error)
 	Anonymous() (window time.Duration, sells bool)
-	Quoted(err error, s x402.Subject) error
+	WithQuote(err error, s x402.Subject) error
 }
 
 // Order is a call that passed the free checks. A is the type of its answer.
@@ -103,5 +103,5 @@ func (o Order[A]) byPayment(ctx context.Context, g Admission, s Served[A]) (_ Se
 		return s, err
 	}
 	s.Sold = o.Text(s.Answer)
-	return s, g.Quoted(payment.Settle(ctx, s.Sold), o.Subject)
+	return s, g.WithQuote(payment.Settle(ctx, s.Sold), o.Subject)
 }

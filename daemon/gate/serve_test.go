@@ -31,7 +31,7 @@ func (d *admission) Charge(context.Context, gate.Caller) (left billing.Left, err
 
 func (d *admission) Anonymous() (time.Duration, bool) { return time.Hour, true }
 
-func (d *admission) Quoted(err error, _ x402.Subject) error { return err }
+func (d *admission) WithQuote(err error, _ x402.Subject) error { return err }
 
 // TestOrderOfServe: nothing is worked for who is only quoted, and what others are asked to make is charged before it is.
 func TestOrderOfServe(t *testing.T) {

@@ -61,13 +61,13 @@ func TestLeadersWrites(t *testing.T) {
 		"final":    func(ctx context.Context) error { return s.Settle(ctx, "l2", [32]byte{}, false) },
 		"vanished": func(ctx context.Context) error { return s.Settle(ctx, "l2", [32]byte{}, true) },
 		"scan": func(ctx context.Context) error {
-			_, err := s.Arrive(ctx, nil, billing.ScanCursor{Rail: "l2", Next: 1, At: at}, nil, at)
+			_, err := s.Arrive(ctx, nil, billing.ScanCursor{Rail: "l2", Next: 1, At: at}, false, at)
 			return err
 		},
 	}
 	anybodys := map[string]func(ctx context.Context) error{
 		"a hash that a user knows": func(ctx context.Context) error {
-			_, err := s.Arrive(ctx, nil, billing.ScanCursor{}, nil, at)
+			_, err := s.Arrive(ctx, nil, billing.ScanCursor{}, false, at)
 			return err
 		},
 		"replaced keys": func(ctx context.Context) error { return s.EndKeys(ctx, at) },

@@ -117,16 +117,18 @@ func (s *Store) ScanCursor(ctx context.Context, rail string) (seen billing.ScanC
 }
 
 // Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it, and notes how far the chain
-// was looked at unless seen says nothing. Where the pack of a deposit waits, its arrival does. It returns the deposits that were verified.
-func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billing.ScanCursor, waits func(api.CreditPack) bool,
-	now time.Time) (verified []billing.Deposit, err error) {
+// was looked at unless seen says nothing. Unless atOnce, an arrival for a pack that is worth waiting waits until its block is safe. It
+// returns the deposits that were verified.
+func (s *Store) Arrive(
+	ctx context.Context, list []billing.Transfer, seen billing.ScanCursor, atOnce bool, now time.Time,
+) (verified []billing.Deposit, err error) {
 	run := s.db.Tx
 	if seen.Next > 0 { // the scanner's
 		run = s.db.TxLeading
 	}
 	err = run(ctx, func(tx *sql.Tx) error {
 		for _, a := range list {
-			d, err := arrive(ctx, tx, a, waits, now)
+			d, err := arrive(ctx, tx, a, atOnce, now)
 			if err != nil {
 				return err
 			}
@@ -148,8 +150,9 @@ func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billin
 }
 
 // arrive keeps one arrival, if it is new, and returns the deposit that it has verified, if it has.
-func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.CreditPack) bool,
-	now time.Time) (d billing.Deposit, err error) {
+func arrive(
+	ctx context.Context, tx *sql.Tx, a billing.Transfer, atOnce bool, now time.Time,
+) (d billing.Deposit, err error) {
 	if isNew, err := keep(ctx, tx, a, now); err != nil || !isNew {
 		return d, err
 	}
@@ -172,7 +175,7 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 	if id == "" {
 		return d, note(ctx, tx, a, "", why)
 	}
-	if !waits(d.Pack) {
+	if atOnce || !billing.WorthWaiting(d.Pack) {
 		return d, settle(ctx, tx, &d, a, now)
 	}
 	var others int

@@ -172,7 +172,7 @@ func (s script) Admit(_ context.Context, c gate.Credentials, _ api.Op, _ string)
 
 func (s script) Anonymous() (time.Duration, bool) { return 0, false }
 
-func (s script) Quoted(err error, _ x402.Subject) error { return err }
+func (s script) WithQuote(err error, _ x402.Subject) error { return err }
 
 func (s script) Canonical(_ reader.Query, canonical string) string { return canonical }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -56,11 +57,11 @@ func (s *Settler) check(e Exact, sub Subject) error {
 	switch {
 	case e.Network != "" && e.Network != s.network():
 		return refusedExact(api.ReasonWrongNetwork, "the payment is for %q, not %s", e.Network, s.network())
-	case e.Asset != "" && !sameAddress(e.Asset, s.cfg.Token):
+	case e.Asset != "" && !usdg.SameAddress(e.Asset, s.cfg.Token):
 		return refusedExact(api.ReasonWrongToken, "the payment is in another token than %s", s.cfg.Token)
-	case !sameAddress(e.To, s.cfg.Treasury):
+	case !usdg.SameAddress(e.To, s.cfg.Treasury):
 		return refusedExact(api.ReasonWrongRecipient, "the authorization is for another recipient than %s", s.cfg.Treasury)
-	case sameAddress(e.From, s.cfg.Treasury):
+	case usdg.SameAddress(e.From, s.cfg.Treasury):
 		return refusedExact(api.ReasonPayerMismatch, "the recipient cannot be the payer")
 	case e.Value != price, price == 0:
 		return refusedExact(api.ReasonAmountMismatch, "the authorization is of %d, the price is %d", e.Value, price)
@@ -68,7 +69,7 @@ func (s *Settler) check(e Exact, sub Subject) error {
 	if err := s.timely(e); err != nil {
 		return err
 	}
-	if signer, err := s.cfg.SignerOf(e.Authorization); err != nil || !sameAddress(signer, e.From) {
+	if signer, err := s.cfg.SignerOf(e.Authorization); err != nil || !usdg.SameAddress(signer, e.From) {
 		return refusedExact(api.ReasonBadSignature,
 			"the signature is not of the payer's key, for token %s on %s by the name %q, version %q; contract wallets cannot pay",
 			s.cfg.Token, s.network(), s.cfg.Name, s.cfg.Version)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -110,7 +111,7 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 		return nil, fmt.Errorf("look up payment: %w", err)
 	case spent && !s.is(kept.Fingerprint):
 		return nil, refused(api.ReasonAlreadyUsed, "the payment was used for another request")
-	case spent && !sameAddress(kept.Payer, proof.Payer):
+	case spent && !usdg.SameAddress(kept.Payer, proof.Payer):
 		return nil, refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer in the proof")
 	case spent && kept.Body == nil:
 		return nil, refused(api.ReasonAlreadyUsed, "the payment was used at %s; its answer is kept for %s",

@@ -322,7 +322,7 @@ func TestSpentOnADeposit(t *testing.T) {
 		p := d.chain.payments[proof.Hash]
 		if _, err := d.store.Arrive(t.Context(), []billing.Transfer{{
 			Rail: rail, TxHash: proof.Hash, LogIndex: p.Transfers[0].LogIndex, Sender: payer, Amount: 1_000, Block: p.Block, BlockHash: p.BlockHash, At: p.At,
-		}}, billing.ScanCursor{}, nil, now()); err != nil {
+		}}, billing.ScanCursor{}, false, now()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := daemontest.SQL(t, d.dir, store.File).ExecContext(t.Context(), "UPDATE transfers SET spent_on = ?", spent); err != nil {

@@ -9,16 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/sdk/api"
 )
-
-// Shop configures the sale of credit packs, each with a key.
-type Shop struct {
-	*account.Shop
-	// Exclusively runs act, which begins a purchase or finishes one and returns it then, while nobody else is at anybody's keys or credits.
-	Exclusively func(ctx context.Context, act func() ([]billing.Deposit, error)) error
-}
 
 // paid names what e pays, for a Shop.
 func (s *Settler) paid(a Authorization) account.Paid {
@@ -40,12 +32,17 @@ func (s *Settler) purchase(ctx context.Context, e Exact, sub Subject) (*account.
 	return &p, s.cfg.Store.AdmitPurchase(ctx, p, s.cfg.Now())
 }
 
-// keep writes a settlement down that begins.
+// keep writes a settlement down that begins. One that is to make a key reserves its place, while nobody else is at anybody's keys.
 func (s *Settler) keep(ctx context.Context, row Settlement) error {
 	if row.Purchase == nil {
 		return s.cfg.Store.BeginSettlement(ctx, row)
 	}
-	err := s.cfg.Shop.Exclusively(ctx, func() ([]billing.Deposit, error) { return nil, s.cfg.Store.BeginSettlement(ctx, row) })
+	books, err := s.cfg.Deposits.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer books.Unlock()
+	err = s.cfg.Store.BeginSettlement(ctx, row)
 	if errors.Is(err, account.ErrDuplicate) {
 		return refusedExact(api.ReasonUnsettled, "no key can be made for this authorization")
 	}
@@ -58,13 +55,16 @@ func (s *Settler) spend(ctx context.Context, row Settlement, r Receipt) error {
 		_, err := s.cfg.Store.FinishSettlement(ctx, row.Key(), r)
 		return err
 	}
-	return s.cfg.Shop.Exclusively(ctx, func() ([]billing.Deposit, error) {
-		d, err := s.cfg.Store.FinishSettlement(ctx, row.Key(), r)
-		if err != nil || d.ID == "" {
-			return nil, err
-		}
-		return []billing.Deposit{d}, nil
-	})
+	books, err := s.cfg.Deposits.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer books.Unlock()
+	sold, err := s.cfg.Store.FinishSettlement(ctx, row.Key(), r)
+	if err == nil && sold.ID != "" {
+		books.Sold(sold)
+	}
+	return err
 }
 
 // Bounds of what is told again of a key. An authorization and its signature are public once they were broadcast; an identifier is not.

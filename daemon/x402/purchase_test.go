@@ -2,7 +2,6 @@ package x402_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -25,8 +24,8 @@ type market struct {
 	shop *account.Shop
 	open bool // sign-up
 
-	mu     sync.Mutex // guards bought, and is held by who is at keys or credits
-	bought []billing.Deposit
+	mu     sync.Mutex // guards bought
+	bought int
 }
 
 func newMarket(t *testing.T) *market {
@@ -43,26 +42,35 @@ func newMarket(t *testing.T) *market {
 		Checksum: func(address string) (string, error) { return strings.ToUpper(address), nil },
 		NewID:    func() string { made++; return fmt.Sprint("owner ", made) },
 	}
-	m.sells = &x402.Shop{Shop: m.shop, Exclusively: m.exclusively}
+	clock := func() time.Time { return m.now }
+	m.sells, m.deposits = m.shop, billing.NewDeposits(billing.DepositsConfig{
+		Store: m.store, Meter: billing.New(billing.Config{Store: m.store, Now: clock}), Keys: keys, Observer: m, Now: clock,
+	})
 	m.restart()
 	return m
 }
 
-// exclusively is what a Meter does, and what follows from a purchase.
-func (m *market) exclusively(_ context.Context, act func() ([]billing.Deposit, error)) error {
+// Bought counts a purchase that was paid.
+func (m *market) Bought(string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	done, err := act()
-	m.made(done)
-	return err
+	m.bought++
 }
 
-// made lets keys in that were made.
-func (m *market) made(done []billing.Deposit) {
-	m.bought = append(m.bought, done...)
-	for _, d := range done {
-		m.keys.Bought(account.Key{ID: d.Credited, Hash: d.NewKey.Hash, OwnerID: d.OwnerID, Name: d.NewKey.Name, CreatedAt: d.VerifiedAt})
+// arrive does what the scanner does where it finds a transfer, and returns the purchases that were paid by it.
+func (m *market) arrive(found billing.Transfer) []billing.Deposit {
+	m.t.Helper()
+	books, err := m.deposits.Lock(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
 	}
+	defer books.Unlock()
+	done, err := m.store.Arrive(m.t.Context(), []billing.Transfer{found}, billing.ScanCursor{}, false, m.now)
+	if err != nil {
+		m.t.Error(err)
+	}
+	books.Sold(done...)
+	return done
 }
 
 // pack is what buys a pack.
@@ -102,8 +110,8 @@ func (m *market) sold(want int64) {
 		m.t.Errorf("%v, %v", findings, err)
 	}
 	stored, err := m.store.Keys(m.t.Context(), nil)
-	if err != nil || int64(len(stored)) != want || len(m.bought) != int(want) {
-		m.t.Errorf("%d keys, %d told, not %d, %v", len(stored), len(m.bought), want, err)
+	if err != nil || int64(len(stored)) != want || m.bought != int(want) {
+		m.t.Errorf("%d keys, %d told, not %d, %v", len(stored), m.bought, want, err)
 	}
 }
 
@@ -375,14 +383,9 @@ func TestPurchaseFinishers(t *testing.T) {
 		if !used {
 			t.Error("nothing is in a block")
 		}
-		list := []billing.Transfer{{Rail: rail, TxHash: hash, LogIndex: 1, Sender: payer, Amount: 1_000_000, At: now(), Authorized: true, Authorization: [32]byte{1}}}
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		done, err := m.store.Arrive(t.Context(), list, billing.ScanCursor{}, nil, m.now)
-		if err != nil {
-			t.Error(err)
-		}
-		m.made(done)
+		m.arrive(billing.Transfer{
+			Rail: rail, TxHash: hash, LogIndex: 1, Sender: payer, Amount: 1_000_000, At: now(), Authorized: true, Authorization: [32]byte{1},
+		})
 	}
 	resume := func(m *market) {
 		if err := m.Resume(t.Context()); err != nil {
@@ -422,13 +425,12 @@ func TestPurchaseScannedFirst(t *testing.T) {
 	m := newMarket(t)
 	m.bank.onSettled = func() {
 		m.bank.onSettled = nil
-		list := []billing.Transfer{{Rail: rail, TxHash: m.bank.used[starter(1, "").Key()], LogIndex: 1, Sender: payer, Amount: 1_000_000, At: now(),
-			Authorized: true, Authorization: [32]byte{1}}}
-		done, err := m.store.Arrive(t.Context(), list, billing.ScanCursor{}, nil, m.now)
-		if err != nil || len(done) != 1 {
-			t.Errorf("%+v, %v", done, err)
+		if done := m.arrive(billing.Transfer{
+			Rail: rail, TxHash: m.bank.used[starter(1, "").Key()], LogIndex: 1, Sender: payer, Amount: 1_000_000, At: now(),
+			Authorized: true, Authorization: [32]byte{1},
+		}); len(done) != 1 {
+			t.Errorf("%+v", done)
 		}
-		m.made(done)
 	}
 	if key, err := m.buy(starter(1, "")); err != nil || key.Key == "" || m.bank.onSettled != nil {
 		t.Errorf("%+v, %v", key, err)
@@ -449,8 +451,8 @@ func TestPurchaseMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := billing.Transfer{Rail: rail, TxHash: [32]byte{99}, Sender: payer, Amount: 1_000_000, At: now(), Authorized: true, Authorization: [32]byte{1}}
-	if done, err := m.store.Arrive(t.Context(), []billing.Transfer{other}, billing.ScanCursor{}, nil, m.now); err != nil || len(done) > 0 {
-		t.Errorf("%+v, %v", done, err)
+	if done := m.arrive(other); len(done) > 0 {
+		t.Errorf("%+v", done)
 	}
 	m.sold(1)
 	deposits, err := m.store.Deposits(t.Context(), "", "", 10)

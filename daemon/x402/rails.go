@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -54,7 +55,7 @@ func (r Rails) of(e Exact) (near *Settler) {
 	for _, s := range r {
 		switch {
 		case e.Network != "" && e.Network != s.network():
-		case e.Asset == "" || sameAddress(e.Asset, s.cfg.Token):
+		case e.Asset == "" || usdg.SameAddress(e.Asset, s.cfg.Token):
 			return s
 		case near == nil:
 			near = s

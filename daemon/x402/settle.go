@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -23,11 +26,12 @@ type SettlerConfig struct {
 	Facilitator     string // host, where Sender asks one; "" where it signs itself
 	Store           SettlementStore
 	Gas             GasPolicy
-	Observer        GasObserver      // nil means nobody
-	Shop            *Shop            // nil means that no packs of credits are sold
-	Turn            Turn             // to sign, among nodes that settle with the same key; nil means that there is one
-	Wait            time.Duration    // for a settlement to be in a block
-	Now             func() time.Time // nil means time.Now
+	Observer        GasObserver       // nil means nobody
+	Shop            *account.Shop     // makes the keys of purchases; nil means that no packs of credits are sold
+	Deposits        *billing.Deposits // has purchases credited; needed with a Shop
+	Turn            Turn              // to sign, among nodes that settle with the same key; nil means that there is one
+	Wait            time.Duration     // for a settlement to be in a block
+	Now             func() time.Time  // nil means time.Now
 }
 
 // Turn waits for the exclusive turn, and holds it until end is called. held returns why it was lost before that, or nil.
@@ -413,7 +417,7 @@ func (s *Settler) byOthers(ctx context.Context, row Settlement, seen uint64) (Se
 // finish spends what a transaction has moved on the answer of row, in whichever way the authorization came to be used.
 func (s *Settler) finish(ctx context.Context, row Settlement, hash [32]byte, p Payment) (Settlement, error) {
 	for _, t := range p.Transfers {
-		if !p.Succeeded || !row.paidBy(t) || !sameAddress(t.Contract, s.cfg.Token) {
+		if !p.Succeeded || !row.paidBy(t) || !usdg.SameAddress(t.Contract, s.cfg.Token) {
 			continue
 		}
 		at := s.cfg.Now().UTC()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
@@ -203,7 +204,6 @@ type settler struct {
 	*x402.Settler
 	bank  *bank
 	store *store.Store
-	sells *x402.Shop // nil for none
 	now   time.Time
 	t     *testing.T
 
@@ -211,6 +211,9 @@ type settler struct {
 	gas         x402.GasPolicy
 	turn        x402.Turn
 	told        []string
+
+	sells    *account.Shop // nil for none
+	deposits *billing.Deposits
 }
 
 func (s *settler) Settled(rail string, state x402.SettlementState) {
@@ -250,7 +253,7 @@ func (s *settler) observer() x402.GasObserver {
 func (s *settler) restart() {
 	s.Settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Name: "Global Dollar", Version: "1", Sender: s.bank, Store: s.store,
-		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(), Shop: s.sells, Turn: s.turn,
+		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(), Shop: s.sells, Deposits: s.deposits, Turn: s.turn,
 		SignerOf: func(a x402.Authorization) (string, error) {
 			if a.Signature[0] != 1 {
 				return gasKey, nil
@@ -508,7 +511,7 @@ func TestExactReverted(t *testing.T) {
 	}
 	late := billing.Transfer{Rail: rail, TxHash: s.bank.byOthers(exact(0).Authorization), LogIndex: 1, Sender: payer, Amount: 1_000, Block: 8, At: now(),
 		Authorized: true, Authorization: exact(0).Nonce}
-	if _, err := s.store.Arrive(t.Context(), []billing.Transfer{late}, billing.ScanCursor{}, nil, now()); err != nil {
+	if _, err := s.store.Arrive(t.Context(), []billing.Transfer{late}, billing.ScanCursor{}, false, now()); err != nil {
 		t.Fatal(err)
 	}
 	if body, _, err := s.pay(exact(0), fresh(), "x"); err != nil || body != "answer" {
@@ -725,7 +728,7 @@ func TestAuthorizedArrivals(t *testing.T) {
 	}
 	list[0].Sender = "0x" + list[0].Sender
 	for range 2 {
-		if verified, err := s.store.Arrive(t.Context(), list, billing.ScanCursor{}, nil, now()); err != nil || len(verified) > 0 {
+		if verified, err := s.store.Arrive(t.Context(), list, billing.ScanCursor{}, false, now()); err != nil || len(verified) > 0 {
 			t.Fatalf("%v, %v", verified, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -42,7 +43,8 @@ type Settlement struct {
 
 // paidBy reports whether t is the transfer that the authorization allows.
 func (s Settlement) paidBy(t Transfer) bool {
-	return t.Authorized && t.Authorization == s.Nonce && sameAddress(t.From, s.From) && sameAddress(t.To, s.To) && t.Amount == s.Value
+	return t.Authorized && t.Authorization == s.Nonce && usdg.SameAddress(t.From, s.From) && usdg.SameAddress(t.To, s.To) &&
+		t.Amount == s.Value
 }
 
 // Errors of SettlementStore.

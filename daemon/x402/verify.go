@@ -57,7 +57,7 @@ func (q *Quoter) verify(p Payment, proof Proof, s Subject) (paid Transfer, quote
 	switch amount, whole := word(p.Input[recipientEnd:amountEnd]); {
 	case !ok:
 		return paid, quoted, refused(api.ReasonNonceMismatch, "the calldata has no nonce of a quote for this request")
-	case !sameAddress(hex.EncodeToString(p.Input[recipientEnd-addressSize:recipientEnd]), q.Treasury):
+	case !usdg.SameAddress(hex.EncodeToString(p.Input[recipientEnd-addressSize:recipientEnd]), q.Treasury):
 		return paid, quoted, refused(api.ReasonWrongRecipient, "the transfer goes to another address than the treasury")
 	case !whole || amount != price:
 		return paid, quoted, refused(api.ReasonAmountMismatch, "the transfer is not exactly the quoted amount")
@@ -81,10 +81,10 @@ func (q *Quoter) verifyCall(p Payment, proof Proof) error {
 		return refused(api.ReasonWrongNetwork, "the transaction is for chain %d, not %d", p.ChainID, q.ChainID)
 	case !p.Succeeded:
 		return refused(api.ReasonTxFailed, "the transaction failed on chain and moved nothing")
-	case !sameAddress(p.To, q.Token):
+	case !usdg.SameAddress(p.To, q.Token):
 		return refused(api.ReasonWrongToken, "the transaction is not a direct call of the %s contract: contract wallets, and "+
 			"transfers through other contracts, cannot pay", api.AssetUSDG)
-	case !sameAddress(p.From, proof.Payer):
+	case !usdg.SameAddress(p.From, proof.Payer):
 		return refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer in the proof")
 	case len(p.Input) < amountEnd || string(p.Input[:len(selector)]) != selector:
 		return refused(api.ReasonWrongToken, "the transaction calls another function than transfer")
@@ -105,7 +105,7 @@ func refused(reason api.Reason, format string, args ...any) *api.Error {
 func (q *Quoter) onlyTransfer(p Payment, price uint64) (paid Transfer, err error) {
 	found := 0
 	for _, t := range p.Transfers {
-		if sameAddress(t.Contract, q.Token) && sameAddress(t.To, q.Treasury) && sameAddress(t.From, p.From) {
+		if usdg.SameAddress(t.Contract, q.Token) && usdg.SameAddress(t.To, q.Treasury) && usdg.SameAddress(t.From, p.From) {
 			paid = t
 			found++
 		}
@@ -153,19 +153,13 @@ func word(b []byte) (n uint64, ok bool) {
 	return binary.BigEndian.Uint64(b[wordSize-8:]), bytes.Equal(b[:wordSize-8], make([]byte, wordSize-8))
 }
 
-// sameAddress reports whether two texts are the same address, with 0x or without, in whatever case.
-func sameAddress(a, b string) bool {
-	var x, y [addressSize]byte
-	return usdg.ReadHex(a, x[:]) && usdg.ReadHex(b, y[:]) && x == y
-}
-
 // checkSignature checks what the payer has signed.
 func (q *Quoter) checkSignature(proof Proof, nonce [NonceSize]byte) error {
 	if q.Recover == nil {
 		return nil
 	}
 	signer, err := q.Recover(SignedText(proof.Hash, "0x"+hex.EncodeToString(nonce[:])), proof.Signature)
-	if err != nil || !sameAddress(signer, proof.Payer) {
+	if err != nil || !usdg.SameAddress(signer, proof.Payer) {
 		return refused(api.ReasonPayerMismatch, "the signature in the proof is not the payer's")
 	}
 	return nil

@@ -15,3 +15,11 @@ func ReadHex(text string, into []byte) bool {
 	raw, err := hex.DecodeString(text)
 	return err == nil && len(raw) == len(into) && copy(into, raw) == len(into)
 }
+
+// SameAddress reports whether two texts are the same address, with 0x or without, in whatever case. Texts that are no addresses are never
+// the same.
+func SameAddress(a, b string) bool {
+	const size = 20
+	var x, y [size]byte
+	return ReadHex(a, x[:]) && ReadHex(b, y[:]) && x == y
+}

@@ -26,3 +26,22 @@ func TestReadHex(t *testing.T) {
 		t.Error("the length does not count")
 	}
 }
+
+func TestSameAddress(t *testing.T) {
+	t.Parallel()
+	const address = "0xAbCd000000000000000000000000000000000001"
+	for other, same := range map[string]bool{
+		address: true, strings.ToLower(address): true, "0X" + strings.ToUpper(address[2:]): true, address[2:]: true, " " + address: true,
+		"0xabcd000000000000000000000000000000000002": false, address[:40]: false, address + "00": false, "": false,
+	} {
+		t.Run(other, func(t *testing.T) {
+			t.Parallel()
+			if usdg.SameAddress(address, other) != same || usdg.SameAddress(other, address) != same {
+				t.Errorf("%s and %s: want %v", address, other, same)
+			}
+		})
+	}
+	if usdg.SameAddress("", "") || usdg.SameAddress("none", "none") {
+		t.Error("what is no address is the same as itself")
+	}
+}
