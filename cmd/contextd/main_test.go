@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -44,9 +45,6 @@ func TestMain(m *testing.M) {
 		return
 	case "ctx":
 		runCtx()
-	case edgeProgram:
-		runEdge()
-		return
 	}
 	daemontest.Overlap(4)
 	testscript.Main(m, map[string]func(){"contextd": main, "ctx": runCtx})
@@ -110,21 +108,13 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s never came to hold %q:\n%s", args[0], args[1], text)
 }
 
-// comes waits for something that another process does, and reports whether it came.
-func comes(ok func() bool) bool {
-	for end := time.Now().Add(4 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			return false
-		}
-	}
-	return true
-}
-
 // soon waits for something that another process does and that has to come.
 func soon(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	if !comes(ok) {
-		t.Fatal("never: " + what)
+	for end := time.Now().Add(4 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("never: " + what)
+		}
 	}
 }
 
@@ -187,6 +177,16 @@ func readDemo(dir string) (info daemon.Demo, err error) {
 		return info, err
 	}
 	return info, json.Unmarshal(text, &info)
+}
+
+// past is the data directory of a demo, of which all tests here have copies.
+var past = sync.OnceValues(func() (daemontest.PastDemo, error) { return daemontest.NewPastDemo(context.Background()) })
+
+// demoBefore makes a directory the data directory of a demo that ended: demobefore DIR.
+func demoBefore(ts *testscript.TestScript, _ bool, args []string) {
+	demo, err := past()
+	ts.Check(err)
+	ts.Check(demo.CopyTo(ts.MkAbs(args[0])))
 }
 
 // get checks the status of a path at the daemon whose log is in a file, and prints headers and body: get 503 LOG /readyz.

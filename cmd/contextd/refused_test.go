@@ -5,17 +5,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/devchain"
@@ -56,41 +55,65 @@ func (s *swindler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answers has paid requests be answered by next.
 func (s *swindler) answers(next http.HandlerFunc) { s.paid.Store(&next) }
 
-// victim is a payer of a service, with an account of its own.
-func victim(t *testing.T, chain *devchain.Chain, service string) *payer {
+// victim is ctx with a wallet, before a service that does not keep its word.
+type victim struct {
+	t       *testing.T
+	chain   *devchain.Chain
+	address string // of its account
+	service string
+	env     map[string]string
+}
+
+// newVictim gives an account some money.
+func newVictim(t *testing.T, chain *devchain.Chain, service string) *victim {
 	t.Helper()
 	account, err := chain.NewAccount(t.Context(), 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &payer{t: t, home: t.TempDir(), account: account, token: chain.Token(), service: newTap(t, service),
-		node: newTap(t, chain.URL()), chain: chain.URL()}
+	home := t.TempDir()
+	return &victim{t: t, chain: chain, address: account.Address, service: service, env: map[string]string{
+		"HOME": home, "CTX_CONFIG_DIR": home, "CTX_BASE_URL": service, "CTX_RPC_URL": chain.URL(), "CTX_CHAIN_ID": fmt.Sprint(devchain.ChainID),
+		"CTX_TOKEN": chain.Token(), "CTX_WALLET_PRIVATE_KEY": account.PrivateKey, "CTX_RETRIES": "0", "CTX_TIMEOUT": "2m", "CTX_SECRET_STORE": "env",
+	}}
+}
+
+// transfers counts those that the token has logged from the victim.
+func (v *victim) transfers() int {
+	v.t.Helper()
+	const topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+	ask := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{"fromBlock":"0x0","toBlock":"latest","address":%q,`+
+		`"topics":[%q,"0x%064s"]}]}`, v.chain.Token(), topic, strings.ToLower(v.address[2:]))
+	res, err := http.Post(v.chain.URL(), "application/json", strings.NewReader(ask))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var logs struct{ Result []json.RawMessage }
+	if err := json.NewDecoder(res.Body).Decode(&logs); err != nil {
+		v.t.Fatal(err)
+	}
+	return len(logs.Result)
 }
 
 // exits runs ctx, checks its exit code and the transfers there were until then, and that stderr has each of says.
-func (p *payer) exits(code, transfers int, stdin string, args []string, says ...string) (stdout string) {
-	p.t.Helper()
-	c := p.command(args...)
+func (v *victim) exits(code, transfers int, stdin string, args []string, says ...string) (stdout string) {
+	v.t.Helper()
 	var out, told bytes.Buffer
-	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &told
-	got := 0
-	if err := c.Run(); err != nil {
-		var ended *exec.ExitError
-		if !errors.As(err, &ended) {
-			p.t.Fatal(err)
-		}
-		got = ended.ExitCode()
-	}
-	if n := p.transfers(); got != code || n != transfers {
-		p.t.Errorf("%v: exit %d, not %d, after %d transfers, not %d\n%s%s", args, got, code, n, transfers, out.String(), told.String())
+	got := client.Main(v.t.Context(), args, cli.System{
+		In: strings.NewReader(stdin), Out: &out, Err: &told, Now: time.Now,
+		LookupEnv: func(name string) (string, bool) { value, ok := v.env[name]; return value, ok },
+	})
+	if n := v.transfers(); got != code || n != transfers {
+		v.t.Errorf("%v: exit %d, not %d, after %d transfers, not %d\n%s%s", args, got, code, n, transfers, out.String(), told.String())
 	}
 	for _, want := range says {
 		if !strings.Contains(told.String(), want) {
-			p.t.Errorf("%v does not say %q:\n%s", args, want, told.String())
+			v.t.Errorf("%v does not say %q:\n%s", args, want, told.String())
 		}
 	}
 	if strings.Contains(told.String(), "CTX_API_KEY") {
-		p.t.Errorf("%v asks for a key:\n%s", args, told.String())
+		v.t.Errorf("%v asks for a key:\n%s", args, told.String())
 	}
 	return out.String()
 }
@@ -99,11 +122,11 @@ func (p *payer) exits(code, transfers int, stdin string, args []string, says ...
 func TestServiceThatAlwaysSays402(t *testing.T) {
 	t.Parallel()
 	chain := daemontest.Chain(t)
-	p := victim(t, chain, newSwindler(t, chain.Treasury()).URL)
+	p := newVictim(t, chain, newSwindler(t, chain.Treasury()).URL)
 	fresh := []string{"fresh", "--pay"}
 	p.exits(cli.ExitPaid, 1, "", fresh, "paid 0.001 USDG for GET /v1/fresh", "with transaction 0x", "nothing more is paid to it",
-		"ctx pay policy allow "+p.service.URL)
-	stopped := []string{"nothing more is paid to " + p.service.URL, "ctx pay policy allow " + p.service.URL}
+		"ctx pay policy allow "+p.service)
+	stopped := []string{"nothing more is paid to " + p.service, "ctx pay policy allow " + p.service}
 	p.exits(cli.ExitCap, 1, "", fresh, stopped...)
 	var all sync.WaitGroup
 	for range 3 {
@@ -121,8 +144,8 @@ func TestServiceThatAlwaysSays402(t *testing.T) {
 	if n := strings.Count(out, `"isError":true`); n != 8 || !strings.Contains(out, "payment_refused") {
 		t.Errorf("%d calls are told of it: %s", n, out)
 	}
-	p.exits(cli.ExitUsage, 1, "", []string{"pay", "policy", "allow", p.service.URL}, "add --yes")
-	p.exits(0, 1, "", []string{"pay", "policy", "allow", p.service.URL + "/", "--yes"})
+	p.exits(cli.ExitUsage, 1, "", []string{"pay", "policy", "allow", p.service}, "add --yes")
+	p.exits(0, 1, "", []string{"pay", "policy", "allow", p.service + "/", "--yes"})
 	p.exits(0, 2, lines+lines+lines, agent) // the first message is paid for
 	p.exits(cli.ExitCap, 2, "", fresh, stopped...)
 }
@@ -132,7 +155,7 @@ func TestPaidAndNotAnswered(t *testing.T) {
 	t.Parallel()
 	chain := daemontest.Chain(t)
 	s := newSwindler(t, chain.Treasury())
-	p := victim(t, chain, s.URL)
+	p := newVictim(t, chain, s.URL)
 	s.answers(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	says := []string{"paid 0.001 USDG for GET /v1/cite?pack=crypto&ref=1 with transaction 0x", "not answered", "ctx pay resume"}
 	p.exits(cli.ExitPaid, 1, "", []string{"cite", "1", "--pay"}, says...)
@@ -148,16 +171,4 @@ func TestPaidAndNotAnswered(t *testing.T) {
 	if out := p.exits(0, 1, "", []string{"pay", "resume", "--jq", ".[].answer.ok"}); out != "1\n" {
 		t.Errorf("resumed: %s", out)
 	}
-}
-
-// TestKillAtARefusal kills ctx when the service has refused its payment and ctx has not heard it. The next command shows that payment once
-// more, hears the refusal, and nothing is paid again.
-func TestKillAtARefusal(t *testing.T) {
-	t.Parallel()
-	chain := daemontest.Chain(t)
-	p := victim(t, chain, newSwindler(t, chain.Treasury()).URL)
-	p.killAt(step{says: "paid", after: true}, "fresh", "--pay")
-	p.exits(cli.ExitPaid, 1, "", []string{"fresh", "--pay", "-o", "json"}, `"code":"PAYMENT_INVALID","reason":"paid_refused"`)
-	p.exits(cli.ExitCap, 1, "", []string{"fresh", "--pay"}, "nothing more is paid to")
-	p.exits(cli.ExitCap, 1, "", []string{"brief", "--pay", "-o", "json"}, `"code":"PAYMENT_REQUIRED","reason":"payment_refused"`)
 }

@@ -202,6 +202,30 @@ func TestOnlyWhoMay(t *testing.T) {
 	}
 }
 
+// TestCallerHasLeft: a prompt that is not read because its caller has left is no error of the service's, and one for another reason is.
+func TestCallerHasLeft(t *testing.T) {
+	t.Parallel()
+	var log daemontest.Log
+	o := build(t, func(c *brief.EditorConfig) { c.Logger = log.Logger() })
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	if b, why := o.Of(ctx, o.owner, api.TierPro, o.edition); b.Text != ofPack || why == "" {
+		t.Errorf("who has left gets %q, %q", b.Text, why)
+	}
+	if log.Count("prompt not read", "level=DEBUG") != 1 || log.Count("level=ERROR") != 0 {
+		t.Errorf("of a caller who has left it logs %s", log.String())
+	}
+	if err := o.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, why := o.Of(t.Context(), o.owner, api.TierPro, o.edition); b.Text != ofPack || why == "" {
+		t.Errorf("without a store one gets %q, %q", b.Text, why)
+	}
+	if log.Count("prompt not read", "level=ERROR") != 1 {
+		t.Errorf("of a store that fails it logs %s", log.String())
+	}
+}
+
 // TestChangedPrompt: it holds at once, but not without end.
 func TestChangedPrompt(t *testing.T) {
 	t.Parallel()

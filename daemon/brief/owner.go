@@ -44,6 +44,9 @@ func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition 
 	}
 	prompt, err := e.cfg.Store.Prompt(ctx, ownerID, edition.Pack)
 	switch {
+	case err != nil && ctx.Err() != nil: // the caller has left, and nothing is wrong
+		e.cfg.Logger.Debug("prompt not read", "owner", ownerID, "error", err)
+		return edition.Brief, whyFailed
 	case err != nil:
 		e.cfg.Logger.Error("prompt not read", "owner", ownerID, "error", err)
 		return edition.Brief, whyFailed

@@ -1,4 +1,4 @@
-package main
+package programs_test
 
 import (
 	"bytes"
@@ -25,24 +25,11 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// kills is how often TestKill kills: go test ./cmd/contextd -run TestKill -kills 200.
-var kills = flag.Int("kills", 8, "how often TestKill kills the program; a quarter of it with -short")
+// kills is how often TestKill kills: go -C internal/bench test ./programs -run 'TestKill$' -kills 200.
+var kills = flag.Int("kills", 8, "how often each test kills the program")
 
 // rounds is how often each test kills.
-func rounds() int {
-	if testing.Short() {
-		return max(*kills/4, 2)
-	}
-	return *kills
-}
-
-// long skips a test that kills with -short, where TestKill, TestKillRestore and TestKillWhileMoneyMoves stand for all.
-func long(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it kills programs for seconds of processor time")
-	}
-}
+func rounds() int { return *kills }
 
 // TestKill kills the program with SIGKILL while it starts and while it refreshes, again and again on one data directory. After each
 // kill the databases must open, and every state that a client has read must be in history exactly as it was read.
@@ -158,7 +145,6 @@ func checkHistory(t *testing.T, dir string, seen map[int64][]byte) {
 // saw: every answered call is counted once, and no more are counted than were under way.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
-	long(t)
 	const workers, credits = 8, 1_000_000_000
 	dir := oldDemo(t)
 	listen, err := daemontest.DeadAddress()

@@ -1,6 +1,4 @@
-//go:build !nodevchain
-
-package main
+package programs_test
 
 import (
 	"bytes"
@@ -158,7 +156,6 @@ func (a *authorizer) live(ctx context.Context, info daemon.Demo) error {
 // once, and the books agree with each other and with the chain.
 func TestKillWhileSettling(t *testing.T) {
 	t.Parallel()
-	long(t)
 	dir := oldDemo(t)
 	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0", Ahead: 30 * time.Second})
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package programs_test
 
 import (
 	"crypto/sha256"
@@ -21,7 +21,6 @@ import (
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -132,8 +131,8 @@ func TestKillRestore(t *testing.T) {
 	archives := map[string]string{}
 	for side, from := range map[string]string{sideBefore: dir, sideAfter: other} {
 		archives[side] = filepath.Join(t.TempDir(), "backup")
-		if err := newRootFor(t, "backup", archives[side], "--data-dir", from); err != nil {
-			t.Fatal(err)
+		if text, err := program(t, "backup", archives[side], "--data-dir", from).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
 		}
 	}
 	random := rand.New(rand.NewPCG(3, uint64(rounds())))
@@ -178,19 +177,10 @@ func TestKillRestore(t *testing.T) {
 	t.Logf("%d kills; what was under way: %v", rounds()*2, stages)
 }
 
-// newRootFor runs the program in this process.
-func newRootFor(t *testing.T, args ...string) error {
-	t.Helper()
-	root := newRoot(cli.System{Out: t.Output(), Err: t.Output()})
-	root.SetArgs(args)
-	return root.ExecuteContext(t.Context())
-}
-
 // TestKillWhileBackingUp kills the program while calls are charged and backups are made of it. Each backup that has its name is whole and
 // agrees, each that was cut off has left nothing.
 func TestKillWhileBackingUp(t *testing.T) {
 	t.Parallel()
-	long(t)
 	dir, to := oldDemo(t), filepath.Join(t.TempDir(), "backups")
 	listen, err := daemontest.DeadAddress()
 	if err != nil {
@@ -246,8 +236,8 @@ func TestKillWhileBackingUp(t *testing.T) {
 		t.Errorf("%d backups were made, there are %v, %v", made, names, err)
 	}
 	for _, name := range names {
-		if err := newRootFor(t, "restore", "--dry-run", filepath.Join(to, name.Name())); err != nil {
-			t.Errorf("%s: %v", name.Name(), err)
+		if text, err := program(t, "restore", "--dry-run", filepath.Join(to, name.Name())).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", name.Name(), err, text)
 		}
 	}
 	t.Logf("%d kills, %d backups made and %d cut off", lives, made, cut)

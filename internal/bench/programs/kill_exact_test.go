@@ -1,6 +1,4 @@
-//go:build !nodevchain
-
-package main
+package programs_test
 
 import (
 	"bytes"
@@ -85,7 +83,6 @@ func (p *payer) bought(s step) {
 // same authorization is sent again until its answer was shown, each call is paid once, and what was paid for is answered.
 func TestKillAuthorizer(t *testing.T) {
 	t.Parallel()
-	long(t)
 	dir := oldDemo(t)
 	steps, packs := exactSteps(), packSteps()
 	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0", Ahead: 30 * time.Second})

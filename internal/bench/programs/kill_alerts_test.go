@@ -1,4 +1,4 @@
-package main
+package programs_test
 
 import (
 	"bytes"
@@ -60,7 +60,6 @@ func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // and no event comes twice but those under way at a kill. What stands in the end was told.
 func TestKillAlerts(t *testing.T) {
 	t.Parallel()
-	long(t)
 	random := rand.New(rand.NewPCG(3, uint64(rounds())))
 	events, twice := 0, 0
 	for range rounds() / 2 { // of no more flags anything happens so soon

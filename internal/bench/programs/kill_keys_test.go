@@ -1,4 +1,4 @@
-package main
+package programs_test
 
 import (
 	"context"
@@ -132,7 +132,6 @@ func (r *rotator) check(credits, called int64) {
 // balance, and the credits are on one key.
 func TestKillWhileKeysRotate(t *testing.T) {
 	t.Parallel()
-	long(t)
 	const credits = 1000
 	listen, err := daemontest.DeadAddress()
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package programs_test
 
 import (
 	"bufio"
@@ -32,9 +32,8 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// soakFor is how long TestSoak runs: go test ./cmd/contextd -run TestSoak -soak 30m -timeout 40m -v. With a life of less than 8 s, which
-// is a soak of less than 40 s, every failure is near enough to a kill to be explained by it. With -short it ends as soon as everything was
-// done and the daemon was killed, and callers leave the processor to other tests.
+// soakFor is how long TestSoak runs: go -C internal/bench test ./programs -run TestSoak -soak 30m -timeout 40m -v. With a life of less than
+// 8 s, which is a soak of less than 40 s, every failure is near enough to a kill to be explained by it.
 var soakFor = flag.Duration("soak", 10*time.Second, "how long TestSoak runs")
 
 // soak is a daemon that is used in every way at once, while it is killed and the world around it fails.
@@ -379,9 +378,6 @@ func (s *soak) look() (sample, bool) {
 // TestSoak uses a daemon in every way at once, kills it again and again while sources and chain fail now and then, and then compares the
 // books with the chain and with what the callers saw, and looks at what has grown and at what was logged.
 func TestSoak(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a soak takes its time")
-	}
 	t.Parallel()
 	s := &soak{t: t, dir: filepath.Join(t.TempDir(), "data"), chain: daemontest.Chain(t), log: new(bytes.Buffer)}
 	s.outside = newOutside(t, s.chain.URL())

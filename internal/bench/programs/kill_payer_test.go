@@ -1,6 +1,4 @@
-//go:build !nodevchain
-
-package main
+package programs_test
 
 import (
 	"bytes"
@@ -24,6 +22,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -302,7 +301,6 @@ func (p *payer) again(args ...string) (stdout []byte) {
 // and for purchases. It is line C1 of the client's.
 func TestKillPayer(t *testing.T) {
 	t.Parallel()
-	long(t)
 	dir := oldDemo(t)
 	calls, buys := callSteps(), buySteps()
 	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0", Ahead: 30 * time.Second})
@@ -393,4 +391,43 @@ func signIn(t *testing.T, info daemon.Demo, mail string) string {
 	}
 	t.Fatalf("no mail to %s", mail)
 	return ""
+}
+
+// TestKillAtARefusal kills ctx when the service has refused its payment and ctx has not heard it. The next command shows that payment once
+// more, hears the refusal, and nothing is paid again.
+func TestKillAtARefusal(t *testing.T) {
+	t.Parallel()
+	chain := daemontest.Chain(t)
+	account, err := chain.NewAccount(t.Context(), 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // wants to be paid for every request
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusPaymentRequired)
+		e := api.Errorf(api.ReasonPaymentRequired, "a key or a payment is needed")
+		_ = json.NewEncoder(w).Encode(api.ErrorBody{Error: e, Payment: &api.PaymentRequirements{
+			Scheme: api.SchemeX402, Network: api.NetworkL2, Asset: api.AssetUSDG, Amount: "0.001", Recipient: chain.Treasury(),
+			ValidUntil: time.Now().Add(time.Minute).Unix(), Nonce: fmt.Sprintf("0x%064x", time.Now().UnixNano()),
+		}})
+	}))
+	t.Cleanup(service.Close)
+	p := &payer{t: t, home: t.TempDir(), account: account, token: chain.Token(), service: newTap(t, service.URL),
+		node: newTap(t, chain.URL()), chain: chain.URL()}
+	p.killAt(step{says: "paid", after: true}, "fresh", "--pay")
+	for _, c := range []struct {
+		exit int
+		args []string
+		says string
+	}{
+		{cli.ExitPaid, []string{"fresh", "--pay", "-o", "json"}, `"code":"PAYMENT_INVALID","reason":"paid_refused"`},
+		{cli.ExitCap, []string{"fresh", "--pay"}, "nothing more is paid to"},
+		{cli.ExitCap, []string{"brief", "--pay", "-o", "json"}, `"code":"PAYMENT_REQUIRED","reason":"payment_refused"`},
+	} {
+		told, err := p.command(c.args...).CombinedOutput()
+		ended, ok := errors.AsType[*exec.ExitError](err)
+		if !ok || ended.ExitCode() != c.exit || !bytes.Contains(told, []byte(c.says)) || p.transfers() != 1 {
+			t.Errorf("%v: %v, not exit %d, after %d transfers\n%s", c.args, err, c.exit, p.transfers(), told)
+		}
+	}
 }

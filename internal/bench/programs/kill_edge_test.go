@@ -1,4 +1,4 @@
-package main
+package programs_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,13 +22,26 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// edgeProgram is a demo whose clock is ahead, and whose callers without a key read half an hour of history: edgeProgram DIR LISTEN AHEAD.
-const edgeProgram = "edge"
+// edgeEnv makes the test binary a demo whose clock is ahead, and whose callers without a key read half an hour of history.
+const edgeEnv = "CONTEXTD_BENCH_EDGE"
 
 // edgeWindow is how far back they read.
 const edgeWindow = 30 * time.Minute
 
-// runEdge is that program.
+// edgeProgram is the command that runs that demo in dir.
+func edgeProgram(t *testing.T, dir, listen string, ahead time.Duration) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, dir, listen, ahead.String())
+	c.Env = append(os.Environ(), edgeEnv+"=1", "HOME="+t.TempDir())
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return c
+}
+
+// runEdge is that demo.
 func runEdge() {
 	ahead, err := time.ParseDuration(os.Args[3])
 	if err != nil {
@@ -36,8 +50,9 @@ func runEdge() {
 	plans := billing.DefaultPlans()
 	plans[api.TierFree] = billing.Plan{Snapshot: edgeWindow}
 	d, _, err := daemon.OpenDemo(context.Background(), daemon.Config{
-		DataDir: os.Args[1], Serve: daemon.Serve{Listen: os.Args[2]}, Data: daemon.Data{Every: time.Hour}, Reloadable: daemon.Reloadable{Plans: plans},
-		Now: func() time.Time { return time.Now().Add(ahead) },
+		DataDir: os.Args[1], Serve: daemon.Serve{Listen: os.Args[2]}, Data: daemon.Data{Every: time.Hour},
+		Reloadable: daemon.Reloadable{Plans: plans},
+		Now:        func() time.Time { return time.Now().Add(ahead) },
 	}, "127.0.0.1:0")
 	if err != nil {
 		panic(err)
@@ -55,7 +70,7 @@ type edge struct {
 func (e *edge) start(ahead time.Duration) (c *exec.Cmd, info daemon.Demo) {
 	e.t.Helper()
 	var said bytes.Buffer
-	c = programOf(e.t, edgeProgram, e.dir, e.listen, ahead.String())
+	c = edgeProgram(e.t, e.dir, e.listen, ahead)
 	c.Stdout, c.Stderr = &said, &said
 	_ = os.Remove(filepath.Join(e.dir, daemon.DemoFile)) // it is of the life before
 	if err := c.Start(); err != nil {
@@ -134,7 +149,6 @@ func (e *edge) pay(info daemon.Demo, path string) string {
 // after: the snapshot has left its window by then, and is answered all the same, always the same, for as long as answers are kept.
 func TestKillAtTheEdgeOfTheWindow(t *testing.T) {
 	t.Parallel()
-	long(t)
 	listen, err := daemontest.DeadAddress()
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package programs_test
 
 import (
 	"bufio"
@@ -26,8 +26,8 @@ import (
 )
 
 var (
-	// clusterFor is how long TestCluster runs: CONTEXTD_TEST_POSTGRES=1 go test ./cmd/contextd -run TestCluster$ -cluster 30m -streams 5000
-	// -timeout 50m -v.
+	// clusterFor is how long TestCluster runs: CONTEXTD_TEST_POSTGRES=1 go -C internal/bench test ./programs -run TestCluster$ -cluster 30m
+	// -streams 5000 -timeout 50m -v.
 	clusterFor     = flag.Duration("cluster", 0, "how long TestCluster runs; 0 skips it")
 	clusterStreams = flag.Int("streams", 300, "how many streams TestCluster keeps open")
 )
