@@ -116,8 +116,8 @@ func (d *Daemon) openAlerts(context.Context) (err error) {
 // setAlerts puts other alerts, which were checked, in effect.
 func (d *Daemon) setAlerts(ctx context.Context, alerts []Alert) {
 	d.alerts.SetRules(d.alertRules(alerts))
-	for _, id := range d.served.ids() {
-		if !d.leads() {
+	for _, id := range d.packs.ids() {
+		if !d.node.Leads() {
 			break // which tells
 		}
 		d.lookForAlerts(ctx, id)

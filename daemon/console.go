@@ -60,7 +60,7 @@ func (d *Daemon) openConsole(ctx context.Context, public *url.URL) (_ *web.Conso
 	return web.NewConsole(web.ConsoleConfig{
 		SignedUp: made,
 		Sale:     d.sale(), Pages: d.cfg.Page != web.PageOff,
-		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.served.ids,
+		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.packs.ids,
 		Prompts:   &account.Prompts{Store: d.store, NoModel: d.cfg.Briefs.Model == nil, Now: d.cfg.Now},
 		PublicURL: public, Hosts: d.origins(public), TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
 	})

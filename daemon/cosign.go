@@ -73,7 +73,7 @@ func (d *Daemon) cosign(ctx context.Context) {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := &http.Client{Timeout: witnessLimit, CheckRedirect: stay}
 	for {
-		for _, pack := range idsOf(d.served.packs()) {
+		for _, pack := range d.packs.ids() {
 			if all[pack] == nil {
 				for _, w := range d.cfg.Witnesses {
 					all[pack] = append(all[pack], &asked{witness: w})

@@ -36,11 +36,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/cluster"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
@@ -49,8 +52,8 @@ import (
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/daemon/web"
@@ -65,7 +68,6 @@ var (
 	_ account.Store      = (*store.Store)(nil)
 	_ pipeline.Store     = (*history.History)(nil)
 	_ reader.History     = (*history.History)(nil)
-	_ pipeline.Fetcher   = (*source.Fetcher)(nil)
 	_ pipeline.Publisher = (*feed.Feed)(nil)
 	_ billing.Store      = (*store.Store)(nil)
 	_ billing.Ledger     = (*store.Store)(nil)
@@ -83,8 +85,9 @@ type Daemon struct {
 	jobs *Board
 
 	databases
-	cluster cluster
-	leave   func() // the cluster, once; nil before it was joined
+	node       *cluster.Node
+	began      time.Time
+	membership *cluster.Membership
 	admission
 	data
 	endpoints
@@ -106,14 +109,14 @@ type databases struct {
 // admission is who may call, and how they pay.
 type admission struct {
 	keys     *account.Keys
-	share    *share // nil without other nodes
+	changes  *cluster.Changes // nil without other nodes
+	outage   *cluster.Outage  // nil without other nodes
 	signIn   *account.SignIn
 	meter    *billing.Meter
 	credits  *billing.Credits
 	deposits *billing.Deposits
 	rails    []*rail        // the first one first; none without a chain
 	payments *x402.Payments // nil without a chain
-	ether    atomic.Int64   // what one costs in micro-USDG, by the state; 0 while that is not known
 	gate     *gate.Gate
 	smtp     *mail.SMTP // nil without a server
 	mailer   mailer
@@ -121,13 +124,11 @@ type admission struct {
 
 // data is what makes states and briefs, and keeps the newest at hand.
 type data struct {
-	served  packSet
-	feed    *feed.Feed
-	fetcher *source.Fetcher
-	advance func() // before every refresh, nil for none: to the next moment of a recording
-	reader  *reader.Reader
-	editor  *brief.Editor
-	alerts  *alert.Teller
+	packs  *packSet
+	feed   *feed.Feed
+	reader *reader.Reader
+	editor *brief.Editor
+	alerts *alert.Teller
 }
 
 // endpoints are what is listened on, and what answers there.
@@ -161,7 +162,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{
-		cfg: cfg, metrics: metrics.New(cfg.Now), jobs: &Board{Now: cfg.Now, Logger: cfg.Logger},
+		cfg: cfg, metrics: metrics.New(cfg.Now),
 	}
 	for _, step := range []func(context.Context) error{
 		d.openStore, d.openPublic, d.openChain, d.openPacks, d.openAlerts, d.openEndpoints, d.openWatch,
@@ -187,9 +188,15 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if err := d.openDatabases(ctx); err != nil {
 		return err
 	}
-	if d.editor, err = newEditor(ctx, d.cfg, d.served.packs, d.store, d.history, d.metrics); err != nil {
+	d.feed = feed.New()
+	d.packs = &packSet{
+		cfg: d.cfg, node: d.node, sources: newSources(d.cfg), feed: d.feed, history: d.history, jobs: d.jobs, metrics: d.metrics,
+		alerts: d.watchForAlerts,
+	}
+	if d.editor, err = newEditor(ctx, d.cfg, d.packs.packs, d.store, d.history, d.metrics); err != nil {
 		return err
 	}
+	d.packs.models = d.editor.Models()
 	calls := billing.Config{
 		Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, PerClient: d.cfg.PerClient, Booked: d.metrics.Booked,
 		Sells: d.cfg.Chain != nil, Operator: account.OperatorID, Now: d.cfg.Now,
@@ -198,18 +205,22 @@ func (d *Daemon) openStore(ctx context.Context) error {
 		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, Metered: d.cfg.Metered, Now: d.cfg.Now,
 	}
 	if d.cfg.StoreURL != "" {
-		if d.share, err = openShare(ctx, d.store, d.cfg.Logger); err != nil {
+		d.outage = cluster.NewOutage(d.cfg.Logger)
+		if d.changes, err = cluster.OpenChanges(ctx, d.store, d.outage); err != nil {
 			return err
 		}
-		calls.CatchUp, keys.Others = d.share.CatchUp, d.share
+		calls.CatchUp, keys.Others = d.changes.CatchUp, d.changes
 	}
 	d.meter = billing.New(calls)
 	keys.WithLock = d.meter.WithLock
 	d.credits = &billing.Credits{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
-	if d.keys, err = account.OpenKeys(ctx, keys); err == nil && d.share != nil {
-		d.share.keys, d.share.meter = d.keys, d.meter
+	if d.keys, err = account.OpenKeys(ctx, keys); err != nil || d.changes == nil {
+		return err
 	}
-	return err
+	d.changes.OnChange(func(ctx context.Context, owners []string) error {
+		return d.meter.WithLockOnAll(ctx, func() ([]string, error) { return d.keys.Reload(ctx, owners) })
+	})
+	return nil
 }
 
 // openDatabases opens both databases, after a backup if that upgrades one of them.
@@ -238,9 +249,10 @@ func (d *Daemon) openDatabases(ctx context.Context) error {
 	if d.history, err = history.Open(ctx, d.cfg.place(), d.cfg.Now()); err != nil {
 		return err
 	}
-	if err := d.openCluster(ctx); err != nil {
+	if err := d.joinCluster(ctx); err != nil {
 		return err
 	}
+	d.jobs = &Board{Now: d.cfg.Now, Logger: d.cfg.Logger, Lead: d.node.AsLeader}
 	if d.cfg.demo {
 		if err := d.history.MarkDemo(ctx); err != nil {
 			return err
@@ -255,19 +267,35 @@ func (d *Daemon) openDatabases(ctx context.Context) error {
 	return errors.Join(d.store.LeaveLog(ctx), d.history.LeaveLog(ctx))
 }
 
+// joinCluster makes the daemon a node, which leads if nobody does.
+func (d *Daemon) joinCluster(ctx context.Context) (err error) {
+	cfg := cluster.Config{ID: uuid.NewString(), Stopping: d.stopping.Load, Logger: d.cfg.Logger}
+	d.began = d.cfg.Now()
+	if lease := d.store.Lease(cfg.ID); lease != nil {
+		d.history.Use(lease)
+		cfg.Lease, cfg.Registry = lease, d.store
+	}
+	d.node, err = cluster.Join(ctx, cfg)
+	return err
+}
+
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
-	d.feed = feed.New()
-	d.openFetcher()
-	first, err := d.prepare(ctx, d.cfg.packList(), d.cfg.Disabled)
+	d.node.Add(leading{d}, nil) // first, so that what is caught up with is read anew
+	first, err := d.packs.prepare(ctx, d.cfg.packList(), d.cfg.Disabled)
 	if err != nil {
 		return err
 	}
-	d.commit(ctx, first)
+	d.packs.swap(ctx, first)
+	d.packs.finish(first)
+	d.membership = &cluster.Membership{
+		Node: d.node, URL: cluster.NodeURL(d.URL(), d.listener.Addr()), Version: build.Read().Version, Began: d.began,
+		States: d.packs.stateTimes, Now: d.cfg.Now, Logger: d.cfg.Logger,
+	}
 	d.addJobs()
 	d.reader = reader.New(reader.Config{
-		Packs: d.readable(), Feed: d.feed, History: d.history, Leaves: d.history, Briefs: d.editor, Now: d.cfg.Now,
-		Trouble: d.trouble,
+		Packs: d.packs.readable(), Feed: d.feed, History: d.history, Leaves: d.history, Briefs: d.editor, Now: d.cfg.Now,
+		Trouble: d.packs.trouble,
 	})
 	public, err := d.publicURL()
 	if err != nil {
@@ -286,13 +314,13 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	}
 	d.gate = gate.New(rules)
 	d.page = web.NewPage(web.PageConfig{
-		Mode: d.cfg.Page, Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packInfo, Ready: d.Ready,
+		Mode: d.cfg.Page, Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packs.info, Ready: d.Ready,
 		Sells: d.payments != nil, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	server := web.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now),
 		HTTPS: public.Scheme == "https", More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
-		Version: build.Release(), Away: func(err error) bool { return d.share.Away(err) },
+		Version: build.Release(), Away: d.outage.Covers,
 	}
 	server.Standard.HTTPS = server.HTTPS
 	if d.cfg.PublicURL != "" {
@@ -305,7 +333,7 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		return err
 	}
 	server.More.Add(web.Discovery{
-		PublicURL: public, Packs: d.packInfo, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
+		PublicURL: public, Packs: d.packs.info, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
 		Standard: server.Standard.Exact != nil,
 	}.Routes())
 	d.web = web.New(server)
@@ -316,7 +344,7 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 func (d *Daemon) moreRoutes(owners *web.Console) web.Routes {
 	routes := owners.Routes()
 	routes.Add(web.DescriptionRoutes())
-	routes.Add(web.PackRoutes(d.packInfo))
+	routes.Add(web.PackRoutes(d.packs.info))
 	routes.Add(web.LogRoutes(d.proven, d.proxies, d.cfg.Now))
 	routes.Add(d.page.Routes())
 	if d.cfg.JobsKey != nil {
@@ -365,20 +393,12 @@ func (d *Daemon) Invites() account.Invites { return account.Invites{Store: d.sto
 func (d *Daemon) Credits() *billing.Credits { return d.credits }
 
 // Refresh refreshes pack now, beside the schedule.
-func (d *Daemon) Refresh(ctx context.Context, pack string) error { return d.refresh(ctx, pack, true) }
-
-// refresh is Refresh, which with force asks those sources too that are not due.
-func (d *Daemon) refresh(ctx context.Context, pack string, force bool) error {
-	return d.inLine(ctx, pack, func(ctx context.Context, line *pipeline.Pipeline) error {
-		_, err := line.Refresh(ctx, force)
-		return err
-	})
+func (d *Daemon) Refresh(ctx context.Context, pack string) error {
+	return d.packs.refresh(ctx, pack, true)
 }
 
 // Narrate writes a brief of pack now, beside the schedule.
-func (d *Daemon) Narrate(ctx context.Context, pack string) error {
-	return d.inLine(ctx, pack, func(ctx context.Context, line *pipeline.Pipeline) error { return line.Narrate(ctx) })
-}
+func (d *Daemon) Narrate(ctx context.Context, pack string) error { return d.packs.narrate(ctx, pack) }
 
 // Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, streams ended, calls under way answered, jobs
 // ended, last uses written. It returns why an endpoint failed, nil after a stop that was asked for.
@@ -386,16 +406,20 @@ func (d *Daemon) Run(ctx context.Context) error {
 	jobs, stopJobs := context.WithCancel(context.WithoutCancel(ctx)) // calls under way may need them
 	defer stopJobs()
 	var all sync.WaitGroup
-	d.runPacks()
+	d.packs.run(d.mcp.Tell, d.page.Follow)
 	d.jobs.Schedule(jobs, &all, true)
-	all.Go(func() { d.runRoles(jobs, ctx.Done()) })
-	all.Go(func() { d.share.run(jobs) })
-	if d.cluster.lease != nil {
-		all.Go(func() { d.runNode(jobs) })
-	}
+	all.Go(func() { d.node.Run(jobs, ctx.Done()) })
+	all.Go(func() { d.changes.Run(jobs) })
+	all.Go(func() { d.membership.Run(jobs) })
 	all.Go(func() { d.mcp.Run(jobs) })
 	if d.cfg.StoreURL != "" {
-		all.Go(func() { d.listen(jobs) })
+		notified := cluster.Listener{
+			Listen: func(ctx context.Context, notified func(string)) error {
+				return database.Listen(ctx, d.cfg.StoreURL, notified)
+			},
+			Owners: d.changes.Notify, States: d.packs.follow, Logger: d.cfg.Logger,
+		}
+		all.Go(func() { notified.Run(jobs) })
 	}
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
@@ -423,11 +447,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	stops.Wait()
 	stopJobs()
-	d.endPacks()
+	d.packs.end()
 	all.Wait()
 	d.jobs.Wait()
 	err = errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))
-	d.leave()
+	d.node.Leave()
 	return err
 }
 
@@ -456,8 +480,8 @@ func (d *Daemon) Close() error {
 			}
 		}
 	}
-	if d.leave != nil { // where Run has not
-		d.leave()
+	if d.node != nil {
+		d.node.Leave() // where Run has not
 	}
 	for _, r := range d.rails {
 		r.client.Close()

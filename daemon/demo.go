@@ -213,7 +213,7 @@ func (d *Daemon) demoKey(ctx context.Context) (string, error) {
 
 // makePast makes the history of the packs that have none.
 func (d *Daemon) makePast(ctx context.Context, clock *demoClock, first bool) error {
-	fresh := slices.DeleteFunc(d.served.ids(), func(id string) bool {
+	fresh := slices.DeleteFunc(d.packs.ids(), func(id string) bool {
 		edition, _ := d.feed.Latest(id)
 		return edition != nil
 	})
@@ -233,7 +233,7 @@ func (d *Daemon) makePast(ctx context.Context, clock *demoClock, first bool) err
 			if i > 0 && back%othersStep != 0 {
 				continue
 			}
-			all.Go(func() { errs[i] = d.refresh(ctx, id, back == 0) })
+			all.Go(func() { errs[i] = d.packs.refresh(ctx, id, back == 0) })
 			if i == 0 {
 				all.Wait() // it plays the recording on
 			}

@@ -1,10 +1,6 @@
 package daemon
 
-import (
-	"context"
-	"log/slog"
-	"time"
-)
+import "time"
 
 // UntilBackup is untilBackup, for tests.
 var UntilBackup = untilBackup
@@ -19,13 +15,4 @@ func (d *Daemon) Hurry(read, write time.Duration) {
 			e.server.WriteTimeout = write
 		}
 	}
-}
-
-// NewShare is a share that reads with a function, which ends with ctx.
-func NewShare(ctx context.Context, read func() error, log *slog.Logger) (lost, catchUp func() error, away func(error) bool, hint func()) {
-	now := time.Now()
-	s := &share{log: log, clock: time.Now, hint: make(chan struct{}, 1), read: read}
-	s.fresh.Store(&now)
-	go s.run(ctx)
-	return s.Lost, s.CatchUp, s.Away, s.Hint
 }

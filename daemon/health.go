@@ -16,12 +16,12 @@ func (d *Daemon) Ready(ctx context.Context) error {
 	if d.stopping.Load() {
 		return errors.New("stopping")
 	}
-	ids := d.served.ids()
-	if !slices.ContainsFunc(ids, d.hasState) {
+	ids := d.packs.ids()
+	if !slices.ContainsFunc(ids, d.packs.hasState) {
 		return fmt.Errorf("no pack has a state yet: %s", strings.Join(ids, ", "))
 	}
-	lost := d.share.Lost()
-	if d.cluster.lease == nil { // on a server that is back, calls are charged again; a proxy that sends none would never know
+	lost := d.changes.Lost()
+	if d.node.Alone() { // on a server that is back, calls are charged again; a proxy that sends none would never know
 		lost = d.meter.Check()
 	}
 	if lost != nil {
@@ -32,12 +32,6 @@ func (d *Daemon) Ready(ctx context.Context) error {
 		defer cancel()
 		return d.Alive(ctx)
 	}))
-}
-
-// hasState reports whether calls on a pack can be answered.
-func (d *Daemon) hasState(id string) bool {
-	edition, _ := d.feed.Latest(id)
-	return edition != nil
 }
 
 // writable remembers whether the databases could be written to: to try costs a write, and anybody may ask.

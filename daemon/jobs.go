@@ -7,7 +7,6 @@ import (
 
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/metrics"
-	"github.com/contextd/contextd/daemon/pipeline"
 )
 
 // How often the jobs run that have no schedule of their own.
@@ -33,14 +32,6 @@ func (d *Daemon) addJobs() {
 	d.jobs.Add("retire", "", "end keys that others have replaced", retireEvery, d.keys.Retire)
 	d.jobs.OnAnyNode("flush", "retire") // what each remembers of keys
 	d.jobs.Add(jobBackup, "", "back up the databases and keys", 0, d.BackUp)
-}
-
-// addPackJobs adds those of a pack.
-func (d *Daemon) addPackJobs(id string) {
-	d.jobs.Add(pipeline.JobRefresh, id, "ask the sources that are due and make a state", 0,
-		func(ctx context.Context) error { return d.Refresh(ctx, id) })
-	d.jobs.Add(pipeline.JobBrief, id, "write a brief of the newest state", 0,
-		func(ctx context.Context) error { return d.Narrate(ctx, id) })
 }
 
 // prune drops what is kept no longer: single calls, revoked keys, sessions and sign-ins that have ended.

@@ -24,13 +24,8 @@ func (d *Daemon) origins(public *url.URL) web.OriginCheck {
 func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, public *url.URL) (err error) {
 	d.mcp, err = mcp.New(mcp.Config{
 		Reader: cfg.Reader, Proofs: cfg.Proofs, Gate: admission, Streams: cfg.Streams, Payers: cfg.Payers, Standard: cfg.Standard,
-		Packs: d.served.ids(), Every: d.cfg.Every,
-		Tells: func(id string) string {
-			if p := d.served.of(id); p != nil {
-				return p.Description
-			}
-			return ""
-		},
+		Packs: d.packs.ids(), Every: d.cfg.Every,
+		Tells:  d.packs.description,
 		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery,
 		Origin: d.origins(public),
 		Now:    d.cfg.Now, Logger: d.cfg.Logger, Away: cfg.Away,

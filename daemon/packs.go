@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/cluster"
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -60,169 +63,40 @@ func checkPacks(packs []Pack) error {
 	return nil
 }
 
-// servedPack is a pack that is served, with what keeps it fresh.
+// servedPack is a pack that is served, with what keeps it fresh. It is the work of a node.
 type servedPack struct {
 	Pack
-	line *pipeline.Pipeline
-	life life
+	line   *pipeline.Pipeline
+	jobs   *Board
+	alerts func(ctx context.Context, pack string) // watches its states for alerts until ctx is done
+	tasks  cluster.Tasks                          // all that runs for it
+	added  atomic.Bool                            // while the daemon runs, and no role has begun with it
 }
 
-// packSet is the packs that are served. Who changes it holds changing; to look takes no lock.
-type packSet struct {
-	changing sync.Mutex
-	running  bool // guarded by changing
-	over     bool // guarded by changing; no other set can follow
+var _ cluster.Work = (*servedPack)(nil)
 
-	list atomic.Pointer[[]*servedPack] // in the order of the configuration
+// PackID is its id.
+func (p *servedPack) PackID() string { return p.ID }
+
+// CatchUp publishes what the leader before has saved.
+func (p *servedPack) CatchUp(ctx context.Context) error { return p.line.CatchUp(ctx) }
+
+// Lead keeps p fresh and watches its states for alerts. One that was added while the daemon runs is refreshed at once, all of it: what is
+// stored was made by another of its id, or long ago.
+func (p *servedPack) Lead(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() { p.alerts(ctx, p.ID) })
+	if p.added.Swap(false) {
+		_ = p.jobs.RunFor(ctx, pipeline.JobRefresh, p.ID) // logged; the schedule goes on
+	}
+	p.line.Run(ctx)
+	all.Wait()
 }
 
-// all are the packs that are served now.
-func (s *packSet) all() []*servedPack {
-	if list := s.list.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
-
-// packs are all as they were asked for.
-func (s *packSet) packs() (packs []Pack) {
-	for _, p := range s.all() {
-		packs = append(packs, p.Pack)
-	}
-	return packs
-}
-
-// ids are those of all.
-func (s *packSet) ids() []string { return idsOf(s.packs()) }
-
-// of is the pack of an id, nil if it is not served.
-func (s *packSet) of(id string) *servedPack {
-	for _, p := range s.all() {
-		if p.ID == id {
-			return p
-		}
-	}
-	return nil
-}
-
-// turn is a change of the packs that are served, made ready: what is to be replaced stands still, what is new is open and does not run.
-type turn struct {
-	next    []*servedPack
-	added   []*servedPack
-	changed []*servedPack
-	stopped []*servedPack // that those in changed take the place of
-	gone    []*servedPack
-}
-
-// prepare makes ready to serve packs. After an error everything is as it was. The caller holds changing.
-func (d *Daemon) prepare(ctx context.Context, packs []Pack, disabled []string) (t *turn, err error) {
-	if d.served.over {
-		return nil, errors.New("the daemon is stopping")
-	}
-	t = &turn{}
-	defer func() {
-		if err != nil {
-			d.abandon(ctx, t)
-		}
-	}()
-	for _, p := range packs {
-		if edition, _ := d.feed.Latest(p.ID); edition != nil { // before anything is stopped
-			if err := p.CheckAnchors(edition.Pulse); err != nil {
-				return t, err
-			}
-		}
-	}
-	for _, p := range packs {
-		if err := d.prepareOne(ctx, t, p, disabled); err != nil {
-			return t, err
-		}
-	}
-	for _, old := range d.served.all() {
-		if !slices.Contains(idsOf(packs), old.ID) {
-			t.gone = append(t.gone, old)
-		}
-	}
-	return t, nil
-}
-
-// prepareOne makes ready to serve p.
-func (d *Daemon) prepareOne(ctx context.Context, t *turn, p Pack, disabled []string) error {
-	old, next := d.served.of(p.ID), &servedPack{Pack: p}
-	switch {
-	case old != nil && old.Same(p.Pack):
-		t.next = append(t.next, old)
-		return nil
-	case old != nil:
-		t.stopped = append(t.stopped, old)
-		old.life.stop() // two pipelines of a pack would both save its states
-	default:
-		t.added = append(t.added, next)
-		d.feed.Add(p.ID)
-	}
-	advance := d.advance
-	if len(t.next) > 0 {
-		advance = nil // the first pack plays on for all
-	}
-	var err error
-	if next.line, err = pipeline.Open(ctx, pipeline.Config{
-		Pack: p.Pack, Writer: p.Writer, Fetcher: d.fetcher, Store: d.history, Feed: d.feed, Models: d.editor.Models(),
-		Every: d.cfg.Every, BriefAt: d.cfg.Briefs.At, TextWithin: d.cfg.Briefs.TextWithin, Disabled: disabled,
-		AlwaysDue: d.cfg.Recording != nil, Before: advance, Observer: d.metrics,
-		Track: d.jobs.Track, Now: d.cfg.Now, Logger: d.cfg.Logger,
-	}); err != nil {
-		return err
-	}
-	t.next = append(t.next, next)
-	if old != nil {
-		t.changed = append(t.changed, next)
-	}
-	return nil
-}
-
-// abandon undoes t.
-func (d *Daemon) abandon(ctx context.Context, t *turn) {
-	for _, p := range t.added {
-		d.feed.Remove(p.ID, "") // nobody watches it
-	}
-	for _, p := range t.stopped {
-		p.life.begin(ctx)
-		if d.served.running {
-			d.runPack(p, false)
-		}
-	}
-}
-
-// commit puts t in effect. The caller holds changing.
-func (d *Daemon) commit(ctx context.Context, t *turn) {
-	for _, p := range slices.Concat(t.added, t.changed) {
-		p.life.begin(ctx)
-	}
-	d.served.list.Store(&t.next)
-	if d.reader != nil {
-		d.reader.SetPacks(d.readable())
-		if err := d.mcp.SetPacks(d.served.ids()); err != nil { // it has made the same schemas before
-			d.cfg.Logger.Error("MCP lists not updated", "error", err)
-		}
-	}
-	for _, p := range t.stopped {
-		p.free()
-	}
-	for _, p := range t.gone {
-		p.life.stop()
-		p.free()
-		d.jobs.Remove(p.ID)
-		d.metrics.Removed(p.ID)
-		d.feed.Remove(p.ID, fmt.Sprintf("pack %s is not served any more", p.ID))
-	}
-	for _, p := range t.added {
-		d.metrics.Served(p.ID)
-		d.addPackJobs(p.ID)
-	}
-	if d.served.running {
-		for _, p := range slices.Concat(t.added, t.changed) {
-			d.runPack(p, true)
-		}
-	}
+// Follow publishes what the leader saves.
+func (p *servedPack) Follow(ctx context.Context) {
+	p.added.Store(false)
+	p.line.Follow(ctx)
 }
 
 // free frees what p has.
@@ -232,66 +106,59 @@ func (p *servedPack) free() {
 	}
 }
 
-// runPack does for p what every node does, and what belongs to its role once it has one. came says that p has come while the daemon runs.
-func (d *Daemon) runPack(p *servedPack, came bool) {
-	if d.cluster.role != roleNone {
-		d.runLine(p, d.cluster.role == roleLeads, came)
-	}
-	p.life.spend(func(ctx context.Context) { d.mcp.Tell(ctx, p.ID) })
-	p.life.spend(func(ctx context.Context) { d.page.Follow(ctx, p.ID) })
+// servedPacks are the packs that are served now, in the order of the configuration. They are read without a lock.
+type servedPacks struct {
+	list atomic.Pointer[[]*servedPack]
 }
 
-// runPacks runs every pack, and those that come later.
-func (d *Daemon) runPacks() {
-	d.served.changing.Lock()
-	defer d.served.changing.Unlock()
-	d.served.running = true
-	for _, p := range d.served.all() {
-		d.runPack(p, false)
+// all are the packs with what keeps them fresh.
+func (s *servedPacks) all() []*servedPack {
+	if list := s.list.Load(); list != nil {
+		return *list
 	}
+	return nil
 }
 
-// endPacks ends what runs for packs, and waits for that.
-func (d *Daemon) endPacks() {
-	d.served.changing.Lock()
-	defer d.served.changing.Unlock()
-	d.served.over = true
-	var all sync.WaitGroup
-	for _, p := range d.served.all() {
-		all.Go(func() {
-			p.life.stop()
-			p.free()
-		})
+// packs are all as they were asked for.
+func (s *servedPacks) packs() (packs []Pack) {
+	for _, p := range s.all() {
+		packs = append(packs, p.Pack)
 	}
-	all.Wait()
+	return packs
 }
 
-// openFetcher makes what asks the sources of all packs, so that it knows all calls of a host.
-func (d *Daemon) openFetcher() {
-	fetch := source.Config{Transport: d.cfg.Transport, CoinGeckoKey: d.cfg.CoinGeckoKey, PrivateHosts: d.cfg.PrivateHosts, Now: d.cfg.Now}
-	if rec := d.cfg.Recording; rec != nil {
-		fetch.Transport, fetch.Shift = rec, rec.Shift
-		var started atomic.Bool // the first refresh plays the moment the recording stands at
-		d.advance = func() {
-			if started.Swap(true) {
-				rec.Advance()
-			}
+// ids are those of all.
+func (s *servedPacks) ids() []string { return idsOf(s.packs()) }
+
+// of is the pack of an id, nil if it is not served.
+func (s *servedPacks) of(id string) *servedPack {
+	for _, p := range s.all() {
+		if p.ID == id {
+			return p
 		}
 	}
-	d.fetcher = source.NewFetcher(fetch)
+	return nil
 }
 
-// packInfo says what is served.
-func (d *Daemon) packInfo() (list []api.PackInfo) {
-	for _, p := range d.served.all() {
-		list = append(list, p.Info(cmp.Or(d.cfg.Every, api.RefreshInterval)))
+// description is that of a pack, "" for one that is not served.
+func (s *servedPacks) description(id string) string {
+	if p := s.of(id); p != nil {
+		return p.Description
 	}
-	return list
+	return ""
 }
 
-// readable are the packs that are served as the reader knows them.
-func (d *Daemon) readable() (list []reader.Pack) {
-	for _, p := range d.served.all() {
+// trouble says how the sources of a pack do, nil for one that is not served.
+func (s *servedPacks) trouble(id string) []api.SourceStatus {
+	if p := s.of(id); p != nil {
+		return p.line.Status()
+	}
+	return nil
+}
+
+// readable are the packs as the reader knows them.
+func (s *servedPacks) readable() (list []reader.Pack) {
+	for _, p := range s.all() {
 		names := make(map[string]string, len(p.Sources))
 		for _, s := range p.Sources {
 			names[s.ID] = s.Name
@@ -301,37 +168,243 @@ func (d *Daemon) readable() (list []reader.Pack) {
 	return list
 }
 
-// trouble says how the sources of a pack do, nil for one that is not served.
-func (d *Daemon) trouble(id string) []api.SourceStatus {
-	if p := d.served.of(id); p != nil {
-		return p.line.Status()
+// follow has all publish at once what another node has saved.
+func (s *servedPacks) follow() {
+	for _, p := range s.all() {
+		p.line.Hint()
+	}
+}
+
+// packSet changes which packs are served, and runs them.
+type packSet struct {
+	servedPacks
+	cfg     Config
+	node    *cluster.Node
+	sources sources
+	feed    *feed.Feed
+	history *history.History
+	models  []brief.Writer
+	jobs    *Board
+	metrics *metrics.Metrics
+	alerts  func(ctx context.Context, pack string) // watches the states of a pack until ctx is done
+
+	changing sync.Mutex                               // held by who changes the packs; guards what follows
+	each     []func(ctx context.Context, pack string) // that every node runs for every pack; nil before run
+	over     bool                                     // no other packs can follow
+}
+
+// info says what is served.
+func (s *packSet) info() (list []api.PackInfo) {
+	for _, p := range s.all() {
+		list = append(list, p.Info(cmp.Or(s.cfg.Every, api.RefreshInterval)))
+	}
+	return list
+}
+
+// packChange is a change of the packs that are served, made ready: what is to be replaced stands still, what is new is open and does not
+// run.
+type packChange struct {
+	next    []*servedPack
+	added   []*servedPack
+	changed []*servedPack
+	stopped []*servedPack // that those in changed take the place of
+	gone    []*servedPack
+}
+
+// prepare makes ready to serve packs. After an error everything is as it was. The caller holds changing.
+func (s *packSet) prepare(ctx context.Context, packs []Pack, disabled []string) (c *packChange, err error) {
+	if s.over {
+		return nil, errors.New("the daemon is stopping")
+	}
+	c = &packChange{}
+	defer func() {
+		if err != nil {
+			s.abandon(ctx, c)
+		}
+	}()
+	for _, p := range packs {
+		if edition, _ := s.feed.Latest(p.ID); edition != nil { // before anything is stopped
+			if err := p.CheckAnchors(edition.Pulse); err != nil {
+				return c, err
+			}
+		}
+	}
+	for _, p := range packs {
+		if err := s.prepareOne(ctx, c, p, disabled); err != nil {
+			return c, err
+		}
+	}
+	for _, old := range s.all() {
+		if !slices.Contains(idsOf(packs), old.ID) {
+			c.gone = append(c.gone, old)
+		}
+	}
+	return c, nil
+}
+
+// prepareOne makes ready to serve p.
+func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disabled []string) error {
+	old, next := s.of(p.ID), &servedPack{Pack: p, jobs: s.jobs, alerts: s.alerts}
+	switch {
+	case old != nil && old.Same(p.Pack):
+		c.next = append(c.next, old)
+		return nil
+	case old != nil:
+		c.stopped = append(c.stopped, old)
+		s.node.Remove(old)
+		old.tasks.Stop() // two pipelines of a pack would both save its states
+	default:
+		c.added = append(c.added, next)
+		s.feed.Add(p.ID)
+	}
+	advance := s.sources.advance
+	if len(c.next) > 0 {
+		advance = nil // the first pack plays on for all
+	}
+	var err error
+	if next.line, err = pipeline.Open(ctx, pipeline.Config{
+		Pack: p.Pack, Writer: p.Writer, Fetcher: s.sources.Fetcher, Store: s.history, Feed: s.feed, Models: s.models,
+		Every: s.cfg.Every, BriefAt: s.cfg.Briefs.At, TextWithin: s.cfg.Briefs.TextWithin, Disabled: disabled,
+		AlwaysDue: s.cfg.Recording != nil, Before: advance, Observer: s.metrics,
+		Track: s.jobs.Track, Now: s.cfg.Now, Logger: s.cfg.Logger,
+	}); err != nil {
+		return err
+	}
+	c.next = append(c.next, next)
+	if old != nil {
+		c.changed = append(c.changed, next)
 	}
 	return nil
 }
 
-// errStopping is the answer to what is asked for too late.
-func errStopping() error {
-	return api.Errorf(api.ReasonStateUnavailable, "the daemon is stopping").WithHint("try again").
-		WithRetryAfter(api.StateUnavailableRetry * time.Second)
+// abandon undoes what prepare has done for c. The caller holds changing.
+func (s *packSet) abandon(ctx context.Context, c *packChange) {
+	for _, p := range c.added {
+		s.feed.Remove(p.ID, "") // nobody watches it
+	}
+	for _, p := range c.stopped {
+		p.tasks.Start(ctx)
+		s.start(p)
+	}
 }
 
-// inLine is inPack for what only the leader does.
-func (d *Daemon) inLine(ctx context.Context, id string, do func(ctx context.Context, line *pipeline.Pipeline) error) error {
-	return d.asLeader(ctx, func(ctx context.Context) error { return d.inPack(ctx, id, do) })
+// swap has the packs of c served in place of those before. finish follows. The caller holds changing.
+func (s *packSet) swap(ctx context.Context, c *packChange) {
+	for _, p := range slices.Concat(c.added, c.changed) {
+		p.tasks.Start(ctx)
+	}
+	s.list.Store(&c.next)
 }
 
-// inPack does something with the pipeline of a pack. It ends with ctx, and with the serving of the pack.
-func (d *Daemon) inPack(ctx context.Context, id string, do func(ctx context.Context, line *pipeline.Pipeline) error) error {
-	p := d.served.of(id)
-	if p == nil {
-		return api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", id)
+// finish ends the packs that c replaces or removes, and runs those that are new. The caller holds changing.
+func (s *packSet) finish(c *packChange) {
+	for _, p := range c.stopped {
+		p.free()
 	}
-	err := p.life.join(ctx, func(ctx context.Context) error { return do(ctx, p.line) })
-	if errors.Is(err, errOver) && d.stopping.Load() {
-		return errStopping()
+	for _, p := range c.gone {
+		s.node.Remove(p)
+		p.tasks.Stop()
+		p.free()
+		s.jobs.Remove(p.ID)
+		s.metrics.Removed(p.ID)
+		s.feed.Remove(p.ID, fmt.Sprintf("pack %s is not served any more", p.ID))
 	}
-	if errors.Is(err, errOver) {
-		return api.Errorf(api.ReasonPackNotFound, "pack %q was removed or replaced meanwhile", id).WithHint("try again")
+	for _, p := range c.added {
+		s.metrics.Served(p.ID)
+		s.jobs.Add(pipeline.JobRefresh, p.ID, "ask the sources that are due and make a state", 0,
+			func(ctx context.Context) error { return s.refresh(ctx, p.ID, true) })
+		s.jobs.Add(pipeline.JobBrief, p.ID, "write a brief of the newest state", 0,
+			func(ctx context.Context) error { return s.narrate(ctx, p.ID) })
 	}
-	return err
+	for _, p := range slices.Concat(c.added, c.changed) {
+		p.added.Store(s.each != nil)
+		s.start(p)
+	}
+}
+
+// start does for p what belongs to the role of this node and, once the daemon runs, what every node does. The caller holds changing.
+func (s *packSet) start(p *servedPack) {
+	s.node.Add(p, &p.tasks)
+	s.startEach(p)
+}
+
+func (s *packSet) startEach(p *servedPack) {
+	for _, do := range s.each {
+		p.tasks.Go(func(ctx context.Context) { do(ctx, p.ID) })
+	}
+}
+
+// run runs each for every pack, and for those that come later.
+func (s *packSet) run(each ...func(ctx context.Context, pack string)) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	s.each = each
+	for _, p := range s.all() {
+		s.startEach(p)
+	}
+}
+
+// end ends what runs for packs, and waits for that.
+func (s *packSet) end() {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	s.over = true
+	var all sync.WaitGroup
+	for _, p := range s.all() {
+		all.Go(func() {
+			p.tasks.Stop()
+			p.free()
+		})
+	}
+	all.Wait()
+}
+
+// refresh refreshes a pack now, as the leader. With force those sources are asked too that are not due.
+func (s *packSet) refresh(ctx context.Context, id string, force bool) error {
+	return s.withPipeline(ctx, id, func(ctx context.Context, line *pipeline.Pipeline) error {
+		_, err := line.Refresh(ctx, force)
+		return err
+	})
+}
+
+// narrate writes a brief of a pack now, as the leader.
+func (s *packSet) narrate(ctx context.Context, id string) error {
+	return s.withPipeline(ctx, id, func(ctx context.Context, line *pipeline.Pipeline) error { return line.Narrate(ctx) })
+}
+
+// withPipeline does something that only the leader does with the pipeline of a pack. It ends with ctx, and when the pack is no longer
+// served.
+func (s *packSet) withPipeline(ctx context.Context, id string, do func(ctx context.Context, line *pipeline.Pipeline) error) error {
+	return s.node.AsLeader(ctx, func(ctx context.Context) error {
+		p := s.of(id)
+		if p == nil {
+			return api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", id)
+		}
+		err := p.tasks.Do(ctx, func(ctx context.Context) error { return do(ctx, p.line) })
+		switch {
+		case !errors.Is(err, cluster.ErrStopped):
+			return err
+		case s.node.Stopping():
+			return cluster.Stopping()
+		default:
+			return api.Errorf(api.ReasonPackNotFound, "pack %q was removed or replaced meanwhile", id).WithHint("try again")
+		}
+	})
+}
+
+// hasState reports whether calls on a pack can be answered.
+func (s *packSet) hasState(id string) bool {
+	edition, _ := s.feed.Latest(id)
+	return edition != nil
+}
+
+// stateTimes are when the newest state of each pack was made.
+func (s *packSet) stateTimes() map[string]time.Time {
+	times := map[string]time.Time{}
+	for _, id := range s.ids() {
+		if edition, _ := s.feed.Latest(id); edition != nil {
+			times[id] = edition.GeneratedAt
+		}
+	}
+	return times
 }

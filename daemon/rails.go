@@ -116,11 +116,12 @@ func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *account.Shop) 
 	}
 	r.settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: r.ID, ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury, Name: domain.Name, Version: domain.Version,
-		SignerOf: domain.SignerOf, Sender: sender, Facilitator: host, Gas: d.cfg.Gas.policy(&d.ether), Observer: d.metrics,
-		Store: d.store, Turn: turn, Shop: sells, Deposits: d.deposits, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
+		SignerOf: domain.SignerOf, Sender: sender, Facilitator: host, Gas: d.cfg.Gas.policy((&etherPrice{feed: d.feed}).Micros),
+		Observer: d.metrics,
+		Store:    d.store, Turn: turn, Shop: sells, Deposits: d.deposits, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
 	})
 	d.metrics.Settles(r.ID)
-	if !d.leads() {
+	if !d.node.Leads() {
 		return nil
 	}
 	if err := r.settler.Resume(ctx); err != nil {

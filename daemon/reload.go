@@ -13,15 +13,15 @@ func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
 	if err := next.check(); err != nil {
 		return err
 	}
-	d.served.changing.Lock()
-	defer d.served.changing.Unlock()
-	packs, err := d.prepare(ctx, next.packList(), next.Disabled)
+	d.packs.changing.Lock()
+	defer d.packs.changing.Unlock()
+	packs, err := d.packs.prepare(ctx, next.packList(), next.Disabled)
 	if err != nil {
 		return err
 	}
 	if was, now := d.cfg.TLS, next.TLS; d.tls != nil && now != nil && was.CertFile == now.CertFile && was.KeyFile == now.KeyFile {
 		if err := d.tls.Reload(); err != nil {
-			d.abandon(ctx, packs)
+			d.packs.abandon(ctx, packs)
 			return err
 		}
 	}
@@ -31,9 +31,14 @@ func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
 	d.keys.SetMaxKeys(next.MaxKeys)
 	d.console.SetLimits(next.Limits)
 	d.signIn.SetSignup(next.Signup)
-	d.commit(ctx, packs)
+	d.packs.swap(ctx, packs)
+	d.reader.SetPacks(d.packs.readable())
+	if err := d.mcp.SetPacks(d.packs.ids()); err != nil { // it has made the same schemas before
+		d.cfg.Logger.Error("MCP lists not updated", "error", err)
+	}
+	d.packs.finish(packs)
 	d.setAlerts(ctx, next.Alerts)
-	for _, p := range d.served.all() {
+	for _, p := range d.packs.all() {
 		p.line.SetDisabled(next.Disabled)
 	}
 	return nil

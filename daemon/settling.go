@@ -2,11 +2,9 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"slices"
-	"sync/atomic"
 
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/metrics"
@@ -24,12 +22,12 @@ type Gas struct {
 	ByState     bool     // that is read in the newest state of the crypto pack, in place of EtherMicros
 }
 
-// policy is g as settlers take it. ether is what an ether costs by the state, 0 while that is not known.
-func (g Gas) policy(ether *atomic.Int64) x402.GasPolicy {
+// policy is g as settlers take it. ether says what an ether costs by the newest state, 0 while that is not known.
+func (g Gas) policy(ether func() int64) x402.GasPolicy {
 	return x402.GasPolicy{MaxPercent: g.MaxPercent, Reverts: g.Reverts, Ether: func() *int64 {
 		micros := g.EtherMicros
 		if g.ByState {
-			micros = ether.Load()
+			micros = ether()
 		}
 		if micros == 0 {
 			return nil
@@ -51,37 +49,11 @@ func newSender(c *chain.Client, key, facilitator string, domain chain.Domain) (s
 	return f, f.Address(), nil
 }
 
-// priceEther notes what an ether costs by the newest state of the crypto pack, which every daemon has. A source that says it no longer has
-// its row dropped, and the price is not known then.
-func (d *Daemon) priceEther() {
-	edition, _ := d.feed.Latest(api.PackCrypto)
-	if edition == nil {
-		return
-	}
-	var state struct {
-		Movers []struct {
-			ID    string  `json:"id"`
-			Price float64 `json:"priceUsd"`
-		} `json:"top_movers"`
-	}
-	price := int64(0)
-	if json.Unmarshal(edition.State, &state) == nil {
-		for _, coin := range state.Movers {
-			if coin.ID == "ethereum" {
-				const micros = 1_000_000
-				price = int64(coin.Price * micros)
-			}
-		}
-	}
-	d.ether.Store(price)
-}
-
 // settle goes on with settlements that were begun.
 func (d *Daemon) settle(ctx context.Context, r *rail) error {
 	if r.settler == nil {
 		return nil
 	}
-	d.priceEther()
 	return r.settler.Resume(ctx)
 }
 

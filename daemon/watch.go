@@ -9,6 +9,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pipeline"
+	"github.com/contextd/contextd/daemon/store"
 )
 
 var _ pipeline.Observer = (*metrics.Metrics)(nil)
@@ -18,7 +19,7 @@ func (d *Daemon) openWatch(ctx context.Context) error {
 	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Logs: d.logs, Busy: d.busy,
 		Jobs: d.jobReadings, Ready: d.Ready, Sessions: d.mcp.Sessions, Alerts: d.waitingAlerts,
 		Deposits: d.store.CountDeposits, Chains: d.chainReadings, Settling: d.Settling,
-		Proven: d.logReadings, Leads: d.leads, Cluster: d.clusterReading}
+		Proven: d.logReadings, Leads: d.node.Leads, Cluster: d.clusterReading}
 	d.metrics.Read(context.WithoutCancel(ctx), readings)
 	if d.cfg.AdminListen == "" {
 		return nil
@@ -45,9 +46,9 @@ func (d *Daemon) AdminURL() string {
 
 // clusterReading is how the nodes stand, as seen from this one.
 func (d *Daemon) clusterReading(ctx context.Context) (metrics.Cluster, error) {
-	c, self, err := d.Cluster(ctx)
-	m := metrics.Cluster{Nodes: len(c.Live()), Takeovers: c.Epoch, Lag: c.Lag(d.node())}
-	if err != nil || d.cluster.lease == nil {
+	c, self, err := d.membership.Cluster(ctx)
+	m := metrics.Cluster{Nodes: len(c.Live()), Takeovers: c.Epoch, Lag: c.Lag(d.membership.Self())}
+	if err != nil || d.node.Alone() {
 		return m, err
 	}
 	told := admin.Told(c, self)
@@ -61,10 +62,8 @@ func (d *Daemon) clusterReading(ctx context.Context) (metrics.Cluster, error) {
 
 func (d *Daemon) ages() map[string]time.Duration {
 	ages := map[string]time.Duration{}
-	for _, id := range d.served.ids() {
-		if edition, _ := d.feed.Latest(id); edition != nil {
-			ages[id] = d.cfg.Now().Sub(edition.GeneratedAt)
-		}
+	for id, at := range d.packs.stateTimes() {
+		ages[id] = d.cfg.Now().Sub(at)
 	}
 	return ages
 }
@@ -79,7 +78,7 @@ func (d *Daemon) logReadings(ctx context.Context) ([]metrics.Log, error) {
 	logs, err := d.history.Logs(ctx)
 	var list []metrics.Log
 	for _, l := range logs {
-		if l.Ended || d.served.of(l.Pack) == nil {
+		if l.Ended || d.packs.of(l.Pack) == nil {
 			continue
 		}
 		m := metrics.Log{Pack: l.Pack, Leaves: l.Size, Appended: l.AppendedAt}
@@ -105,4 +104,9 @@ func (d *Daemon) busy() int64 {
 	_, books := d.store.Log()
 	_, history := d.history.Log()
 	return books + history
+}
+
+// Cluster says how the nodes stand, of which this one is self.
+func (d *Daemon) Cluster(ctx context.Context) (c store.Cluster, self string, err error) {
+	return d.membership.Cluster(ctx)
 }

@@ -174,7 +174,7 @@ func ownerImports() []importRule {
 		instead: "use daemon/translog to make, and sdk to verify",
 	}, {
 		name: "daemontest is for tests", except: []string{"cmd", "daemon/daemontest"},
-		never:   []string{"daemon/daemontest"},
+		never:   []string{"daemon/daemontest", "daemon/cluster/clustertest"},
 		why:     "a test harness must not reach the shipped library",
 		instead: "import it from _test files only (the demo of cmd may use it)",
 	}}

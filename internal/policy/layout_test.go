@@ -25,6 +25,7 @@ func packages() []string {
 		"internal/alert", "internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/handbook", "internal/human",
 		"internal/jsonx", "internal/policy", "internal/setting", "internal/state", "internal/usdg",
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/mail",
+		"daemon/cluster", "daemon/cluster/clustertest", "daemon/operate", "daemon/translog/witness",
 		"daemon/mcp", "daemon/metrics", "daemon/store", "daemon/store/history", "daemon/store/database", "daemon/translog", "daemon/web",
 		"daemon/account", "daemon/billing", "daemon/gate", "daemon/x402",
 		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/feed", "daemon/pack", "daemon/pack/manifest",

@@ -11,6 +11,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/contextd/contextd/daemon/cluster"
+	"github.com/contextd/contextd/daemon/cluster/clustertest"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
@@ -70,6 +72,19 @@ func (n node) silence(t *testing.T, since time.Duration) {
 	if _, err := n.books.Beats().ExecContext(t.Context(), "UPDATE leader SET beat_at = beat_at - ?", since.Milliseconds()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestLease tests the lease as that is tested which stands in for it.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	clustertest.TestLease(t, func(t *testing.T) clustertest.Leases {
+		place := daemontest.Postgres(t)
+		first := join(t, place, "first")
+		return clustertest.Leases{
+			Join:    func(t *testing.T, name string) cluster.Lease { return join(t, place, name).Lease },
+			Silence: first.silence,
+		}
+	})
 }
 
 // TestOneLeads: however many try at once, and what the others write is refused.
