@@ -57,11 +57,22 @@ type held struct {
 // owners, keys, sessions, deposits and payments in every condition, written by its own test harness.
 func unpack(t *testing.T) (dir string, h held) {
 	t.Helper()
+	dir = untar(t, "testdata/6c28228.tar.gz")
+	readJSON(t, filepath.Join(dir, "held.json"), &h)
+	if err := os.Remove(filepath.Join(dir, "held.json")); err != nil {
+		t.Fatal(err)
+	}
+	return dir, h
+}
+
+// untar unpacks a tarball into a directory.
+func untar(t *testing.T, name string) (dir string) {
+	t.Helper()
 	dir = t.TempDir()
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open("testdata/6c28228.tar.gz")
+	f, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,26 +84,38 @@ func unpack(t *testing.T) (dir string, h held) {
 	for list := tar.NewReader(plain); ; {
 		entry, err := list.Next()
 		if errors.Is(err, io.EOF) {
-			break
+			return dir
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := io.ReadAll(list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if entry.Name != "held.json" {
-			if err := os.WriteFile(filepath.Join(dir, entry.Name), text, 0o600); err != nil {
+		path := filepath.Join(dir, entry.Name)
+		if entry.FileInfo().IsDir() {
+			if err := os.MkdirAll(path, 0o700); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
-		if err := json.Unmarshal(text, &h); err != nil {
+		text, err := io.ReadAll(list)
+		if err == nil {
+			err = os.WriteFile(path, text, 0o600)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	return dir, h
+}
+
+// readJSON reads a file into what into points to.
+func readJSON(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // ServeHTTP answers JSON-RPC as the chain did.
@@ -171,7 +194,7 @@ func upgrade(t *testing.T) *upgraded {
 	t.Cleanup(node.Close)
 	begin := time.Now()
 	u.Daemon = daemontest.Open(t, at(dir), func(c *daemon.Config) {
-		c.ChainID = api.ChainIDTest
+		c.StoreURL, c.ChainID = "", api.ChainIDTest
 		c.Chain = &daemon.Chain{RPCURL: node.URL, Token: h.Token, Treasury: h.Treasury, Wait: 50 * time.Millisecond}
 		c.Now = func() time.Time { return h.At.Add(time.Minute + time.Since(begin)) }
 	})

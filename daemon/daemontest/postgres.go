@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -66,6 +67,25 @@ func Postgres(t testing.TB) string {
 	}
 	awaitServer(t, bin, dir)
 	return fmt.Sprintf("postgres://contextd@/postgres?host=%s&schema=test_%x", dir, rand.Uint64())
+}
+
+// RestorePostgres makes the schemas of a dump by "pg_dump --inserts -n SCHEMA -n SCHEMA_history", in the server of Postgres, and returns
+// the URL. What the schemas had before goes. Where Postgres skips a test, so does RestorePostgres.
+func RestorePostgres(t testing.TB, dump, schema string) string {
+	t.Helper()
+	place, err := url.Parse(Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := place.Query()
+	restore := exec.Command(filepath.Join(programs(), "psql"), "-h", query.Get("host"), "-U", "contextd", "-q", "-X", "-1",
+		"-v", "ON_ERROR_STOP=1", "-c", "DROP SCHEMA IF EXISTS "+schema+", "+schema+"_history CASCADE", "-f", dump, "postgres")
+	if said, err := restore.CombinedOutput(); err != nil {
+		t.Fatalf("restore %s: %v: %s", dump, err, said)
+	}
+	query.Set("schema", schema)
+	place.RawQuery = query.Encode()
+	return place.String()
 }
 
 // startServer starts PostgreSQL with its data and socket in dir. It ends with this process, however that ends.
