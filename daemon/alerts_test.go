@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -120,7 +121,7 @@ func TestAlerts(t *testing.T) {
 	t.Parallel()
 	h, dir := newHook(t), t.TempDir()
 	h.set(true)
-	var log daemontest.Log
+	var log testbed.Log
 	change := func(c *daemon.Config) {
 		c.DataDir, c.AdminListen, c.Logger = dir, "127.0.0.1:0", log.Logger()
 		c.Alerts = []daemon.Alert{{Name: "ops", Severity: api.SeverityNotice, URL: h.URL + "/SECRET", Secret: []byte(alertSecret), Mail: []string{"SECRET@example.org"}}}

@@ -16,6 +16,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -87,7 +88,7 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // logTo returns the change that makes a daemon write its log to j.
-func logTo(j *daemontest.Log) func(*daemon.Config) {
+func logTo(j *testbed.Log) func(*daemon.Config) {
 	return func(c *daemon.Config) { c.Logger = slog.New(slog.NewJSONHandler(j, nil)) }
 }
 
@@ -95,7 +96,7 @@ func logTo(j *daemontest.Log) func(*daemon.Config) {
 func TestBriefByAModel(t *testing.T) {
 	t.Parallel()
 	m, byModel := newModel(t, 0)
-	log := new(daemontest.Log)
+	log := new(testbed.Log)
 	d := daemontest.Start(t, byModel, logTo(log), func(c *daemon.Config) { c.AdminListen = "127.0.0.1:0" })
 	c := client(t, d, d.Key(t, api.TierFree))
 	if b, err := c.Brief(t.Context(), ""); err != nil || b.Brief != "The market moved [3]." {

@@ -6,13 +6,14 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // TestHandOver: of two daemons on a database one leads, the other refuses what only the leader does, and leads once that has ended.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	first := daemontest.Start(t, func(cfg *daemon.Config) { cfg.StoreURL = place })
 	second := daemontest.Open(t, func(cfg *daemon.Config) { cfg.StoreURL = place })
 	second.Run(t)

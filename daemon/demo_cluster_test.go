@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
-	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -15,8 +15,8 @@ import (
 // that hosts the chain does so again where the others look for it.
 func TestDemoCluster(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
-	var log daemontest.Log
+	place := testbed.Postgres(t)
+	var log testbed.Log
 	begin := func(dir string) (*daemon.Daemon, daemon.Demo) {
 		t.Helper()
 		d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{

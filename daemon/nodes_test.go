@@ -20,6 +20,7 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -122,7 +123,7 @@ func (s *stream) follow(ctx context.Context, url, key string) error {
 type member struct {
 	*daemontest.Daemon
 	url, admin string
-	wire       *daemontest.Wire
+	wire       *testbed.Wire
 	dropped    float64 // states that its stream was too slow for
 	stream
 }
@@ -136,12 +137,12 @@ type three struct {
 }
 
 // newThree starts a cluster whose first node leads, and makes a state each second.
-func newThree(t *testing.T, server *daemontest.Server) *three {
+func newThree(t *testing.T, server *testbed.Server) *three {
 	t.Helper()
 	c := &three{t: t, asked: askers{asking: map[int]int{}}}
 	began := time.Now()
 	for i := range 3 {
-		m := &member{wire: daemontest.NewWire(t, fmt.Sprintf("127.0.0.1:%d", server.Port))}
+		m := &member{wire: testbed.NewWire(t, fmt.Sprintf("127.0.0.1:%d", server.Port))}
 		m.Daemon = daemontest.Open(t, func(cfg *daemon.Config) {
 			cfg.StoreURL, cfg.Every = server.URL(m.wire.Address()), time.Second/2
 			start := cfg.Now()
@@ -162,7 +163,7 @@ func newThree(t *testing.T, server *daemontest.Server) *three {
 }
 
 // openBooks opens the books beside the nodes.
-func openBooks(t *testing.T, server *daemontest.Server) *store.Store {
+func openBooks(t *testing.T, server *testbed.Server) *store.Store {
 	t.Helper()
 	s, err := store.OpenRead(t.Context(), server.URL(fmt.Sprintf("127.0.0.1:%d", server.Port)))
 	if err != nil {
@@ -253,7 +254,7 @@ func (c *three) metric(m *member, name string) float64 {
 }
 
 // tell sees that all nodes tell of the same cluster, and that the database does.
-func (c *three) tell(server *daemontest.Server) {
+func (c *three) tell(server *testbed.Server) {
 	c.t.Helper()
 	asked := map[string]string{c.t.TempDir(): server.URL(fmt.Sprintf("127.0.0.1:%d", server.Port))}
 	for _, m := range c.nodes {
@@ -320,7 +321,7 @@ func (c *three) revoke() {
 // the leader, and a leader that hears nothing of the database any more, and writes nothing when it does again.
 func TestThreeNodes(t *testing.T) {
 	t.Parallel()
-	server := daemontest.NewServer(t)
+	server := testbed.NewServer(t)
 	c := newThree(t, server)
 	first := c.nodes[0]
 	key := first.Key(t, api.TierPro)
@@ -380,7 +381,7 @@ func TestThreeNodes(t *testing.T) {
 }
 
 // check compares what was told with what is stored, and who has asked with who has led.
-func (c *three) check(server *daemontest.Server, second, third *member) {
+func (c *three) check(server *testbed.Server, second, third *member) {
 	t := c.t
 	t.Helper()
 	a := &c.asked
@@ -390,7 +391,7 @@ func (c *three) check(server *daemontest.Server, second, third *member) {
 		t.Errorf("%d requests beside those of another node, in turns of %v, want %v", a.overlaps, a.turns, want)
 	}
 	a.mu.Unlock()
-	db := daemontest.SQL(t, server.URL(fmt.Sprintf("127.0.0.1:%d", server.Port)), history.File)
+	db := testbed.SQL(t, server.URL(fmt.Sprintf("127.0.0.1:%d", server.Port)), history.File)
 	for _, m := range c.nodes {
 		got := m.list()
 		if len(got) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -18,7 +19,7 @@ import (
 // TestNetworkCut starts a daemon whose sources cannot be reached, as serve would, and lets the network come back.
 func TestNetworkCut(t *testing.T) {
 	t.Parallel()
-	var log daemontest.Log
+	var log testbed.Log
 	clock := daemontest.NewClock()
 	network := replay.New(clock.Now)
 	network.Break("", nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -79,7 +80,7 @@ func TestPast(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		dir, p := openPast(t, "testdata/30f57cb-postgres.tar.gz")
-		newPastTest(t, dir, daemontest.RestorePostgres(t, filepath.Join(dir, "dump.sql"), "past"), p).run(t)
+		newPastTest(t, dir, testbed.RestorePostgres(t, filepath.Join(dir, "dump.sql"), "past"), p).run(t)
 	})
 }
 

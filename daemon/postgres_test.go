@@ -15,13 +15,14 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // TestDaemonOnPostgres: it serves and charges, goes on where it has ended, and is alone on its database.
 func TestDaemonOnPostgres(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.StoreURL = place })
 	key := d.Key(t, api.TierPro)
 	d.Grant(t, key, 10)

@@ -21,6 +21,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
@@ -386,7 +387,7 @@ func TestOneRailIsDead(t *testing.T) {
 // settlements, and comes to its end when the rail is back.
 func TestRailIsTakenAway(t *testing.T) {
 	t.Parallel()
-	var log daemontest.Log
+	var log testbed.Log
 	r := onTwoRails(t, func(cfg *daemon.Config) { cfg.More[0].Wait = time.Second })
 	console, _ := owner(t, r.Daemon, client(t, r.Daemon, r.Key(t, api.TierFree)))
 	intent, err := console.BuyOn(t.Context(), "base", api.CreditStarter, "")

@@ -10,13 +10,14 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // TestReadyMeansThatCallsAreCharged: a daemon that cannot write, or cannot charge what it answers, is not ready until it can again.
 func TestReadyMeansThatCallsAreCharged(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.DataDir = daemontest.Files(t) })
+	d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.DataDir = testbed.Files(t) })
 	key := d.Key(t, api.TierFree)
 	ready := func(want int, what string) {
 		t.Helper()

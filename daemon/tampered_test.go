@@ -12,6 +12,7 @@ import (
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
@@ -57,7 +58,7 @@ func TestTampered(t *testing.T) {
 			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
 				t.Fatal(err)
 			}
-			db := daemontest.SQL(t, dir, history.File)
+			db := testbed.SQL(t, dir, history.File)
 			if _, err := db.ExecContext(t.Context(), "PRAGMA foreign_keys = 0; "+tt.query); err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -175,7 +176,7 @@ func TestVerified(t *testing.T) {
 	}
 	one.Stop(t)
 	clock.Advance(time.Second) // the copy does the same, a second later
-	log := &daemontest.Log{}
+	log := &testbed.Log{}
 	two := daemontest.Start(t, config(filepath.Join(dir, "two"), address), func(c *daemon.Config) { c.Logger = log.Logger() })
 	defer two.Stop(t)
 	if _, stderr := user.does(t, cli.ExitUnproven, "snapshot", "--at", "12m"); !strings.Contains(stderr, "what the service said was taken back") {

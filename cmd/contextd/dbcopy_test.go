@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/backup"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/cli"
 )
 
@@ -24,7 +24,7 @@ import (
 func dump(t *testing.T, dir string) (lines []string) {
 	t.Helper()
 	for _, file := range backup.Files() {
-		db := daemontest.SQL(t, dir, file)
+		db := testbed.SQL(t, dir, file)
 		tables, err := database.Query(t.Context(), db, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) },
 			"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('schema_migrations', 'charges')")
 		if err != nil {
@@ -96,7 +96,7 @@ func bought(t *testing.T) string {
 	if told, err := program(t, "demo", "--once", "--data-dir", dir).CombinedOutput(); err != nil {
 		t.Fatalf("demo: %v: %s", err, told)
 	}
-	_, err := daemontest.SQL(t, dir, "history.db").ExecContext(t.Context(), "UPDATE sqlite_sequence SET seq = seq + 1000 WHERE name = 'pulses'")
+	_, err := testbed.SQL(t, dir, "history.db").ExecContext(t.Context(), "UPDATE sqlite_sequence SET seq = seq + 1000 WHERE name = 'pulses'")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func copied(t *testing.T, dir, way, place string) error {
 // TestCopyDatabases: what goes to PostgreSQL and comes back is what it was, and nothing is copied over anything, or beside who works on it.
 func TestCopyDatabases(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	dir := bought(t)
 	copyBothWays(t, dir, place)
 	killCopies(t, dir)
@@ -133,7 +133,7 @@ func copyBothWays(t *testing.T, dir, place string) {
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
-	server := daemontest.SQL(t, place, store.File)
+	server := testbed.SQL(t, place, store.File)
 	node := func(ago int) {
 		t.Helper()
 		if _, err := server.ExecContext(t.Context(), `INSERT INTO nodes VALUES ('n', '', '', 0, extract(epoch FROM clock_timestamp()) * 1000 - ?, '')
@@ -192,7 +192,7 @@ func numbers(t *testing.T, place string) {
 			"RETURNING id - (SELECT max(id) FROM pulses) - 1000",
 	} {
 		var beyond int64
-		if err := daemontest.SQL(t, place, file).QueryRowContext(t.Context(), text).Scan(&beyond); err != nil || beyond != 1 {
+		if err := testbed.SQL(t, place, file).QueryRowContext(t.Context(), text).Scan(&beyond); err != nil || beyond != 1 {
 			t.Errorf("%s: the next number is %d after the last one, %v", file, beyond, err)
 		}
 	}
@@ -207,7 +207,7 @@ func killCopies(t *testing.T, dir string) {
 	want, ends := dump(t, dir), map[string]int{}
 	whole := map[string]time.Duration{} // how long a copy takes
 	for range rounds {
-		place, back := daemontest.Postgres(t), filepath.Join(t.TempDir(), "back")
+		place, back := testbed.Postgres(t), filepath.Join(t.TempDir(), "back")
 		for _, way := range []struct{ dir, flag string }{{dir, "--to"}, {back, "--from"}} {
 			c := program(t, "db", "copy", way.flag, place, "--data-dir", way.dir)
 			began := time.Now()

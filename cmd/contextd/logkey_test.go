@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/translog"
 )
 
@@ -21,7 +21,7 @@ func TestRenewSharedLogKey(t *testing.T) {
 	t.Parallel()
 	seal := []byte("0123456789abcdef0123456789abcdef")
 	for _, key := range [][]byte{nil, seal} {
-		cfg := dataConfig{Dir: t.TempDir(), StoreURL: daemontest.Postgres(t), StoreKey: key, Now: time.Now}
+		cfg := dataConfig{Dir: t.TempDir(), StoreURL: testbed.Postgres(t), StoreKey: key, Now: time.Now}
 		var seen []string
 		for range 2 {
 			c := NewLog(func() (dataConfig, error) { return cfg, nil })
@@ -62,7 +62,7 @@ func TestRenewSharedLogKey(t *testing.T) {
 // TestRenewBesideNodes: no key is made while a daemon works on the database, or led a moment ago, and the logs go on.
 func TestRenewBesideNodes(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	cfg := dataConfig{Dir: t.TempDir(), StoreURL: place, Now: time.Now}
 	renew := func() error {
 		c := NewLog(func() (dataConfig, error) { return cfg, nil })

@@ -28,6 +28,7 @@ import (
 	"github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/cli"
 )
 
@@ -78,7 +79,7 @@ func params(dir string) testscript.Params {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			nowhere, err := daemontest.DeadAddress()
+			nowhere, err := testbed.DeadAddress()
 			if err != nil {
 				return err
 			}

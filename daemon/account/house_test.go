@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -42,7 +42,7 @@ func newHouse(t *testing.T, change ...func(*account.SignInConfig)) *house {
 	t.Helper()
 	h := &house{t: t, clock: &clock{t: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}}
 	var err error
-	if h.store, err = store.Open(t.Context(), daemontest.Place(t), h.clock.Now()); err != nil {
+	if h.store, err = store.Open(t.Context(), testbed.Place(t), h.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.store.Close() })

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -65,7 +65,7 @@ func issue(t *testing.T, keys *account.Keys, name string) api.IssuedKey {
 func TestIssuedKeyHasTheSpecifiedForm(t *testing.T) {
 	t.Parallel()
 	for env, pattern := range map[api.KeyEnv]string{"": `^cv_test_[0-9A-Za-z]{32}$`, api.EnvLive: `^cv_live_[0-9A-Za-z]{32}$`} {
-		keys := open(t, daemontest.Place(t), account.Config{Env: env})
+		keys := open(t, testbed.Place(t), account.Config{Env: env})
 		key := issue(t, keys, " agent ")
 		if !regexp.MustCompile(pattern).MatchString(key.Key) {
 			t.Errorf("key %q does not match %s", key.Key, pattern)
@@ -84,7 +84,7 @@ func TestSecretIsDrawnWithoutBias(t *testing.T) {
 	t.Parallel()
 	// Bytes from 248 up would favour the first characters of the alphabet, so they must be skipped.
 	stream := append(bytes.Repeat([]byte{255, 248}, 64), bytes.Repeat([]byte{61, 62}, 64)...)
-	keys := open(t, daemontest.Place(t), account.Config{Random: bytes.NewReader(stream)})
+	keys := open(t, testbed.Place(t), account.Config{Random: bytes.NewReader(stream)})
 	if got, want := issue(t, keys, "a").Key, "cv_test_"+strings.Repeat("z0", 16); got != want {
 		t.Errorf("key %q, want %q", got, want)
 	}
@@ -92,7 +92,7 @@ func TestSecretIsDrawnWithoutBias(t *testing.T) {
 
 func TestOnlyTheHashIsStored(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Files(t)
+	dir := testbed.Files(t)
 	s, err := store.Open(t.Context(), dir, time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestOnlyTheHashIsStored(t *testing.T) {
 func TestDuplicateIDIsDrawnAgain(t *testing.T) {
 	t.Parallel()
 	same := bytes.Repeat([]byte{7}, 64)
-	keys := open(t, daemontest.Place(t), account.Config{Random: io.MultiReader(bytes.NewReader(same), bytes.NewReader(same), rand.Reader)})
+	keys := open(t, testbed.Place(t), account.Config{Random: io.MultiReader(bytes.NewReader(same), bytes.NewReader(same), rand.Reader)})
 	first, second := issue(t, keys, "a"), issue(t, keys, "b")
 	if first.KeyID == second.KeyID {
 		t.Fatalf("both keys are %s", first.KeyID)
@@ -125,7 +125,7 @@ func TestDuplicateIDIsDrawnAgain(t *testing.T) {
 
 func TestResolveRefuses(t *testing.T) {
 	t.Parallel()
-	keys := open(t, daemontest.Place(t), account.Config{})
+	keys := open(t, testbed.Place(t), account.Config{})
 	key := issue(t, keys, "a")
 	last := key.Key[len(key.Key)-1]
 	other := byte('x')
@@ -145,7 +145,7 @@ func TestResolveRefuses(t *testing.T) {
 
 func TestRevocationHoldsAtOnceAndForEver(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	now := &clock{t: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	keys := open(t, dir, account.Config{Now: now.Now})
 	key := issue(t, keys, "a")
@@ -170,7 +170,7 @@ func TestRevocationHoldsAtOnceAndForEver(t *testing.T) {
 
 func TestUseIsWrittenLazily(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	now := &clock{t: time.Date(2026, 1, 2, 3, 4, 5, 123_456_789, time.UTC)}
 	keys := open(t, dir, account.Config{Now: now.Now})
 	key := issue(t, keys, "a")
@@ -200,7 +200,7 @@ func (failing) TouchKeys(context.Context, map[string]time.Time) error { return e
 
 func TestUseIsKeptWhenItCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	s, err := store.Open(t.Context(), daemontest.Place(t), time.Unix(0, 0))
+	s, err := store.Open(t.Context(), testbed.Place(t), time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestUseIsKeptWhenItCannotBeWritten(t *testing.T) {
 
 func TestIssueChecksItsInput(t *testing.T) {
 	t.Parallel()
-	keys := open(t, daemontest.Place(t), account.Config{})
+	keys := open(t, testbed.Place(t), account.Config{})
 	for name, bad := range map[string]account.NewKey{
 		"no name":       {Name: "  "},
 		"long name":     {Name: strings.Repeat("ä", api.MaxKeyName+1)},
@@ -242,7 +242,7 @@ func TestIssueChecksItsInput(t *testing.T) {
 func TestListIsNewestFirst(t *testing.T) {
 	t.Parallel()
 	now := &clock{t: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	keys := open(t, daemontest.Place(t), account.Config{Now: now.Now})
+	keys := open(t, testbed.Place(t), account.Config{Now: now.Now})
 	for _, name := range []string{"first", "second", "third"} {
 		issue(t, keys, name)
 		now.Add(time.Second)

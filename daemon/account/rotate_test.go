@@ -8,8 +8,8 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -28,7 +28,7 @@ type bench struct {
 // newBench opens keys that are closed with the test.
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, dir: daemontest.Place(t), clock: &clock{t: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}}
+	b := &bench{t: t, dir: testbed.Place(t), clock: &clock{t: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}}
 	b.open()
 	t.Cleanup(func() { _ = b.store.Close() })
 	return b
@@ -307,7 +307,7 @@ func TestPrune(t *testing.T) {
 func TestOperatorsKeys(t *testing.T) {
 	t.Parallel()
 	for _, metered := range []bool{false, true} {
-		keys := open(t, daemontest.Place(t), account.Config{Metered: metered})
+		keys := open(t, testbed.Place(t), account.Config{Metered: metered})
 		check := func(what, id string, tier api.Tier, unmetered bool) {
 			t.Helper()
 			if k, err := keys.Lookup(id); err != nil || k.Tier != tier || k.Unmetered != unmetered || k.Row().Unmetered != unmetered {

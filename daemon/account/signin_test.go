@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestMailedLinkIsOfMail(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	s, err := store.Open(t.Context(), daemontest.Place(t), now)
+	s, err := store.Open(t.Context(), testbed.Place(t), now)
 	if err != nil {
 		t.Fatal(err)
 	}

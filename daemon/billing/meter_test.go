@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -328,5 +328,5 @@ func (o *office) count(text string, args ...any) (n int) {
 // file opens the database file beside the store.
 func (o *office) file() *sql.DB {
 	o.t.Helper()
-	return daemontest.SQL(o.t, o.dir, store.File)
+	return testbed.SQL(o.t, o.dir, store.File)
 }

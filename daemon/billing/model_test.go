@@ -15,8 +15,8 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -42,7 +42,7 @@ type office struct {
 // newOffice opens an office that is closed with the test.
 func newOffice(t testing.TB) *office {
 	t.Helper()
-	o := &office{t: t, dir: daemontest.Place(t), now: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)}
+	o := &office{t: t, dir: testbed.Place(t), now: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)}
 	o.open()
 	t.Cleanup(func() { o.close() })
 	return o

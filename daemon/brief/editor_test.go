@@ -13,10 +13,10 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -82,7 +82,7 @@ func born() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 // build makes an office with one owner, one state and one brief. Each change is made to the Config before.
 func build(t *testing.T, changes ...func(*brief.EditorConfig)) *office {
 	t.Helper()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	o := &office{model: new(model), feed: feed.New(api.PackCrypto)}
 	var err error
 	if o.store, err = store.Open(t.Context(), dir, born()); err != nil {
@@ -205,7 +205,7 @@ func TestOnlyWhoMay(t *testing.T) {
 // TestCallerHasLeft: a prompt that is not read because its caller has left is no error of the service's, and one for another reason is.
 func TestCallerHasLeft(t *testing.T) {
 	t.Parallel()
-	var log daemontest.Log
+	var log testbed.Log
 	o := build(t, func(c *brief.EditorConfig) { c.Logger = log.Logger() })
 	ctx, leave := context.WithCancel(t.Context())
 	leave()

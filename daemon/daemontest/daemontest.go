@@ -8,10 +8,7 @@ package daemontest
 import (
 	"context"
 	"flag"
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -23,23 +20,9 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
-
-// DeadAddress is an address on which nothing listens, and of which no system gives the port to who asks for any: what is started there, and
-// again after it was killed, finds it free.
-func DeadAddress() (string, error) {
-	const first, ports, tries = 20_000, 12_000, 100
-	var failed error
-	for range tries {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(ports)))
-		if err == nil {
-			return l.Addr().String(), l.Close()
-		}
-		failed = err
-	}
-	return "", failed
-}
 
 // Clock stands still until it is moved. It is safe for concurrent use.
 type Clock struct {
@@ -113,8 +96,8 @@ func Open(t testing.TB, changes ...func(*daemon.Config)) *Daemon {
 		Data: daemon.Data{Every: 24 * time.Hour, Recording: rec},
 		Now:  clock.Now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
-	if os.Getenv(OnPostgres) != "" {
-		cfg.StoreURL = Postgres(t)
+	if os.Getenv(testbed.OnPostgres) != "" {
+		cfg.StoreURL = testbed.Postgres(t)
 	}
 	for _, change := range changes {
 		change(&cfg)

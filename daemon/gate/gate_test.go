@@ -11,9 +11,9 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -24,7 +24,7 @@ func opened() time.Time { return time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC) 
 // open makes a gate with real keys on a real store.
 func open(t testing.TB) (*gate.Gate, *account.Keys) {
 	t.Helper()
-	s, err := store.Open(t.Context(), daemontest.Place(t), opened())
+	s, err := store.Open(t.Context(), testbed.Place(t), opened())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -60,7 +60,7 @@ func now() time.Time { return time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC) }
 func TestOutbox(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "outbox")
-	var log daemontest.Log
+	var log testbed.Log
 	o := &mail.Outbox{Dir: dir, Now: now, Logger: log.Logger()}
 	for range 2 {
 		if err := o.Send(t.Context(), to, "Sign in", text()); err != nil {
@@ -97,9 +97,9 @@ func TestOutbox(t *testing.T) {
 }
 
 // start makes an SMTP for s and runs it until the test ends.
-func start(t *testing.T, s *server, change func(*mail.SMTPConfig)) (*mail.SMTP, *daemontest.Log) {
+func start(t *testing.T, s *server, change func(*mail.SMTPConfig)) (*mail.SMTP, *testbed.Log) {
 	t.Helper()
-	log := new(daemontest.Log)
+	log := new(testbed.Log)
 	cfg := mail.SMTPConfig{Host: "127.0.0.1", Port: s.port(), From: "contextd@example.org", RootCAs: s.pool, Now: now, Logger: log.Logger()}
 	if change != nil {
 		change(&cfg)

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -78,7 +78,7 @@ func proxy(t *testing.T, target string) http.Handler {
 // fixtures starts the SDK's server of conformance fixtures, with sessions or without, and returns its address.
 func fixtures(t *testing.T, program string, stateless bool) string {
 	t.Helper()
-	address, err := daemontest.DeadAddress() // the program takes no port 0
+	address, err := testbed.DeadAddress() // the program takes no port 0
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func demo(t *testing.T) (url, key string) {
 		t.Fatalf("build contextd: %v\n%s", err, out)
 	}
 	c := exec.CommandContext(t.Context(), program, "demo", "--packs", "crypto", "--listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0", "--refresh", "1s", "--data-dir", filepath.Join(dir, "data"))
-	var log daemontest.Log
+	var log testbed.Log
 	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

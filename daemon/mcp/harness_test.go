@@ -28,6 +28,7 @@ import (
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
@@ -54,7 +55,7 @@ type studio struct {
 	past    *history.History
 	keys    *account.Keys
 	books   *billing.Credits
-	log     daemontest.Log
+	log     testbed.Log
 
 	price float64 // of the newest state
 
@@ -66,12 +67,12 @@ type studio struct {
 func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	t.Helper()
 	s := &studio{t: t, price: 91240.5, now: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)}
-	db, err := store.Open(t.Context(), daemontest.Place(t), s.now)
+	db, err := store.Open(t.Context(), testbed.Place(t), s.now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	past, err := history.Open(t.Context(), daemontest.Place(t), s.now)
+	past, err := history.Open(t.Context(), testbed.Place(t), s.now)
 	if err != nil {
 		t.Fatal(err)
 	}

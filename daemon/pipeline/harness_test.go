@@ -12,12 +12,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -195,14 +195,14 @@ type rig struct {
 	fetcher *fetcher
 	store   *history.History
 	feed    *feed.Feed
-	log     *daemontest.Log
+	log     *testbed.Log
 	cfg     pipeline.Config
 }
 
 // build makes a rig and opens its pipeline, after change had its way with the configuration.
 func build(t *testing.T, p *pack.Pack, change func(*rig)) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), clock: new(clock), log: new(daemontest.Log)}
+	r := &rig{t: t, dir: t.TempDir(), clock: new(clock), log: new(testbed.Log)}
 	r.fetcher = &fetcher{now: r.clock.now, answers: make(map[string]answer)}
 	r.cfg = pipeline.Config{
 		Pack: p, Fetcher: r.fetcher, Now: r.clock.now,

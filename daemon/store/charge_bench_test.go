@@ -8,8 +8,8 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -17,7 +17,7 @@ import (
 func BenchmarkCharge(b *testing.B) {
 	const keys = 64
 	opened := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
-	s, err := store.Open(b.Context(), daemontest.Place(b), opened)
+	s, err := store.Open(b.Context(), testbed.Place(b), opened)
 	if err != nil {
 		b.Fatal(err)
 	}

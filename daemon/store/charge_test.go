@@ -18,8 +18,8 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -155,7 +155,7 @@ func TestChargeBounds(t *testing.T) {
 // TestRefusedBatch: where one key of a batch cannot pay, nothing of the batch is booked, and the rest of it alone is.
 func TestRefusedBatch(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Place(t)
+	place := testbed.Place(t)
 	s, err := store.Open(t.Context(), place, opened())
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestRefusedBatch(t *testing.T) {
 	if _, _, err := s.RevokeKey(t.Context(), revoked.KeyID, opened()); err != nil {
 		t.Fatal(err)
 	}
-	db := daemontest.SQL(t, place, store.File)
+	db := testbed.SQL(t, place, store.File)
 	booked := func(want string) {
 		t.Helper()
 		if found, err := s.Audit(t.Context()); err != nil || len(found) > 0 {

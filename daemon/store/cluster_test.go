@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
@@ -20,7 +20,7 @@ import (
 // TestLeadersWrites: what only the leader may write is refused to other nodes, and nothing else is.
 func TestLeadersWrites(t *testing.T) {
 	t.Parallel()
-	place, at := daemontest.Postgres(t), time.Unix(1_800_000_000, 0)
+	place, at := testbed.Postgres(t), time.Unix(1_800_000_000, 0)
 	s, err := store.Open(t.Context(), place, at)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestLeadersWrites(t *testing.T) {
 // TestNodes: they are told of while they run, and keep operators from working on the books directly until they are silent.
 func TestNodes(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	s, err := store.Open(t.Context(), place, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestNodes(t *testing.T) {
 	if live := c.Live(); len(live) != 1 || live[0].ID != "a" {
 		t.Errorf("after 10 s there live %+v", live)
 	}
-	db := daemontest.SQL(t, place, store.File)
+	db := testbed.SQL(t, place, store.File)
 	for _, step := range []struct {
 		silent time.Duration // all of them, further
 		held   bool

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 // errSlice ends a move after a slice.
@@ -37,7 +37,7 @@ const wideKeys = 2300
 func grantWide(t *testing.T, s *store.Store, dir string, credits int64) {
 	t.Helper()
 	grant(t, s, chargedKey(0), credits)
-	db := daemontest.SQL(t, dir, store.File)
+	db := testbed.SQL(t, dir, store.File)
 	const numbers = `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1 - 1),
 		k (k) AS (SELECT n * 7919 % ?1 FROM n) `
 	for _, text := range []string{

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 func TestOpenPostgres(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	s, err := store.Open(t.Context(), place, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 // seal is the Seal of 32 times a byte.
@@ -39,7 +39,7 @@ func node(t *testing.T, place string, with store.Seal) *store.Store {
 // TestSecrets: a secret is made once, by the first caller, and read with the key.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	plain, mine, other := node(t, place, store.Seal{}), node(t, place, seal(t, 1)), node(t, place, seal(t, 2))
 	var all sync.WaitGroup
 	got := make([]string, 8)
@@ -76,7 +76,7 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	read(mine, "renewed", "")
-	db := daemontest.SQL(t, place, store.File)
+	db := testbed.SQL(t, place, store.File)
 	stored := func(change string) (value []byte) {
 		t.Helper()
 		if _, err := db.ExecContext(t.Context(), change); err != nil {

@@ -5,22 +5,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 // TestSettlementsOfAPayer: of somebody with 20,000 settlements, those for a request and those that failed are found by an index that has no
 // other rows of theirs, and nothing is sorted.
 func TestSettlementsOfAPayer(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Place(t)
+	place := testbed.Place(t)
 	s, err := store.Open(t.Context(), place, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	db := daemontest.SQL(t, place, store.File)
+	db := testbed.SQL(t, place, store.File)
 	fill, finish, explain := `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
 		INSERT INTO settlements (rail, payer, nonce, recipient, value, valid_after, valid_before, signature, identifier, payload, op, fingerprint,
 			state, at, done_at)

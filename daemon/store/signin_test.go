@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 // openStore opens a store for the length of a test.
 func openStore(t *testing.T) (*store.Store, string) {
 	t.Helper()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	s, err := store.Open(t.Context(), dir, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func pruned(t *testing.T, s *store.Store, dir, table string, at time.Time, want 
 // TestUpgradedSessionsAreProofs: a session of an earlier schema was opened by a proof, when it began.
 func TestUpgradedSessionsAreProofs(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Files(t)
+	dir := testbed.Files(t)
 	restore(t, dir, "testdata/schema7.sql")
 	s, err := store.Open(t.Context(), dir, time.Unix(1, 0))
 	if err != nil {

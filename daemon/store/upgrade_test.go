@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -33,7 +33,7 @@ func newest(t *testing.T) int {
 // used and revoked, credits granted and taken, and, as far as that contextd could, somebody signed in, paid and bought.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
-	fresh := daemontest.Files(t)
+	fresh := testbed.Files(t)
 	s, err := store.Open(t.Context(), fresh, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestUpgrade(t *testing.T) {
 	for n := 1; n < newest(t); n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			dir := daemontest.Files(t)
+			dir := testbed.Files(t)
 			restore(t, dir, fmt.Sprintf("testdata/schema%d.sql", n))
 			columns := common(schema(t, dir), want)
 			before := rows(t, dir, columns)
@@ -94,7 +94,7 @@ func restore(t *testing.T, dir, dump string) {
 // query calls read with each row of a query on the database of dir.
 func query(t *testing.T, dir, text string, read func(*sql.Rows) error) {
 	t.Helper()
-	list, err := daemontest.SQL(t, dir, store.File).QueryContext(t.Context(), text)
+	list, err := testbed.SQL(t, dir, store.File).QueryContext(t.Context(), text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

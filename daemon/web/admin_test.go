@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -26,9 +27,9 @@ func (d outOfInk) RunJob(ctx context.Context, name string) error {
 }
 
 // webAdmin serves the webAdmin handler of d, whose job brief fails, and returns its URL.
-func webAdmin(t *testing.T, d *daemontest.Daemon) (string, *daemontest.Log) {
+func webAdmin(t *testing.T, d *daemontest.Daemon) (string, *testbed.Log) {
 	t.Helper()
-	var log daemontest.Log
+	var log testbed.Log
 	server := httptest.NewServer(admin.Server{Keys: d.Keys(), Daemon: outOfInk{d}, Logger: log.Logger()}.Handler())
 	t.Cleanup(server.Close)
 	return server.URL, &log

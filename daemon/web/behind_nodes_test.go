@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -33,7 +34,7 @@ type beside struct {
 	key     string
 	credits int64 // at each node
 
-	output daemontest.Log // of the proxy
+	output testbed.Log // of the proxy
 
 	answered, turnedAway, streams, open atomic.Int64 // calls, calls, streams so far, streams now
 }
@@ -44,7 +45,7 @@ func newBeside(t *testing.T, program string) *beside {
 	if os.Getenv("CONTEXTD_PROXIES") == "" {
 		t.Skip("SKIPPED: it runs with CONTEXTD_PROXIES=1")
 	}
-	b := &beside{t: t, front: freeAddress(t), credits: 1_000_000, dirs: [2]string{daemontest.Files(t), daemontest.Files(t)}}
+	b := &beside{t: t, front: freeAddress(t), credits: 1_000_000, dirs: [2]string{testbed.Files(t), testbed.Files(t)}}
 	made := daemontest.Start(t, func(c *daemon.Config) { c.DataDir = b.dirs[0] })
 	b.key = made.Key(t, api.TierPro)
 	made.Grant(t, b.key, b.credits)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/handbook"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -33,11 +34,11 @@ const publicName = "context.example.org"
 type behind struct {
 	t      *testing.T
 	daemon *daemontest.Daemon
-	log    daemontest.Log // of the daemon
-	front  string         // the address of the proxy
-	dir    string         // of its files
-	output daemontest.Log // of the proxy
-	stop   func()         // the proxy, whose logs are written then
+	log    testbed.Log // of the daemon
+	front  string      // the address of the proxy
+	dir    string      // of its files
+	output testbed.Log // of the proxy
+	stop   func()      // the proxy, whose logs are written then
 }
 
 // block is the one block of a kind on a page of the handbook.
@@ -139,7 +140,7 @@ func newBehind(t *testing.T, kind, program string, change func(settings string) 
 }
 
 // startProxy starts a proxy and waits until it listens on front. It ends with the test, or by stop; its logs are written then.
-func startProxy(t *testing.T, front, dir string, output *daemontest.Log, name string, arguments ...string) (stop func()) {
+func startProxy(t *testing.T, front, dir string, output *testbed.Log, name string, arguments ...string) (stop func()) {
 	t.Helper()
 	proxy := exec.Command(name, arguments...)
 	proxy.Stdout, proxy.Stderr = output, output
@@ -166,7 +167,7 @@ func startProxy(t *testing.T, front, dir string, output *daemontest.Log, name st
 // freeAddress is one that nothing listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, err := daemontest.DeadAddress()
+	address, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

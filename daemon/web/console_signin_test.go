@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -24,7 +25,7 @@ func free(c *daemon.Config) {
 // TestByMail is the whole way: link, session, key, call, revocation, sign-out. No secret of it is on disk or in the log.
 func TestByMail(t *testing.T) {
 	t.Parallel()
-	var log daemontest.Log
+	var log testbed.Log
 	d := daemontest.Start(t, func(c *daemon.Config) {
 		c.Logger = log.Logger()
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -27,7 +28,7 @@ type market struct {
 	d     *daemontest.Daemon
 	chain *devchain.Chain
 	back  atomic.Int64 // nanoseconds by which the daemon's clock is behind
-	log   daemontest.Log
+	log   testbed.Log
 }
 
 // newMarket opens a market that ends with the test. Its first state is of so long ago.

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
@@ -88,7 +88,7 @@ func fuzzed(f *testing.F) (http.Handler, string) {
 	if err := fd.PublishBrief(api.PackCrypto, state.Narration{Brief: state.Brief{Text: "Quiet [1].", At: now()}}); err != nil {
 		f.Fatal(err)
 	}
-	var log daemontest.Log
+	var log testbed.Log
 	return web.New(web.Config{
 		Reader:  reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto}}, Feed: fd, History: past, Now: now}),
 		Gate:    gate.New(gate.Config{Keys: keys, Meter: unmetered{}}),

@@ -13,14 +13,15 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // TestDatabaseGone: without its database a daemon answers nothing that it would have to charge, says so at once, and goes on by itself.
 func TestDatabaseGone(t *testing.T) {
 	t.Parallel()
-	w, place := daemontest.WireTo(t, daemontest.Postgres(t))
-	var log daemontest.Log
+	w, place := testbed.WireTo(t, testbed.Postgres(t))
+	var log testbed.Log
 	d := daemontest.Start(t, func(cfg *daemon.Config) {
 		cfg.StoreURL, cfg.Limits.Requests, cfg.Logger = place, 100_000, log.Logger()
 	})
@@ -134,10 +135,10 @@ func gone(t *testing.T, what string, got answer) {
 
 // outage calls everything while the database is gone, where there can be such a one: on PostgreSQL.
 func (s *stage) outage() bool {
-	if os.Getenv(daemontest.OnPostgres) == "" {
+	if os.Getenv(testbed.OnPostgres) == "" {
 		return false
 	}
-	w, place := daemontest.WireTo(s.t, daemontest.Postgres(s.t))
+	w, place := testbed.WireTo(s.t, testbed.Postgres(s.t))
 	d := daemontest.Start(s.t, daemontest.WithPages, daemontest.On(s.chain), func(cfg *daemon.Config) {
 		cfg.StoreURL, cfg.Limits.Requests, cfg.Now = place, 100_000, time.Now
 	})

@@ -23,6 +23,7 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
@@ -197,9 +198,9 @@ func (s script) Answer(ctx context.Context, _ reader.View, _ time.Duration) (rea
 }
 
 // serve serves cfg. Its log, and that of net/http, goes to what it returns.
-func serve(t testing.TB, cfg web.Config) (*httptest.Server, *daemontest.Log) {
+func serve(t testing.TB, cfg web.Config) (*httptest.Server, *testbed.Log) {
 	t.Helper()
-	var log daemontest.Log
+	var log testbed.Log
 	cfg.Logger = log.Logger()
 	server := httptest.NewUnstartedServer(web.New(cfg))
 	server.Config.ErrorLog = slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelError)

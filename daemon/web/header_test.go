@@ -16,6 +16,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -43,7 +44,7 @@ func every() map[string]int {
 }
 
 // serveTroubled serves troubled and is not ready.
-func serveTroubled(t *testing.T) (string, *daemontest.Log) {
+func serveTroubled(t *testing.T) (string, *testbed.Log) {
 	t.Helper()
 	server, log := serve(t, web.Config{
 		Reader: troubled(), Gate: troubled(), Ready: func(context.Context) error { return errors.New("no state") },

@@ -7,6 +7,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -14,7 +15,7 @@ import (
 // owner has ended all sessions since.
 func TestSignInAtTwoNodes(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	one := daemontest.Start(t, func(cfg *daemon.Config) { cfg.StoreURL, cfg.PublicURL = place, "http://contextd.test" })
 	two := daemontest.Open(t, func(cfg *daemon.Config) {
 		cfg.StoreURL, cfg.PublicURL, cfg.Now = place, "http://contextd.test", one.Clock.Now

@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -118,7 +119,7 @@ func issueOnServer(b *testing.B, d *daemontest.Daemon, s *store.Store, place str
 	for _, k := range u.keys {
 		ids, hashes = append(ids, k.ID), append(hashes, hex.EncodeToString(k.Hash[:]))
 	}
-	db := daemontest.SQL(b, place, store.File)
+	db := testbed.SQL(b, place, store.File)
 	for _, act := range []struct {
 		text string
 		args []any
@@ -142,7 +143,7 @@ func issueOnServer(b *testing.B, d *daemontest.Daemon, s *store.Store, place str
 // calls the meters themselves: ratio is what is reached of the statement. fresh calls GET /v1/fresh.
 func BenchmarkFreshOnServer(b *testing.B) {
 	const conns = 64
-	server := daemontest.NewServer(b)
+	server := testbed.NewServer(b)
 	d := daemontest.Start(b)
 	key := d.Key(b, api.TierEnterprise)
 	for _, n := range []int{1, 64, 100_000} {

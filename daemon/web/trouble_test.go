@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -65,7 +66,7 @@ func TestDarkDaemonSaysWhy(t *testing.T) {
 }
 
 // lines are the lines of the log that say what.
-func lines(log *daemontest.Log, what string) []string {
+func lines(log *testbed.Log, what string) []string {
 	var found []string
 	for line := range strings.Lines(log.String()) {
 		if strings.Contains(line, what) {
@@ -201,7 +202,7 @@ func TestHalfABodyIsNoError(t *testing.T) {
 // TestKeysAreNeverLogged makes calls of every outcome with keys in every place, and searches the log for them.
 func TestKeysAreNeverLogged(t *testing.T) {
 	t.Parallel()
-	var log daemontest.Log
+	var log testbed.Log
 	d := daemontest.Start(t, func(c *daemon.Config) { c.Logger = log.Logger() })
 	key, gone := d.Key(t, api.TierFree), d.Key(t, api.TierPro)
 	if _, err := d.Keys().Revoke(t.Context(), gone[:api.KeyIDLength]); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -33,7 +33,7 @@ func together(count int) func() {
 // newSettlers makes those of two nodes on one database.
 func newSettlers(t *testing.T) [2]*settler {
 	t.Helper()
-	daemontest.Postgres(t)
+	testbed.Postgres(t)
 	one := newSettler(t)
 	one.turn = func(ctx context.Context) (held func(context.Context) error, end func(), err error) {
 		return one.store.Turn(ctx, "settle "+rail)

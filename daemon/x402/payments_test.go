@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -81,7 +81,7 @@ type payments struct {
 
 func newPayments(t testing.TB) *payments {
 	t.Helper()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	s, err := store.Open(t.Context(), dir, now())
 	if err != nil {
 		t.Fatal(err)
@@ -325,7 +325,7 @@ func TestSpentOnADeposit(t *testing.T) {
 		}}, billing.ScanCursor{}, false, now()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := daemontest.SQL(t, d.dir, store.File).ExecContext(t.Context(), "UPDATE transfers SET spent_on = ?", spent); err != nil {
+		if _, err := testbed.SQL(t, d.dir, store.File).ExecContext(t.Context(), "UPDATE transfers SET spent_on = ?", spent); err != nil {
 			t.Fatal(err)
 		}
 		c, err := d.Claim(t.Context(), proof, fresh())

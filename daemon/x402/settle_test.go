@@ -14,8 +14,8 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -230,7 +230,7 @@ func (s *settler) Burnt(rail string, gas uint64, fee *big.Int, reverted bool) {
 
 func newSettler(t *testing.T) *settler {
 	t.Helper()
-	kept, err := store.Open(t.Context(), daemontest.Place(t), now())
+	kept, err := store.Open(t.Context(), testbed.Place(t), now())
 	if err != nil {
 		t.Fatal(err)
 	}

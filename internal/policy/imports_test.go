@@ -143,7 +143,7 @@ func directionImports() []importRule {
 func ownerImports() []importRule {
 	return []importRule{{
 		name:    "only store speaks SQL",
-		except:  []string{"daemon/store", "daemon/backup", "daemon/daemontest"}, // copies and tests look below the schema
+		except:  []string{"daemon/store", "daemon/backup", "daemon/testbed"}, // copies and tests look below the schema
 		never:   []string{"database/sql", sqlite, pgx},
 		why:     "transactions stay whole and migrations findable where all SQL is in one package",
 		instead: "add a business act to daemon/store and call it through an interface",
@@ -173,8 +173,8 @@ func ownerImports() []importRule {
 		why:     "one package makes the transparency log and one verifies it; all others see leaves, checkpoints and proofs as text",
 		instead: "use daemon/translog to make, and sdk to verify",
 	}, {
-		name: "daemontest is for tests", except: []string{"cmd", "daemon/daemontest"},
-		never:   []string{"daemon/daemontest", "daemon/cluster/clustertest"},
+		name: "daemontest is for tests", except: []string{"cmd", "daemon/daemontest", "daemon/testbed"},
+		never:   []string{"daemon/daemontest", "daemon/testbed", "daemon/cluster/clustertest"},
 		why:     "a test harness must not reach the shipped library",
 		instead: "import it from _test files only (the demo of cmd may use it)",
 	}}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/llm"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 // ledger opens the books in dir.
@@ -33,7 +33,7 @@ func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 // begins again.
 func TestBudget(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
-		now, dir := noon(), daemontest.Place(t)
+		now, dir := noon(), testbed.Place(t)
 		s := serve(t, d.says(d.end, holds))
 		books := ledger(t, dir)
 		open := func(limit brief.Limit) *llm.Writer {
@@ -82,7 +82,7 @@ func TestSmallestBudget(t *testing.T) {
 		for name, limit := range map[string]brief.Limit{"tokens": {Tokens: 1}, "cost": {CostMicros: 1}} {
 			s := serve(t, d.says(d.end, holds))
 			cfg := config(d, s)
-			cfg.Ledger, cfg.Limit, cfg.Now = ledger(t, daemontest.Place(t)), limit, noon
+			cfg.Ledger, cfg.Limit, cfg.Now = ledger(t, testbed.Place(t)), limit, noon
 			in := input(t)
 			in.Prompt = "Only stablecoins."
 			if _, err := writer(t, cfg).Write(t.Context(), in); err == nil || !strings.Contains(err.Error(), "the budget of 2026-11-20") {
@@ -99,7 +99,7 @@ func TestSmallestBudget(t *testing.T) {
 func TestBudgetIsNotExceededTogether(t *testing.T) {
 	t.Parallel()
 	d := dialects()[0]
-	books, release := ledger(t, daemontest.Place(t)), make(chan struct{})
+	books, release := ledger(t, testbed.Place(t)), make(chan struct{})
 	s := serve(t, hangs(nil))
 	cfg := config(d, s)
 	cfg.Ledger, cfg.Limit, cfg.Now = books, brief.Limit{Tokens: 45_000}, noon
@@ -132,7 +132,7 @@ func TestBudgetIsNotExceededTogether(t *testing.T) {
 func TestRefusedCallsAreFree(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		for status, nothing := range map[int]bool{401: true, 429: true, 503: true, 529: true, 500: false, 502: false, 504: false} {
-			books := ledger(t, daemontest.Place(t))
+			books := ledger(t, testbed.Place(t))
 			cfg := config(d, serve(t, fails(status, `{}`), fails(status, `{}`), fails(status, `{}`)))
 			cfg.Ledger, cfg.Now, cfg.Retries = books, noon, 0
 			if _, err := writer(t, cfg).Write(t.Context(), input(t)); err == nil {
@@ -152,7 +152,7 @@ func TestBoundsOfTheBudget(t *testing.T) {
 		s := serve(t, d.says(d.end, holds))
 		write := func(prompt string, tokens int64) error {
 			cfg, in := config(d, s), input(t)
-			cfg.Ledger, cfg.Limit, cfg.Now = ledger(t, daemontest.Place(t)), brief.Limit{Tokens: tokens}, noon
+			cfg.Ledger, cfg.Limit, cfg.Now = ledger(t, testbed.Place(t)), brief.Limit{Tokens: tokens}, noon
 			in.Prompt = prompt
 			_, err := writer(t, cfg).Write(t.Context(), in)
 			return err
@@ -187,7 +187,7 @@ func TestCostIsRoundedUp(t *testing.T) {
 			want   int64
 		}{{llm.Prices{Input: 1}, 1}, {llm.Prices{Output: 1}, 1}, {llm.Prices{Input: 1_000_000}, 1234}, {llm.Prices{Input: 1_000_000, Output: 1}, 1235}, {llm.Prices{}, 0}} {
 			cfg := config(d, serve(t, d.says(d.end, holds)))
-			cfg.Ledger, cfg.Now, cfg.Prices = ledger(t, daemontest.Place(t)), noon, c.prices
+			cfg.Ledger, cfg.Now, cfg.Prices = ledger(t, testbed.Place(t)), noon, c.prices
 			if _, err := writer(t, cfg).Write(t.Context(), input(t)); err != nil {
 				t.Fatal(err)
 			}
@@ -213,7 +213,7 @@ func (e ending) SettleWriting(ctx context.Context, day string, by brief.Usage) e
 func TestSettledAfterTheEnd(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		ctx, cancel := context.WithCancel(t.Context())
-		books := ledger(t, daemontest.Place(t))
+		books := ledger(t, testbed.Place(t))
 		cfg := config(d, serve(t, d.says(d.end, holds)))
 		cfg.Ledger, cfg.Now = ending{books, cancel}, noon
 		if _, err := writer(t, cfg).Write(ctx, input(t)); err != nil {

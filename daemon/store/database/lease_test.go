@@ -13,9 +13,9 @@ import (
 
 	"github.com/contextd/contextd/daemon/cluster"
 	"github.com/contextd/contextd/daemon/cluster/clustertest"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 // books is the layout of the books, and history one of numbers beside it.
@@ -78,7 +78,7 @@ func (n node) silence(t *testing.T, since time.Duration) {
 func TestLease(t *testing.T) {
 	t.Parallel()
 	clustertest.TestLease(t, func(t *testing.T) clustertest.Leases {
-		place := daemontest.Postgres(t)
+		place := testbed.Postgres(t)
 		first := join(t, place, "first")
 		return clustertest.Leases{
 			Join:    func(t *testing.T, name string) cluster.Lease { return join(t, place, name).Lease },
@@ -90,7 +90,7 @@ func TestLease(t *testing.T) {
 // TestOneLeads: however many try at once, and what the others write is refused.
 func TestOneLeads(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	nodes := []node{join(t, place, "a"), join(t, place, "b"), join(t, place, "c"), join(t, place, "d")}
 	var all sync.WaitGroup
 	terms := make([]context.Context, len(nodes))
@@ -144,7 +144,7 @@ func TestOneLeads(t *testing.T) {
 // TestPausedLeader: what it was about to write when it was paused is not written once another leads.
 func TestPausedLeader(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	a, b := join(t, place, "a"), join(t, place, "b")
 	term := a.take(t, true)
 	b.take(t, false)
@@ -183,7 +183,7 @@ func TestPausedLeader(t *testing.T) {
 // TestTakeoverWaitsForWrites: nobody takes over within a write of the leader, whose beats go on meanwhile. One that hangs in it is cut off.
 func TestTakeoverWaitsForWrites(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	a, b := join(t, place, "a"), join(t, place, "b")
 	a.take(t, true)
 	taken := make(chan error, 1)
@@ -229,7 +229,7 @@ func TestTakeoverWaitsForWrites(t *testing.T) {
 // TestLeaseBounds: both sides of each bound, and that its holder stops before another may begin.
 func TestLeaseBounds(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	a, b := join(t, place, "a"), join(t, place, "b")
 	var mu sync.Mutex
 	mine := time.Now()
@@ -263,7 +263,7 @@ func TestLeaseBounds(t *testing.T) {
 // TestSilentServer: who hears nothing of the database stops to lead by its own clock, without a call.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	a := join(t, place, "a")
 	a.SetClock(time.Now, database.ClockAt(1_000_000))
 	term := a.take(t, true)

@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 // pooler starts a PgBouncer of a mode before the server of a URL, and returns the URL of that way.
-func pooler(t *testing.T, mode string, server *daemontest.Server) string {
+func pooler(t *testing.T, mode string, server *testbed.Server) string {
 	t.Helper()
 	bin, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -29,7 +29,7 @@ func pooler(t *testing.T, mode string, server *daemontest.Server) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	address, err := daemontest.DeadAddress()
+	address, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func pooler(t *testing.T, mode string, server *daemontest.Server) string {
 // TestPoolers: a pooler that gives a connection's server to others is found, whoever else uses it; one that does not is as good as none.
 func TestPoolers(t *testing.T) {
 	t.Parallel()
-	server := daemontest.NewServer(t)
+	server := testbed.NewServer(t)
 	for mode, want := range map[string]error{"session": nil, "transaction": database.ErrPooler, "statement": database.ErrPooler} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

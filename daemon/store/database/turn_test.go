@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 // TestTurn: one at a time has the turn of a name, others of other names; it ends with end, with its connection, or with silence, which is
 // said to who had it. Who leaves while they wait has nothing.
 func TestTurn(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	one, two := openServer(t, place, onServer()), openServer(t, place, onServer())
 	take := func(f *database.DB, name string) (held func(context.Context) error, end func()) {
 		t.Helper()

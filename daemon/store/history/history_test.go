@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -67,7 +67,7 @@ func same(t testing.TB, got, want state.Pulse) {
 
 func TestEveryPulseReadsBackAsOfItsTime(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	s := open(t, dir)
 	const n = 3*history.KeyframeEvery + 5
 	for i := range n {
@@ -104,7 +104,7 @@ func TestEveryPulseReadsBackAsOfItsTime(t *testing.T) {
 
 func TestSamePulseTwiceIsRefusedWhole(t *testing.T) {
 	t.Parallel()
-	s := open(t, daemontest.Place(t))
+	s := open(t, testbed.Place(t))
 	save(t, s, pulseAt(0, "x"))
 	record := []state.SourceRecord{{Source: "s", AttemptedAt: epoch()}}
 	if _, err := s.SavePulse(t.Context(), pulseAt(0, "y"), state.Brief{}, record); err == nil {
@@ -143,7 +143,7 @@ func TestDamageIsAnErrorNeverAWrongState(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := daemontest.Place(t)
+			dir := testbed.Place(t)
 			s := open(t, dir)
 			const n = history.KeyframeEvery + 8
 			for i := range n {
@@ -181,7 +181,7 @@ func block(n int) map[int]bool {
 
 func TestRestoreStepsOverDamage(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	s := open(t, dir)
 	for i := range history.KeyframeEvery + 3 {
 		save(t, s, pulseAt(i, "x"))
@@ -202,7 +202,7 @@ func TestRestoreStepsOverDamage(t *testing.T) {
 
 func TestRestoreStepsOverHoursOfDamage(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	s := open(t, dir)
 	const n = 10 * history.KeyframeEvery
 	for i := range n {
@@ -221,7 +221,7 @@ func TestRestoreStepsOverHoursOfDamage(t *testing.T) {
 
 func TestPruneKeepsWhatLaterStatesNeed(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	s := open(t, dir)
 	const n = 2*history.KeyframeEvery + 10
 	for i := range n {
@@ -257,7 +257,7 @@ func TestPruneKeepsWhatLaterStatesNeed(t *testing.T) {
 
 func TestSourcesAndBriefSurvive(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	s := open(t, dir)
 	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestSourcesAndBriefSurvive(t *testing.T) {
 // count runs a query for one number on the history file.
 func count(t *testing.T, dir, query string) (n int) {
 	t.Helper()
-	db := daemontest.SQL(t, dir, history.File)
+	db := testbed.SQL(t, dir, history.File)
 	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
@@ -66,7 +66,7 @@ func leaf(t testing.TB, s *history.History, seq int64) (l api.LogLeaf, hash stri
 // leaf that was said, which has its hashes and proves to be in the log, and what is read back names it.
 func TestEveryStateHasItsLeaf(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	s := open(t, dir)
 	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
 		t.Fatal(err)
@@ -149,12 +149,12 @@ func TestLogGoesOnAfterDamage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := daemontest.Place(t)
+			dir := testbed.Place(t)
 			s := open(t, dir)
 			for i := range 3 {
 				save(t, s, pulseAt(i, "x"))
 			}
-			db := daemontest.SQL(t, dir, history.File)
+			db := testbed.SQL(t, dir, history.File)
 			query := tt.query
 			if strings.HasPrefix(dir, "postgres") {
 				query = regexp.MustCompile(`zeroblob\((\d+)\)`).ReplaceAllString(query, "decode(repeat('00', $1), 'hex')")
@@ -257,7 +257,7 @@ func TestLongLeaf(t *testing.T) {
 // TestRefusedStateHasNoLeaf: what is not saved is not in the log either.
 func TestRefusedStateHasNoLeaf(t *testing.T) {
 	t.Parallel()
-	s := open(t, daemontest.Place(t))
+	s := open(t, testbed.Place(t))
 	save(t, s, pulseAt(0, "x"))
 	if _, err := s.SavePulse(t.Context(), pulseAt(0, "y"), state.Brief{}, nil); err == nil {
 		t.Fatal("a second state of the same time was saved")
@@ -273,7 +273,7 @@ func TestRefusedStateHasNoLeaf(t *testing.T) {
 // TestBriefOfAnotherLog: a brief whose state is in a log that has ended names no leaf of it, and only its own text has a proof.
 func TestBriefOfAnotherLog(t *testing.T) {
 	t.Parallel()
-	s := open(t, daemontest.Place(t))
+	s := open(t, testbed.Place(t))
 	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
 		t.Fatal(err)
 	}

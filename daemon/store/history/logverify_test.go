@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
@@ -120,7 +120,7 @@ func agree(t *testing.T, dir string) {
 	if _, wrong, err := s.VerifyLogs(t.Context(), 5); err != nil || len(wrong) > 0 {
 		t.Fatalf("after a kill: %q, %v", wrong, err)
 	}
-	db := daemontest.SQL(t, dir, history.File)
+	db := testbed.SQL(t, dir, history.File)
 	defer db.Close()
 	var pulses, leaves int
 	err := db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM pulses), (SELECT count(*) FROM log_leaves WHERE kind = 0)").Scan(&pulses, &leaves)
@@ -174,7 +174,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := open(t, dir)
-			db := daemontest.SQL(t, dir, history.File)
+			db := testbed.SQL(t, dir, history.File)
 			if _, err := db.ExecContext(t.Context(), "PRAGMA foreign_keys = 0; "+tt.query); err != nil {
 				t.Fatal(err)
 			}

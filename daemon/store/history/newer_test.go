@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/state"
 )
 
 // TestNewer: what one node saves, another reads: every state once, in order, and its log as it is now.
 func TestNewer(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Place(t)
+	place := testbed.Place(t)
 	writer, reader := open(t, place), open(t, place)
 	var seen state.Mark
 	newer := func(states int, more bool) state.News {
@@ -98,7 +98,7 @@ func TestNewer(t *testing.T) {
 // TestNotify: those who listen are told of each act that was committed.
 func TestNotify(t *testing.T) {
 	t.Parallel()
-	place := daemontest.Postgres(t)
+	place := testbed.Postgres(t)
 	h := open(t, place)
 	ctx, cancel := context.WithCancel(t.Context())
 	heard, ended := make(chan string, 100), make(chan error, 1)

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 // open opens a history in dir and closes it with the test.
@@ -24,7 +24,7 @@ func open(t testing.TB, dir string) *history.History {
 // exec runs SQL on the database in dir behind the history's back.
 func exec(t testing.TB, dir, query string, args ...any) {
 	t.Helper()
-	db := daemontest.SQL(t, dir, history.File)
+	db := testbed.SQL(t, dir, history.File)
 	if database.IsURL(dir) {
 		query = strings.NewReplacer("BLOB", "BYTEA", "x'5a'", `'\x5a'`, "x''", "''", "zeroblob(16)", `decode(repeat('00', 16), 'hex')`).Replace(query)
 		if _, err := db.ExecContext(t.Context(), "ALTER TABLE pulses DROP CONSTRAINT pulses_keyframe_fkey"); err != nil {
@@ -42,7 +42,7 @@ func exec(t testing.TB, dir, query string, args ...any) {
 
 func TestReopenKeepsEverything(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	s := open(t, dir)
 	want := pulseAt(0, "x")
 	save(t, s, want)

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/state"
 )
 
@@ -46,7 +46,7 @@ func at(n int, more time.Duration) time.Time {
 // TestPast: of every time the newest state at or before it, to the millisecond, over blocks and gaps.
 func TestPast(t *testing.T) {
 	t.Parallel()
-	s := open(t, daemontest.Place(t))
+	s := open(t, testbed.Place(t))
 	const n, gap = 3 * history.KeyframeEvery, 40 // the states from gap on are an hour later
 	for i := range n {
 		save(t, s, pulseAt(i, "x"))
@@ -78,7 +78,7 @@ func TestPast(t *testing.T) {
 // TestPastIsReadAsItIsAsked: nothing is read ahead, and what was pruned or written between two times is no mistake.
 func TestPastIsReadAsItIsAsked(t *testing.T) {
 	t.Parallel()
-	s := open(t, daemontest.Place(t))
+	s := open(t, testbed.Place(t))
 	for i := range 4 {
 		save(t, s, pulseAt(i, "x"))
 	}
@@ -106,7 +106,7 @@ func TestPastIsReadAsItIsAsked(t *testing.T) {
 // TestPastPassesOverDamage: a state that is damaged is not there, and one more does not end it all; a database that does not answer does.
 func TestPastPassesOverDamage(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
+	dir := testbed.Place(t)
 	s := open(t, dir)
 	for i := range history.KeyframeEvery + 3 {
 		save(t, s, pulseAt(i, "x"))
@@ -114,7 +114,7 @@ func TestPastPassesOverDamage(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db := daemontest.SQL(t, dir, history.File)
+	db := testbed.SQL(t, dir, history.File)
 	for _, damage := range []string{
 		"UPDATE pulses SET body = substr(body, 1, 1) WHERE id IN (1 + 3, 1 + 4)",
 		"UPDATE pulses SET sum = substr(sum, 1, 1) WHERE keyframe IS NULL AND id > 1", // the second block

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -52,7 +52,7 @@ func write(t testing.TB, s *history.History, w *walk, n int) (saving []time.Dura
 func (s *sizes) measure(t testing.TB, dir string) {
 	t.Helper()
 	path := filepath.Join(dir, history.File)
-	db := daemontest.SQL(t, dir, history.File)
+	db := testbed.SQL(t, dir, history.File)
 	if err := db.QueryRowContext(t.Context(), "SELECT sum(length(body)) FROM pulses").Scan(&s.bodies); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestHistoryIsSmall(t *testing.T) {
 		t.Skip("hundreds of states take their time")
 	}
 	t.Parallel()
-	dir, w := daemontest.Files(t), newWalk(t, 1)
+	dir, w := testbed.Files(t), newWalk(t, 1)
 	const blocks = 25
 	var total, empty sizes
 	for i, n := range []int{2 * history.KeyframeEvery, blocks * history.KeyframeEvery} {
@@ -108,7 +108,7 @@ func TestHistoryIsSmall(t *testing.T) {
 // TestLogIsBounded: what is not in the database file yet does not grow for ever either.
 func TestLogIsBounded(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Files(t)
+	dir := testbed.Files(t)
 	s := open(t, dir)
 	for i := range 120 {
 		save(t, s, pulseAt(i, "x"))
@@ -125,7 +125,7 @@ func TestLogIsBounded(t *testing.T) {
 // TestWalkReadsBack saves what a live daemon would and reads all of it back.
 func TestWalkReadsBack(t *testing.T) {
 	t.Parallel()
-	s := open(t, daemontest.Place(t))
+	s := open(t, testbed.Place(t))
 	const n = history.KeyframeEvery + 20
 	write(t, s, newWalk(t, 2), n)
 	again, before := newWalk(t, 2), epoch()
@@ -146,7 +146,7 @@ func TestWalkReadsBack(t *testing.T) {
 // TestLargeState: a state need not be as small as those of the pack, nor as like its keyframe.
 func TestLargeState(t *testing.T) {
 	t.Parallel()
-	s, rnd := open(t, daemontest.Place(t)), rand.New(rand.NewPCG(5, 5))
+	s, rnd := open(t, testbed.Place(t)), rand.New(rand.NewPCG(5, 5))
 	for i := range 3 {
 		p := pulseAt(i, "x")
 		var rows []float64

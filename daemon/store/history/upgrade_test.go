@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -28,7 +28,7 @@ func TestUpgrade(t *testing.T) {
 	for n := 1; n < len(scripts); n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			dir := daemontest.Files(t)
+			dir := testbed.Files(t)
 			times := load(t, dir, fmt.Sprintf("testdata/schema%d.sql", n))
 			for range 2 { // the second time there is nothing to upgrade
 				goOn(t, dir, times)

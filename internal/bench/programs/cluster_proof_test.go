@@ -21,6 +21,7 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -36,7 +37,7 @@ var (
 type cluster struct {
 	*soak
 	nodes  []*node
-	server *daemontest.Server
+	server *testbed.Server
 	proxy  string   // host:port
 	keys   []string // of streams: each may have api.StreamsPerKey open
 
@@ -73,7 +74,7 @@ func TestCluster(t *testing.T) {
 	if *clusterFor == 0 {
 		t.Skip("SKIPPED: it runs with -cluster 1m or longer")
 	}
-	server, chain := daemontest.NewServer(t), daemontest.Chain(t)
+	server, chain := testbed.NewServer(t), daemontest.Chain(t)
 	c := &cluster{soak: &soak{t: t, chain: chain, log: new(bytes.Buffer)}, server: server}
 	c.nodes = newNodes(t, 3, server.URL, server.Port, chain)
 	proxy := balance(t, c.nodes)
@@ -543,7 +544,7 @@ func (c *cluster) place() string { return c.server.URL(fmt.Sprintf("127.0.0.1:%d
 
 // compareStates compares what each stream has shown with what was published: each state once, in order.
 func (c *cluster) compareStates() {
-	rows, err := daemontest.SQL(c.t, c.place(), history.File).QueryContext(c.t.Context(), "SELECT generated_at FROM pulses WHERE pack = 'crypto' ORDER BY 1")
+	rows, err := testbed.SQL(c.t, c.place(), history.File).QueryContext(c.t.Context(), "SELECT generated_at FROM pulses WHERE pack = 'crypto' ORDER BY 1")
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -35,7 +36,7 @@ type node struct {
 	name, dir     string
 	listen, admin string
 	outside       *outside
-	wire          *daemontest.Wire
+	wire          *testbed.Wire
 	env           []string
 	log           lockedLog
 
@@ -190,12 +191,12 @@ func newNodes(t *testing.T, count int, database func(address string) string, por
 	t.Helper()
 	var list []*node
 	for i := range count {
-		n := &node{t: t, name: strconv.Itoa(i + 1), outside: newOutside(t, chain.URL()), wire: daemontest.NewWire(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))}
+		n := &node{t: t, name: strconv.Itoa(i + 1), outside: newOutside(t, chain.URL()), wire: testbed.NewWire(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))}
 		n.outside.quiet.Store(true) // the faults here are others
 		n.dir = filepath.Join(t.TempDir(), "node")
 		var err error
-		if n.listen, err = daemontest.DeadAddress(); err == nil {
-			n.admin, err = daemontest.DeadAddress()
+		if n.listen, err = testbed.DeadAddress(); err == nil {
+			n.admin, err = testbed.DeadAddress()
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -271,7 +272,7 @@ func (n *node) metric(name string) float64 {
 // TestDrainHandsOver: a leader that is told to stop lets another node lead at once, and shows the states of that one as long as it drains.
 func TestDrainHandsOver(t *testing.T) {
 	t.Parallel()
-	server := daemontest.NewServer(t)
+	server := testbed.NewServer(t)
 	nodes := newNodes(t, 2, server.URL, server.Port, daemontest.Chain(t))
 	first, second := nodes[0], nodes[1]
 	done := make(chan struct{})

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -79,7 +79,7 @@ func killTwice(t *testing.T, random *rand.Rand) (events, twice int) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	listen, err := daemontest.DeadAddress()
+	listen, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -182,7 +182,7 @@ func TestKillRestore(t *testing.T) {
 func TestKillWhileBackingUp(t *testing.T) {
 	t.Parallel()
 	dir, to := oldDemo(t), filepath.Join(t.TempDir(), "backups")
-	listen, err := daemontest.DeadAddress()
+	listen, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

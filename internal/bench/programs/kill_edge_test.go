@@ -16,7 +16,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -149,7 +149,7 @@ func (e *edge) pay(info daemon.Demo, path string) string {
 // after: the snapshot has left its window by then, and is answered all the same, always the same, for as long as answers are kept.
 func TestKillAtTheEdgeOfTheWindow(t *testing.T) {
 	t.Parallel()
-	listen, err := daemontest.DeadAddress()
+	listen, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -93,7 +93,7 @@ func TestKillAuthorizer(t *testing.T) {
 	if err := errors.Join(err, chain.Close()); err != nil {
 		t.Fatal(err)
 	}
-	listen, err := daemontest.DeadAddress()
+	listen, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

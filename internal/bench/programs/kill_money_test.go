@@ -20,7 +20,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -234,7 +234,7 @@ func (b *buyer) settleRefused(o *admin.Operator, console *sdk.Console, strays []
 // was begun comes to an end, nothing was paid twice, and the books agree with each other and with the chain.
 func TestKillWhileMoneyMoves(t *testing.T) {
 	t.Parallel()
-	listen, err := daemontest.DeadAddress()
+	listen, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

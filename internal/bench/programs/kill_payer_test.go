@@ -22,6 +22,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk"
@@ -311,7 +312,7 @@ func TestKillPayer(t *testing.T) {
 	if err := errors.Join(err, chain.Close()); err != nil {
 		t.Fatal(err)
 	}
-	listen, err := daemontest.DeadAddress()
+	listen, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -165,7 +165,7 @@ func TestKillWhileSettling(t *testing.T) {
 	if err := errors.Join(err, chain.Close()); err != nil {
 		t.Fatal(err)
 	}
-	listen, err := daemontest.DeadAddress()
+	listen, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -37,7 +37,7 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	seen := map[int64][]byte{} // by generatedAt in Unix milliseconds: the states that clients read
-	listen, err := daemontest.DeadAddress()
+	listen, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	const workers, credits = 8, 1_000_000_000
 	dir := oldDemo(t)
-	listen, err := daemontest.DeadAddress()
+	listen, err := testbed.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

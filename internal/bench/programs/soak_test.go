@@ -26,6 +26,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -382,8 +383,8 @@ func TestSoak(t *testing.T) {
 	s := &soak{t: t, dir: filepath.Join(t.TempDir(), "data"), chain: daemontest.Chain(t), log: new(bytes.Buffer)}
 	s.outside = newOutside(t, s.chain.URL())
 	var err1, err2 error
-	s.listen, err1 = daemontest.DeadAddress()
-	s.admin, err2 = daemontest.DeadAddress()
+	s.listen, err1 = testbed.DeadAddress()
+	s.admin, err2 = testbed.DeadAddress()
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}

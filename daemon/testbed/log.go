@@ -1,4 +1,4 @@
-package daemontest
+package testbed
 
 import (
 	"bytes"
