@@ -13,7 +13,7 @@ import (
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
-	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -86,7 +86,7 @@ func (p price) find(_ context.Context, s alert.State) ([]alert.Finding, error) {
 }
 
 // row is the row of the coin in a state, and its JSON.
-func (p price) row(doc json.RawMessage) (row api.Mover, text json.RawMessage, err error) {
+func (p price) row(doc *state.Document) (row api.Mover, text json.RawMessage, err error) {
 	rows, err := pricedRows(doc)
 	if err != nil {
 		return row, nil, fmt.Errorf("read state: %w", err)
@@ -114,19 +114,15 @@ func (p price) row(doc json.RawMessage) (row api.Mover, text json.RawMessage, er
 }
 
 // pricedRows are the rows of a state that have a price, whichever member they are in.
-func pricedRows(doc json.RawMessage) (list []json.RawMessage, err error) {
-	state, err := jsonx.Parse(doc)
-	if err != nil {
-		return nil, err
-	}
-	for _, member := range state.Members {
+func pricedRows(doc *state.Document) (list []json.RawMessage, err error) {
+	for _, member := range doc.Root().Members {
 		for _, row := range member.Members {
 			if row.Member("priceUsd") != nil {
 				list = append(list, row.Raw)
 			}
 		}
 	}
-	return list, nil
+	return list, doc.Err()
 }
 
 // when finds what a jq filter makes of the state: each result that is neither false nor null is a condition.
@@ -136,7 +132,7 @@ type when struct{ filter *cli.Filter }
 func (w when) find(ctx context.Context, s alert.State) (found []alert.Finding, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, conditionsTime, errors.New("the filter takes too long"))
 	defer cancel()
-	for v, err := range w.filter.Results(ctx, s.Doc) {
+	for v, err := range w.filter.Results(ctx, s.Doc.Text()) {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, context.Cause(ctx)

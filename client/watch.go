@@ -21,6 +21,7 @@ import (
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -301,7 +302,7 @@ func (w *watch) follow(ctx context.Context, client *sdk.Client) error {
 			w.note("the service: %s", event.Message)
 			continue
 		}
-		s := alert.State{Pack: w.pack, At: event.State.TS, Doc: event.State.State, Demo: stream.Connection().Demo}
+		s := alert.State{Pack: w.pack, At: event.State.TS, Doc: state.Read(event.State.State), Demo: stream.Connection().Demo}
 		if w.gap {
 			w.gap = false
 			if err := w.missed(ctx, client, s); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -69,7 +70,7 @@ func (w *watch) past(ctx context.Context, client *sdk.Client, member string, sin
 		}
 		if line.GeneratedAt.After(since) && line.GeneratedAt.Before(first.At) {
 			doc, _ := json.Marshal(map[string]json.RawMessage{member: bytes.Clone(line.Value)}) // it was read as JSON
-			states = append(states, alert.State{Pack: w.pack, At: line.GeneratedAt, Doc: doc, Demo: first.Demo, Member: member})
+			states = append(states, alert.State{Pack: w.pack, At: line.GeneratedAt, Doc: state.Read(doc), Demo: first.Demo, Member: member})
 		}
 	}
 	return states, nil

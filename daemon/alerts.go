@@ -201,7 +201,7 @@ func (d *Daemon) lookForAlerts(ctx context.Context, pack string) {
 	if edition == nil {
 		return
 	}
-	s := alert.State{Pack: pack, At: edition.GeneratedAt, Doc: edition.State, Demo: d.cfg.Recording != nil}
+	s := alert.State{Pack: pack, At: edition.GeneratedAt, Doc: edition.Doc, Demo: d.cfg.Recording != nil}
 	if _, err := d.alerts.Observe(ctx, s); err != nil {
 		d.cfg.Logger.Error("state not checked for alerts", "pack", pack, "error", err)
 	}

@@ -23,7 +23,7 @@ func (e *etherPrice) Micros() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if newest != nil && newest != e.of {
-		e.of, e.micros = newest, pack.EtherMicros(newest.State)
+		e.of, e.micros = newest, pack.EtherMicros(newest.Doc)
 	}
 	return e.micros
 }

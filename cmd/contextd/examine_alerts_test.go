@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/internal/alert"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // TestAlerts: what waits for long is a warning, as is a webhook that cannot be reached; its address is not shown.
@@ -43,7 +44,7 @@ func TestAlerts(t *testing.T) {
 	}
 	defer teller.Close() // the doctor looks beside a daemon
 	doc := []byte(`{"flags":[{"id":"a"},{"id":"b"}]}`)
-	if _, err := teller.Observe(t.Context(), alert.State{Pack: "crypto", At: at, Doc: doc}); err != nil {
+	if _, err := teller.Observe(t.Context(), alert.State{Pack: "crypto", At: at, Doc: state.Read(doc)}); err != nil {
 		t.Fatal(err)
 	}
 	for after, want := range map[time.Duration]outcome{time.Hour: outcomeOK, time.Hour + time.Second: outcomeWarning} {

@@ -11,6 +11,7 @@ import (
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/internal/alert"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // alerts observes in the data directory dir that flags stand in the n-th state, and returns what is delivered of it.
@@ -29,7 +30,7 @@ func alerts(t *testing.T, dir string, n int, flags ...string) string {
 	for i, name := range flags {
 		doc += strings.Repeat(",", min(i, 1)) + `{"id":"` + name + `","since":"2026-11-20T19:00:00Z","message":"` + name + `"}`
 	}
-	s := alert.State{Pack: "crypto", At: epoch().Add(time.Duration(n) * time.Second), Doc: []byte(doc + "]}")}
+	s := alert.State{Pack: "crypto", At: epoch().Add(time.Duration(n) * time.Second), Doc: state.Read([]byte(doc + "]}"))}
 	events, err := teller.Observe(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)

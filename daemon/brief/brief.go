@@ -9,15 +9,16 @@ import (
 	"context"
 	"time"
 
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Input is what a brief is written from.
 type Input struct {
-	Pack      string         // pack id
-	State     []byte         // the state as served
-	Citations []api.Citation // every source of the pack, [1] first
-	Prompt    string         // what the reader wants in it; "" for nothing special. Not every writer heeds it.
+	Pack      string          // pack id
+	State     *state.Document // the state as served
+	Citations []api.Citation  // every source of the pack, [1] first
+	Prompt    string          // what the reader wants in it; "" for nothing special. Not every writer heeds it.
 }
 
 // Draft is a text that is not checked yet, and what it took.

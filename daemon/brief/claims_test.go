@@ -1,13 +1,13 @@
 package brief_test
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // shownFigure is a figure in prose, and usual is what is said of spans and anchors, which are none.
@@ -28,7 +28,7 @@ func TestEveryFigureIsBacked(t *testing.T) {
 			t.Fatal(err)
 		}
 		values := map[string]string{}
-		if err := jsonx.Walk(in.State, func(v *jsonx.Value) error {
+		if err := jsonx.Walk(in.State.Text(), func(v *jsonx.Value) error {
 			values[v.Path()] = string(v.Raw)
 			return nil
 		}); err != nil {
@@ -67,10 +67,10 @@ func TestEveryFigureIsBacked(t *testing.T) {
 // TestClaimNamesItsRow: of several rows with one figure the one that is named backs it.
 func TestClaimNamesItsRow(t *testing.T) {
 	t.Parallel()
-	state := json.RawMessage(`{"aflags":[{"id":"h","subject":"Beta","value":4.2,"threshold":4,"unit":"pct","ref":1}],"rows":[{"id":"a","name":"Alpha","pct":4.2,"ref":1},{"id":"b","name":"Beta","pct":4.2,"ref":1}],
-		"flags":[{"id":"f","message":"Gamma lost $31.0M","ref":2},{"id":"g","message":"more","ref":2}]}`)
+	doc := state.Read([]byte(`{"aflags":[{"id":"h","subject":"Beta","value":4.2,"threshold":4,"unit":"pct","ref":1}],"rows":[{"id":"a","name":"Alpha","pct":4.2,"ref":1},{"id":"b","name":"Beta","pct":4.2,"ref":1}],
+		"flags":[{"id":"f","message":"Gamma lost $31.0M","ref":2},{"id":"g","message":"more","ref":2}]}`))
 	text := "Beta (4.2%) and Alpha (4.2%) rose [1]. Gamma lost $31.0M [2]. There are 2 flags [2]."
-	claims, err := ground.Claims(text, state, citations())
+	claims, err := ground.Claims(text, doc, citations())
 	if err != nil {
 		t.Fatal(err)
 	}

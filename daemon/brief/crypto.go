@@ -1,7 +1,6 @@
 package brief
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -32,13 +32,10 @@ type news struct {
 
 func writeCrypto(in Input) (string, error) {
 	n := &news{in: in, told: map[string]bool{}}
-	d := json.NewDecoder(bytes.NewReader(in.State))
-	d.UseNumber()
-	var tree any
-	if err := d.Decode(&tree); err != nil {
+	if err := in.State.Err(); err != nil {
 		return "", fmt.Errorf("decode state: %w", err)
 	}
-	clean, err := json.Marshal(purge(in, "", tree))
+	clean, err := json.Marshal(purge(in, "", in.State.Root()))
 	if err == nil {
 		err = json.Unmarshal(clean, &n.CryptoState)
 	}
@@ -51,37 +48,40 @@ func writeCrypto(in Input) (string, error) {
 }
 
 // purge makes a tree fit to be told: texts become inline ones; objects without a citable source go, and so do percentages that no
-// market makes and amounts that are not positive.
-func purge(in Input, key string, v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		if ref, ok := v["ref"].(json.Number); ok && !citedBy(in, ref) {
+// market makes and amounts that are not positive. key is the member that v is, or is an element of.
+func purge(in Input, key string, v *jsonx.Value) any {
+	switch {
+	case v.IsObject():
+		if ref := v.Member("ref"); ref != nil && isNumber(ref) && !citedBy(in, string(ref.Raw)) {
 			return nil
 		}
-		for k, member := range v {
-			v[k] = purge(in, k, member)
+		object := make(map[string]any, len(v.Members))
+		for _, m := range v.Members {
+			object[m.Name] = purge(in, m.Name, m)
 		}
-	case []any:
+		return object
+	case v.IsArray():
 		kept := []any{}
-		for _, element := range v {
-			if element = purge(in, key, element); element != nil {
+		for _, m := range v.Members {
+			if element := purge(in, key, m); element != nil {
 				kept = append(kept, element)
 			}
 		}
 		return kept
-	case string:
-		return ground.Inline(v)
-	case json.Number:
-		if !sensible(key, v) {
-			return nil
-		}
+	case v.IsString():
+		return ground.Inline(v.Text())
+	case string(v.Raw) == "null", isNumber(v) && !sensible(key, json.Number(v.Raw)):
+		return nil
 	}
-	return v
+	return v.Raw
 }
 
+// isNumber reports whether a value is one.
+func isNumber(v *jsonx.Value) bool { return v.Raw[0] == '-' || '0' <= v.Raw[0] && v.Raw[0] <= '9' }
+
 // citedBy reports whether ref is an anchor of the pack.
-func citedBy(in Input, ref json.Number) bool {
-	r, err := strconv.Atoi(ref.String())
+func citedBy(in Input, ref string) bool {
+	r, err := strconv.Atoi(ref)
 	return err == nil && citable(in, r)
 }
 

@@ -144,7 +144,7 @@ func (e *Editor) Preview(ctx context.Context, pack, writer string) (Preview, err
 	if err != nil {
 		return Preview{}, api.Errorf(api.ReasonStateUnavailable, "pack %s has no state for a brief yet: %v", pack, err)
 	}
-	in := Input{Pack: pack, State: pulse.State, Citations: pulse.Citations}
+	in := Input{Pack: pack, State: pulse.Read(), Citations: pulse.Citations}
 	result, err := Narrate(ctx, writers, in, e.cfg.TextWithin)
 	if ctx.Err() != nil {
 		return Preview{}, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -47,7 +48,7 @@ func input(t testing.TB, s *api.CryptoState) brief.Input {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return brief.Input{Pack: api.PackCrypto, State: b, Citations: citations()}
+	return brief.Input{Pack: api.PackCrypto, State: state.Read(b), Citations: citations()}
 }
 
 // write returns the built-in brief of in.

@@ -1,35 +1,41 @@
 package brief
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // writePlain writes about a state whose members it does not know: what it holds, and how its sources do.
 func writePlain(in Input) (string, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(in.State, &members); err != nil {
-		return "", fmt.Errorf("decode state: %w", err)
+	if err := object(in.State); err != nil {
+		return "", err
 	}
-	var status []api.SourceStatus
-	if err := json.Unmarshal(members["source_status"], &status); err != nil {
-		status = nil // a pack need not have one
+	return compose([]paragraph{holdings(in), health(in, in.State.Sources())}), nil
+}
+
+// object is the error for a state that has no members.
+func object(d *state.Document) error {
+	if err := d.Err(); err != nil {
+		return fmt.Errorf("decode state: %w", err)
 	}
-	return compose([]paragraph{holdings(in, members), health(in, status)}), nil
+	if !d.Root().IsObject() {
+		return errors.New("decode state: it is no object")
+	}
+	return nil
 }
 
 // holdings lists the members that have rows.
-func holdings(in Input, members map[string]json.RawMessage) (p paragraph) {
+func holdings(in Input) (p paragraph) {
 	var items []string
-	for _, name := range slices.Sorted(maps.Keys(members)) {
+	for _, name := range slices.Sorted(slices.Values(in.State.Names())) {
 		var rows []struct{ Ref int }
-		if name == "source_status" || json.Unmarshal(members[name], &rows) != nil {
+		if name == api.MemberSourceStatus || in.State.Decode(name, &rows) != nil {
 			continue
 		}
 		var refs []int
@@ -65,13 +71,13 @@ func health(in Input, status []api.SourceStatus) (p paragraph) {
 		}
 	}
 	for _, s := range []struct {
-		state api.SourceState
-		intro string
+		status api.SourceState
+		intro  string
 	}{
 		{api.SourceOK, "Up to date: "}, {api.SourceStale, "Carried from an earlier answer: "},
 		{api.SourceError, "Without usable data: "}, {"", "It is drawn from "},
 	} {
-		if names := by[s.state]; len(names) > 0 {
+		if names := by[s.status]; len(names) > 0 {
 			p.say(vital, s.intro+and(names)+".")
 		}
 	}

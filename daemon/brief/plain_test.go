@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -20,7 +21,7 @@ func TestBuiltInKnowsOtherPacksALittle(t *testing.T) {
 			"The state holds papers with 2 rows [2].\n\nIt is drawn from hf-models [1], arxiv [2] and hn (3) [3]."},
 		{"empty", `{}`, "It is drawn from hf-models [1], arxiv [2] and hn (3) [3]."},
 	} {
-		in := brief.Input{Pack: "ai", State: []byte(c.state), Citations: two}
+		in := brief.Input{Pack: "ai", State: state.Read([]byte(c.state)), Citations: two}
 		got := write(t, in)
 		if got != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
@@ -34,15 +35,15 @@ func TestBuiltInKnowsOtherPacksALittle(t *testing.T) {
 func TestBuiltInFailsWhereNothingCanBeSaid(t *testing.T) {
 	t.Parallel()
 	for _, in := range []brief.Input{
-		{Pack: "ai", State: []byte(`{}`)},
-		{Pack: "ai", State: []byte(`[`), Citations: citations()},
-		{Pack: api.PackCrypto, State: []byte(`{}`)},
-		{Pack: api.PackCrypto, State: []byte(`{`), Citations: citations()},
-		{Pack: api.PackCrypto, State: []byte(`{"top_movers":7}`), Citations: citations()},
-		{Pack: api.PackCrypto, State: []byte(`{"top_movers":[{"name":"Bitcoin","priceUsd":5,"ref":1}]}`)},
+		{Pack: "ai", State: state.Read([]byte(`{}`))},
+		{Pack: "ai", State: state.Read([]byte(`[`)), Citations: citations()},
+		{Pack: api.PackCrypto, State: state.Read([]byte(`{}`))},
+		{Pack: api.PackCrypto, State: state.Read([]byte(`{`)), Citations: citations()},
+		{Pack: api.PackCrypto, State: state.Read([]byte(`{"top_movers":7}`)), Citations: citations()},
+		{Pack: api.PackCrypto, State: state.Read([]byte(`{"top_movers":[{"name":"Bitcoin","priceUsd":5,"ref":1}]}`))},
 	} {
 		if draft, err := brief.BuiltIn().Write(context.Background(), in); err == nil {
-			t.Errorf("%s %s: wrote %q", in.Pack, in.State, draft.Text)
+			t.Errorf("%s %s: wrote %q", in.Pack, in.State.Text(), draft.Text)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -158,7 +159,7 @@ func TestBuiltInPassesItsCheckOnAnyState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := brief.Input{Pack: api.PackCrypto, State: b, Citations: citations()}
+		in := brief.Input{Pack: api.PackCrypto, State: state.Read(b), Citations: citations()}
 		draft, err := brief.BuiltIn().Write(t.Context(), in)
 		text := draft.Text
 		if err != nil {

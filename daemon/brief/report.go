@@ -76,7 +76,7 @@ func (e *Editor) Check(ctx context.Context, pack string) (Report, error) {
 	case err != nil:
 		return r, err
 	default:
-		in := Input{Pack: pack, State: pulse.State, Citations: pulse.Citations}
+		in := Input{Pack: pack, State: pulse.Read(), Citations: pulse.Citations}
 		r.Findings = append(r.Findings, lines(Check(briefs[0].Text, in))...)
 	}
 	return r, nil

@@ -3,8 +3,6 @@ package brief
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -42,28 +40,23 @@ func (bySentences) Name() string { return BuiltIn().Name() }
 
 // Write implements Writer.
 func (w bySentences) Write(_ context.Context, in Input) (Draft, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(in.State, &members); err != nil {
-		return Draft{}, fmt.Errorf("decode state: %w", err)
+	if err := object(in.State); err != nil {
+		return Draft{}, err
 	}
-	var flags []api.Flag
-	var status []api.SourceStatus
-	_ = json.Unmarshal(members["flags"], &flags) // what a damaged state says otherwise still counts
-	_ = json.Unmarshal(members["source_status"], &status)
-	paragraphs := []paragraph{raised(in, flags)}
+	paragraphs := []paragraph{raised(in, in.State.Flags())}
 	over := ""
 	for _, s := range w.list {
 		var rows []api.Fields
-		_ = json.Unmarshal(members[s.Over], &rows)
+		_ = in.State.Decode(s.Over, &rows) // what a damaged state says otherwise still counts
 		if s.Over != over {
 			paragraphs, over = append(paragraphs, nil), s.Over
 		}
 		paragraphs[len(paragraphs)-1].say(useful, s.tell(in, rows))
 	}
 	if len(paragraphs) > 1 && len(slices.Concat(paragraphs[1:]...)) == 0 {
-		paragraphs = append(paragraphs, holdings(in, members))
+		paragraphs = append(paragraphs, holdings(in))
 	}
-	text := compose(append(paragraphs, troubles(in, status)))
+	text := compose(append(paragraphs, troubles(in, in.State.Sources())))
 	if text == "" {
 		return Draft{}, errNothing
 	}

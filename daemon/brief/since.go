@@ -2,7 +2,6 @@ package brief
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -22,25 +22,20 @@ const (
 	sinceMove  = 2.0 // percent from which on a price has moved
 )
 
-// past is what Since compares of a state.
-type past struct {
-	Flags     []api.Flag  `json:"flags"`
-	TopMovers []api.Mover `json:"top_movers"`
-}
-
 // Since tells by rules what came after a brief that was written from the state before, made at of: the flags that rose, became graver or
 // ended, and the prices that moved. before is nil where it is not kept; then only flags that rose later are told.
-func Since(before []byte, of time.Time, in Input) *api.Since {
-	var old, now past
-	_ = json.Unmarshal(before, &old)
-	if json.Unmarshal(in.State, &now) != nil {
+func Since(before *state.Document, of time.Time, in Input) *api.Since {
+	var was, are []api.Mover
+	_ = before.Decode("top_movers", &was)
+	if in.State.Decode("top_movers", &are) != nil {
 		return nil
 	}
+	old, now := before.Flags(), in.State.Flags()
 	w := since{in: in, refs: map[int]bool{}}
-	up := w.raised(old.Flags, now.Flags, of, before != nil)
+	up := w.raised(old, now, of, before != nil)
 	w.add("New", up, sinceFlags)
-	w.add("Ended", w.ended(old.Flags, now.Flags), sinceEnded)
-	w.add("Moved", w.moves(old.TopMovers, now.TopMovers), sinceMoves)
+	w.add("Ended", w.ended(old, now), sinceEnded)
+	w.add("Moved", w.moves(was, are), sinceMoves)
 	s := &api.Since{Text: strings.Join(w.sentences, " "), Citations: []api.Citation{}}
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("No flag rose or ended, and no price told here moved by %s%% or more.", human.Plain(sinceMove))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -13,15 +14,15 @@ import (
 func TestSince(t *testing.T) {
 	t.Parallel()
 	of := time.Date(2026, 11, 20, 17, 0, 1, 0, time.UTC)
-	in := brief.Input{Pack: "crypto", State: []byte(`{"flags":[
+	in := brief.Input{Pack: "crypto", State: state.Read([]byte(`{"flags":[
 		{"id":"exploit:x","kind":"exploit_reported","severity":"critical","subject":"X","message":"X: $31.0M loss reported","since":"2026-11-20T18:00:00Z","ref":3},
 		{"id":"move:y","kind":"price_move","severity":"warning","subject":"Y","message":"Y is up 40% in 24 hours","since":"2026-11-20T10:00:00Z","ref":1},
 		{"id":"move:z","kind":"price_move","severity":"notice","subject":"Z","message":"Z is up 21% in 24 hours","since":"2026-11-20T10:00:00Z","ref":1}],
-		"top_movers":[{"id":"bitcoin","name":"Bitcoin","priceUsd":90000,"ref":2},{"id":"tether","name":"Tether","priceUsd":1.001,"ref":2},{"id":"bitcoin","name":"Bitcoin","priceUsd":90000,"ref":2}]}`),
+		"top_movers":[{"id":"bitcoin","name":"Bitcoin","priceUsd":90000,"ref":2},{"id":"tether","name":"Tether","priceUsd":1.001,"ref":2},{"id":"bitcoin","name":"Bitcoin","priceUsd":90000,"ref":2}]}`)),
 		Citations: []api.Citation{{Ref: 1, SourceID: "one"}, {Ref: 2, SourceID: "two"}, {Ref: 3, SourceID: "three"}, {Ref: 4, SourceID: "four"}}}
-	before := []byte(`{"flags":[{"id":"move:y","kind":"price_move","severity":"notice","subject":"Y"},{"id":"move:z","kind":"price_move","severity":"notice","subject":"Z"},
+	before := state.Read([]byte(`{"flags":[{"id":"move:y","kind":"price_move","severity":"notice","subject":"Y"},{"id":"move:z","kind":"price_move","severity":"notice","subject":"Z"},
 		{"id":"fees:btc","kind":"fee_spike","severity":"notice","subject":"Bitcoin fees","ref":4}],
-		"top_movers":[{"id":"bitcoin","priceUsd":93750},{"id":"tether","priceUsd":1}]}`)
+		"top_movers":[{"id":"bitcoin","priceUsd":93750},{"id":"tether","priceUsd":1}]}`))
 	got := brief.Since(before, of, in)
 	const want = "New: critical, X: $31.0M loss reported [3]; now warning, Y is up 40% in 24 hours [1]. Ended: Bitcoin fees (fee spike) [4]. Moved: Bitcoin −4.0% to $90,000 [2]."
 	if got.Text != want || len(got.Citations) != 4 || got.Citations[3].SourceID != "four" {

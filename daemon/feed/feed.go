@@ -16,12 +16,9 @@ import (
 
 // Edition is a pulse and the newest brief, ready to be read. It never changes.
 type Edition struct {
-	state.Pulse
-	Brief state.Narration
-	Table *state.Table // the leaves of State
-	Ages  api.Ages     // of State
-
-	Rows *state.Tables // all that the sources last said when State was made; it may be empty
+	state.Pulse // with its Doc
+	Brief       state.Narration
+	Rows        *state.Tables // all that the sources last said when State was made; it may be empty
 
 	Serial int64 // counts the pulses of the pack since the start
 
@@ -42,7 +39,9 @@ func (e *Edition) BriefBody() *Body { return e.brief }
 func (e *Edition) Citation(i int) []byte { return e.cites[i] }
 
 // Freshness is that of the state at now.
-func (e *Edition) Freshness(now time.Time) api.Freshness { return e.Ages.Freshness(e.GeneratedAt, now) }
+func (e *Edition) Freshness(now time.Time) api.Freshness {
+	return e.Doc.Ages().Freshness(e.GeneratedAt, now)
+}
 
 // Feed is the newest edition of every pack. Make one with New.
 type Feed struct {
@@ -104,10 +103,12 @@ func (f *Feed) Publish(p state.Pulse, b state.Narration, rows *state.Tables) err
 	if rows == nil {
 		rows = state.NewTables(nil, nil)
 	}
-	table, err := state.NewTable(p.State)
+	p.Doc = p.Read()
+	err := p.Doc.Err()
 	if err != nil {
 		return fmt.Errorf("read state of %s: %w", p.Pack, err)
 	}
+	p.Doc.Table() // before the first who searches
 	cites := make([][]byte, len(p.Citations))
 	for i, c := range p.Citations {
 		if cites[i], err = jsonx.Encode(c); err != nil {
@@ -116,8 +117,7 @@ func (f *Feed) Publish(p state.Pulse, b state.Narration, rows *state.Tables) err
 	}
 	return f.update(p.Pack, func(old *Edition) (*Edition, error) {
 		next := &Edition{
-			Pulse: p, Brief: b, Table: table, Ages: api.AgesOf(p.State), Rows: rows, Serial: 1, cites: cites,
-			looked: new(looked), frames: new(frames),
+			Pulse: p, Brief: b, Rows: rows, Serial: 1, cites: cites, looked: new(looked), frames: new(frames),
 		}
 		if old != nil {
 			if !p.GeneratedAt.After(old.GeneratedAt) {
@@ -167,10 +167,10 @@ func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) 
 	if err != nil {
 		return err
 	}
-	if next.fresh, err = FreshBody(next.Pulse, next.Brief, next.Ages); err != nil {
+	if next.fresh, err = FreshBody(next.Pulse, next.Brief, next.Doc.Ages()); err != nil {
 		return fmt.Errorf("encode fresh of %s: %w", pack, err)
 	}
-	if next.brief, err = BriefBody(next.Pulse, next.Brief, next.Ages); err != nil {
+	if next.brief, err = BriefBody(next.Pulse, next.Brief, next.Doc.Ages()); err != nil {
 		return fmt.Errorf("encode brief of %s: %w", pack, err)
 	}
 	next.parts = new(parts)

@@ -49,8 +49,8 @@ func TestLatest(t *testing.T) {
 	if e.Pack != "ai" || e.Version != 1 || !e.GeneratedAt.Equal(born()) || len(e.Citations) != 2 || e.Brief.Brief != (state.Brief{}) {
 		t.Errorf("edition %+v", e.Pulse)
 	}
-	if e.Table.Len() != 4 || e.Table.Search("priceUsd", 1).Total != 1 {
-		t.Errorf("table of %d leaves", e.Table.Len())
+	if e.Doc.Table().Len() != 4 || e.Doc.Table().Search("priceUsd", 1).Total != 1 {
+		t.Errorf("table of %d leaves", e.Doc.Table().Len())
 	}
 	if got := e.Freshness(born().Add(61 * time.Second)); got != (api.Freshness{GeneratedAt: born(), AgeSeconds: 61, DataAgeSeconds: 61}) {
 		t.Errorf("freshness %+v", got)
@@ -121,14 +121,14 @@ func TestBriefComesWithItsState(t *testing.T) {
 
 	must(t, f.PublishBrief("crypto", brief()))
 	second := latest(t, f, "crypto")
-	if second == first || second.Brief.Brief != brief().Brief || second.Table != first.Table || !second.GeneratedAt.Equal(born()) {
+	if second == first || second.Brief.Brief != brief().Brief || second.Doc != first.Doc || !second.GeneratedAt.Equal(born()) {
 		t.Errorf("after the brief: %+v", second)
 	}
 	next := pulse("crypto", born().Add(time.Second))
 	next.State = []byte(`{"only":"new"}`)
 	must(t, f.Publish(next, brief(), nil))
 	third := latest(t, f, "crypto")
-	if third.Brief.Brief != brief().Brief || third.Table.Len() != 1 || !bytes.Equal(third.State, next.State) {
+	if third.Brief.Brief != brief().Brief || third.Doc.Table().Len() != 1 || !bytes.Equal(third.State, next.State) {
 		t.Errorf("after the next state: %+v", third)
 	}
 	other := state.Narration{Brief: state.Brief{Text: "Other.", At: born(), Writer: "other"}}

@@ -22,7 +22,7 @@ func TestPart(t *testing.T) {
 	p.State = []byte(`{"b":{"x":"<&>"},"a":1.50` + text.String() + `}`)
 	must(t, f.Publish(p, state.Narration{}, nil))
 	e := latest(t, f, "crypto")
-	if names := e.Members(); len(names) != 72 || !slices.Equal(names[:3], []string{"b", "a", "m0"}) {
+	if names := e.Doc.Names(); len(names) != 72 || !slices.Equal(names[:3], []string{"b", "a", "m0"}) {
 		t.Errorf("members %v", names)
 	}
 	for names, want := range map[string]string{"a": `{"a":1.50}`, "a,b": `{"b":{"x":"<&>"},"a":1.50}`, "x": `{}`, "a,x": `{"a":1.50}`} {
@@ -57,8 +57,8 @@ func TestPart(t *testing.T) {
 	}
 	p.GeneratedAt, p.State = born().Add(1e9), []byte(`[1]`)
 	must(t, f.Publish(p, state.Narration{}, nil))
-	if e = latest(t, f, "crypto"); e.Members() != nil || string(e.Part("a").State) != "{}" {
-		t.Errorf("of no object there is %v, %s", e.Members(), e.Part("a").State)
+	if e = latest(t, f, "crypto"); e.Doc.Names() != nil || string(e.Part("a").State) != "{}" {
+		t.Errorf("of no object there is %v, %s", e.Doc.Names(), e.Part("a").State)
 	}
 	f.PublishRows("crypto", state.NewTables(nil, nil))
 	if got := latest(t, f, "crypto").Part("a").Freshness(born().Add(3e9)); got.AgeSeconds != 2 {

@@ -35,8 +35,8 @@ func recorded(t *testing.T, tick string) (doc []byte, s api.CryptoState, body []
 			at = source.FetchedAt.Add(3 * time.Second)
 		}
 	}
-	p := state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: doc, Citations: pack.Crypto().Citations(doc, s.SourceStatus, at)}
-	draft, err := brief.BuiltIn().Write(t.Context(), brief.Input{Pack: p.Pack, State: doc, Citations: p.Citations})
+	p := state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: doc, Citations: pack.Crypto().Citations(state.Read(doc), s.SourceStatus, at)}
+	draft, err := brief.BuiltIn().Write(t.Context(), brief.Input{Pack: p.Pack, State: state.Read(doc), Citations: p.Citations})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestSearchText(t *testing.T) {
 		"fees": {"sentiment: fees btc fastest 9 sat/vB [16]"}, "breadth": {"1 of 1 row ", "advancing 32 · declining 55", "[1]"}, "flags": {"4 of 6 rows", "$44.5M loss reported", "severity critical"},
 		"fearGreed": {"sentiment: fearGreed 24 · \"Extreme Fear\""}, "price of zcash": {"2 of 2 rows", "top_movers: Zcash (ZEC)"},
 	} {
-		text := mcp.TextOf(reader.Query{Op: api.OpSearch, Pack: "crypto", Text: q, K: 4}, reader.Answer{State: doc}, none)
+		text := mcp.TextOf(reader.Query{Op: api.OpSearch, Pack: "crypto", Text: q, K: 4}, reader.Answer{Searched: state.Read(doc)}, none)
 		for _, part := range want {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: no %q in %s", q, part, text)

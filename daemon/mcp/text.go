@@ -46,8 +46,8 @@ func textOf(q reader.Query, a reader.Answer, body []byte) string {
 		text, err = stateText(q.Pack, asOf(q.At), false, body)
 	case q.Op == api.OpFresh && q.Members != "":
 		text, err = stateText(q.Pack, "", true, body)
-	case q.Op == api.OpSearch && a.State != nil:
-		text, err = foundText(q, a.State, body)
+	case q.Op == api.OpSearch && a.Searched != nil:
+		text, err = foundText(q, a.Searched, body)
 	}
 	if err != nil || text == "" {
 		return toolText(q.Op, q.Pack, body)
@@ -150,14 +150,14 @@ func searchText(pack string, body []byte) (string, error) {
 }
 
 // foundText renders the answer of search to q with the rows of state in which its words are.
-func foundText(q reader.Query, found, body []byte) (string, error) {
+func foundText(q reader.Query, searched *state.Document, body []byte) (string, error) {
 	var r api.SearchResponse
 	if err := json.Unmarshal(body, &r); err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	w := newStateWriter(&b, r.Freshness)
-	rows, total := state.Find(found, q.Text, q.K)
+	rows, total := searched.Find(q.Text, q.K)
 	if total == 0 {
 		word := human.Short(q.Text, human.Quoted)
 		fmt.Fprintf(&b, "No row of the state of pack %s has the word %q (%s). ", q.Pack, word, age(r.Freshness))

@@ -14,7 +14,7 @@ func BenchmarkCompact(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	in.Prev = prev
+	in.Prev = read(prev)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := p.Compact(in); err != nil {

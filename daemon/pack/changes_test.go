@@ -20,7 +20,7 @@ func TestRowsAreThoseOfTheTables(t *testing.T) {
 		in := tick(t, n)
 		text, shown := compact(t, in)
 		tables, kinds := pack.Crypto().Tables(in), map[string]int{}
-		for _, r := range state.ShownRows(pack.Crypto().Shown, text) {
+		for _, r := range read(text).Rows(pack.Crypto().Shown) {
 			kinds[r.Kind]++
 			was := tables.Row(r.Kind, r.Key)
 			if was == nil {
@@ -58,7 +58,7 @@ func pulses(t testing.TB, a, b int) (from, to state.Pulse, tables *state.Tables)
 	var prev []byte
 	for i, n := range []int{a, b} {
 		in := tick(t, n)
-		in.Prev = prev
+		in.Prev = read(prev)
 		prev, _ = compact(t, in)
 		var status struct {
 			SourceStatus []api.SourceStatus `json:"source_status"`
@@ -66,7 +66,7 @@ func pulses(t testing.TB, a, b int) (from, to state.Pulse, tables *state.Tables)
 		if err := json.Unmarshal(prev, &status); err != nil {
 			t.Fatal(err)
 		}
-		p := state.Pulse{Pack: "crypto", GeneratedAt: in.Now, State: prev, Citations: pack.Crypto().Citations(prev, status.SourceStatus, in.Now)}
+		p := state.Pulse{Pack: "crypto", GeneratedAt: in.Now, State: prev, Citations: pack.Crypto().Citations(read(prev), status.SourceStatus, in.Now)}
 		if i == 0 {
 			from = p
 			continue

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -165,7 +164,7 @@ type view struct {
 // newView looks at in as pack p sees it.
 func newView(p *Pack, in Input) *view {
 	v := &view{
-		pack: p, in: in, status: p.Status(in), pegged: make(map[string]bool), links: p.linksOf(in), prev: state.FlagsOf(in.Prev),
+		pack: p, in: in, status: p.Status(in), pegged: make(map[string]bool), links: p.linksOf(in), prev: in.Prev.Flags(),
 		owners: make(map[string]string),
 	}
 	for _, f := range in.Ended {

@@ -20,7 +20,7 @@ func TestEtherMicros(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := pack.EtherMicros([]byte(c.doc)); got != c.want {
+			if got := pack.EtherMicros(read([]byte(c.doc))); got != c.want {
 				t.Errorf("%d, want %d", got, c.want)
 			}
 		})

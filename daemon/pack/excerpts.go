@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -21,9 +22,9 @@ func (f facts) add(ref int, format string, args ...any) {
 }
 
 // excerptsOfCrypto is Excerpts of the crypto pack. A state that cannot be read has none.
-func (p *Pack) excerptsOfCrypto(state []byte) map[string]string {
+func (p *Pack) excerptsOfCrypto(doc *state.Document) map[string]string {
 	var s api.CryptoState
-	if json.Unmarshal(state, &s) != nil {
+	if json.Unmarshal(doc.Text(), &s) != nil {
 		return nil
 	}
 	f := facts{}

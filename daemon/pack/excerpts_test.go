@@ -18,7 +18,7 @@ func TestExcerpts(t *testing.T) {
 	for _, name := range []string{"tick1", "tick3", "degraded"} {
 		data, s := compact(t, states[name])
 		fmt.Fprintf(&b, "%s\n", name)
-		for _, c := range p.Citations(data, s.SourceStatus, now) {
+		for _, c := range p.Citations(read(data), s.SourceStatus, now) {
 			fmt.Fprintf(&b, "  [%d] %s: %s\n", c.Ref, c.SourceID, c.Excerpt)
 		}
 	}
@@ -29,7 +29,7 @@ func TestExcerptsOfOtherStates(t *testing.T) {
 	t.Parallel()
 	p := pack.Crypto()
 	for _, state := range []string{"", "null", "7", "{", `{"top_movers":7}`, "{}", `{"top_movers":[{"symbol":"BTC","ref":1}],"flags":[{"ref":99,"message":"x"}]}`} {
-		if got := p.Excerpts([]byte(state)); len(got) != 0 {
+		if got := p.Excerpts(read([]byte(state))); len(got) != 0 {
 			t.Errorf("%s: %q", state, got)
 		}
 	}
@@ -38,7 +38,7 @@ func TestExcerptsOfOtherStates(t *testing.T) {
 	in = with(in, "coinbase-exchange", func(r *pack.Reading) { r.Failures = 2 })
 	in = with(in, "news-decrypt", func(r *pack.Reading) { *r = pack.Reading{Doc: &source.NewsDoc{}, FetchedAt: now, Failures: 2} })
 	data, s := compact(t, in)
-	got := p.Excerpts(data)
+	got := p.Excerpts(read(data))
 	if want := "Kraken quotes Bitcoin 2.00% above CoinGecko"; got["kraken-ticker"] != want {
 		t.Errorf("%q, want %q", got["kraken-ticker"], want)
 	}

@@ -60,7 +60,7 @@ func TestFlagsLifeOfAFlag(t *testing.T) {
 	if got := ids(s); !slices.Equal(got, want) {
 		t.Fatalf("%q, want %q", got, want)
 	}
-	in.Prev, in.Now = prev, now.Add(5*time.Minute)
+	in.Prev, in.Now = read(prev), now.Add(5*time.Minute)
 	second, s := compact(t, in)
 	for _, f := range s.Flags {
 		if !f.Since.Equal(now) {
@@ -68,12 +68,12 @@ func TestFlagsLifeOfAFlag(t *testing.T) {
 		}
 	}
 	quiet := alarming(false)
-	quiet.Prev, quiet.Now = second, now.Add(10*time.Minute)
+	quiet.Prev, quiet.Now = read(second), now.Add(10*time.Minute)
 	third, s := compact(t, quiet)
 	if got := ids(s); len(got) != 0 {
 		t.Errorf("%q are still up", got)
 	}
-	in.Prev, in.Now = third, now.Add(14*time.Minute)
+	in.Prev, in.Now = read(third), now.Add(14*time.Minute)
 	if _, s = compact(t, in); len(s.Flags) != len(want) || !s.Flags[0].Since.Equal(in.Now) {
 		t.Errorf("%+v, want all of them again", s.Flags)
 	}
@@ -120,7 +120,7 @@ func TestStaleSourceRaisesNothingNew(t *testing.T) {
 				t.Errorf("%s is stale: %s up %v", id, flag, up)
 			}
 		}
-		in.Prev = prev
+		in.Prev = read(prev)
 		if _, s = compact(t, in); len(s.Flags) != len(allFlags()) {
 			t.Errorf("%s is stale: %q, want what was up to stay", id, ids(s))
 		}
@@ -132,7 +132,7 @@ func TestDroppedSourceTakesItsFlagsDown(t *testing.T) {
 	prev, _ := compact(t, alarming(true))
 	for id := range alarming(true).Readings {
 		in := aged(alarming(true), id, 100*time.Hour)
-		in.Prev = prev
+		in.Prev = read(prev)
 		_, s := compact(t, in)
 		want := []string{"source:" + id}
 		for _, flag := range allFlags() {
@@ -154,7 +154,7 @@ func TestNoDivergenceInFallback(t *testing.T) {
 	prev, _ := compact(t, alarming(true))
 	for age, want := range map[time.Duration]bool{900 * time.Second: true, 901 * time.Second: false} {
 		in := aged(alarming(true), "coingecko-markets", age)
-		in.Prev = prev
+		in.Prev = read(prev)
 		if _, s := compact(t, in); slices.Contains(ids(s), "divergence:bitcoin") != want {
 			t.Errorf("prices %v old: %q", age, ids(s))
 		}
@@ -165,7 +165,7 @@ func TestSourceFlagsFollowTheStatus(t *testing.T) {
 	t.Parallel()
 	const id = "mempool-fees"
 	flag := func(in pack.Input, prev []byte) (string, []byte) {
-		in.Prev = prev
+		in.Prev = read(prev)
 		data, s := compact(t, in)
 		for _, f := range s.Flags {
 			if f.ID == "source:"+id {
@@ -213,7 +213,7 @@ func TestStrangeStatesBeforeCountAsNone(t *testing.T) {
 		`{"flags":[{"id":"move:a","since":"2099-01-01T00:00:00Z"}]}`, `{"flags":[{"id":"move:a","value":1e400}]}`,
 	} {
 		in := alarming(true)
-		in.Prev = []byte(prev)
+		in.Prev = read([]byte(prev))
 		if got, _ := compact(t, in); string(got) != string(want) {
 			t.Errorf("%s makes another state", prev)
 		}
@@ -234,7 +234,7 @@ func FuzzPrev(f *testing.F) {
 	unknown.Readings["coingecko-markets"] = pack.Reading{Doc: &source.MarketsDoc{Coins: []source.Coin{{ID: "a", Price: 1}}}, FetchedAt: now}
 	f.Fuzz(func(t *testing.T, prev []byte) {
 		for _, in := range []pack.Input{alarming(false), alarming(true), unknown} {
-			in.Prev = prev
+			in.Prev = read(prev)
 			data, s := compact(t, in)
 			if len(data) > pack.MaxState || !json.Valid(data) {
 				t.Errorf("%d bytes", len(data))
@@ -335,25 +335,25 @@ func TestDepegKeepsItsID(t *testing.T) {
 		t.Fatalf("%s, want %s", got, both)
 	}
 	in = at(coin("small", 9e9, 0.9), coin("large", 8e9, 0.95))
-	in.Prev = prev
+	in.Prev = read(prev)
 	prev, s = compact(t, in)
 	if got := flags(s); got != both {
 		t.Errorf("places changed: %s, want %s", got, both)
 	}
 	in = at(coin("small", 9e9, 0.9), coin("large", 8e9, 1))
-	in.Prev, in.Ended = prev, state.EndedAt(nil, s.Flags[:1], nil, now)
+	in.Prev, in.Ended = read(prev), state.EndedAt(nil, s.Flags[:1], nil, now)
 	if _, s = compact(t, in); flags(s) != "depeg:usdx:small of small;" {
 		t.Errorf("one has ended: %s", flags(s))
 	}
 	prev, _ = compact(t, at(coin("large", 9e9, 0.95), coin("small", 8e9, 1))) // only the first is off its peg
 	in = at(coin("small", 9e9, 0.9), coin("large", 8e9, 0.95))
-	in.Prev = prev
+	in.Prev = read(prev)
 	if _, s = compact(t, in); flags(s) != both {
 		t.Errorf("the second rises once it is the larger: %s, want %s", flags(s), both)
 	}
 	prev, _ = compact(t, at(coin("large", 9e9, 1), coin("small", 8e9, 0.9))) // only the second is
 	in = at(coin("small", 9e9, 0.9), coin("large", 8e9, 1))
-	in.Prev = prev
+	in.Prev = read(prev)
 	if _, s = compact(t, in); flags(s) != "depeg:usdx:small of small;" {
 		t.Errorf("it becomes the larger: %s", flags(s))
 	}

@@ -32,12 +32,12 @@ func recordedStates(t *testing.T) map[string]pack.Input {
 	var prev []byte
 	for n := 1; n <= 3; n++ {
 		in := tick(t, n)
-		in.Prev = prev
+		in.Prev = read(prev)
 		inputs[fmt.Sprintf("tick%d", n)] = in
 		prev, _ = compact(t, in)
 	}
 	in := inputs["tick3"]
-	in.Prev = prev
+	in.Prev = read(prev)
 	in.Now = in.Now.Add(20 * time.Minute)
 	for _, s := range pack.Crypto().Sources {
 		if s.ID != "coingecko-markets" && s.ID != "geckoterminal-trending" {
@@ -76,7 +76,7 @@ func TestBuiltInBriefIsGroundedInRecordedStates(t *testing.T) {
 	p := pack.Crypto()
 	for name, in := range recordedStates(t) {
 		data, s := compact(t, in)
-		input := brief.Input{Pack: p.ID, State: data, Citations: p.Citations(data, s.SourceStatus, now)}
+		input := brief.Input{Pack: p.ID, State: read(data), Citations: p.Citations(read(data), s.SourceStatus, now)}
 		draft, err := brief.BuiltIn().Write(t.Context(), input)
 		text := draft.Text
 		if err != nil {

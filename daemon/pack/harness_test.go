@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -108,3 +109,6 @@ func deref[T any](p *T) (x T) {
 	}
 	return x
 }
+
+// read is a state parsed.
+func read(text []byte) *state.Document { return state.Read(text) }

@@ -238,7 +238,7 @@ func TestVenues(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	excerpts := pack.Crypto().Excerpts(must(pack.Crypto().Compact(in)))
+	excerpts := pack.Crypto().Excerpts(read(must(pack.Crypto().Compact(in))))
 	if excerpts["kraken-ticker"] != "BTC $100.50" || excerpts["coinbase-exchange"] != "BTC $99.50" {
 		t.Errorf("%q", excerpts)
 	}

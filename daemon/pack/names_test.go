@@ -40,12 +40,12 @@ func TestSuspiciousNames(t *testing.T) {
 			strings.Contains(f.Subject, order) || !strings.Contains(f.Message, "“"+order) || !strings.HasSuffix(f.Message, "”") {
 			t.Errorf("%s: %+v", id, f)
 		}
-		in.Prev = data
+		in.Prev = read(data)
 		if _, s := compact(t, with(in, id, func(r *pack.Reading) { r.Failures = 1 })); len(s.Flags) != 1 {
 			t.Errorf("%s, once it is stale: %+v", id, s.Flags)
 		}
 		calm := only(map[string]source.Doc{id: &source.ChainsDoc{}})
-		calm.Prev = data
+		calm.Prev = read(data)
 		if _, s := compact(t, calm); len(s.Flags) != 0 {
 			t.Errorf("%s, once the name is gone: %+v", id, s.Flags)
 		}

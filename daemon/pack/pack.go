@@ -37,7 +37,7 @@ type Pack struct {
 	// Compact makes the state, compact JSON. It is pure: the same input gives the same bytes.
 	Compact func(Input) ([]byte, error)
 	// Excerpts returns, by source id, one fact of the state for the citation of that source. Sources without one are absent.
-	Excerpts func(state []byte) map[string]string
+	Excerpts func(*state.Document) map[string]string
 	// Tables are all rows that the sources gave, of which the state is a selection. It is pure as well.
 	Tables func(Input) *state.Tables
 	// Shown says where in the state which of these rows stand, and so what has a past.
@@ -123,7 +123,7 @@ type Reading struct {
 // Input is what Compact works on.
 type Input struct {
 	Readings map[string]Reading // by source id; an absent one was never fetched
-	Prev     []byte             // the previous state, nil for the first
+	Prev     *state.Document    // the previous state, nil for the first
 	Ended    []state.Ended      // flags that ended before it and are remembered
 	Every    time.Duration      // from refresh to refresh: no source is asked more often
 	Now      time.Time
@@ -131,8 +131,8 @@ type Input struct {
 
 // Citations lists every source of p in order, for a state whose source_status is given. start stands in for the time of
 // a source that never answered: the moment the pack was first started.
-func (p *Pack) Citations(state []byte, status []api.SourceStatus, start time.Time) []api.Citation {
-	excerpts := p.Excerpts(state)
+func (p *Pack) Citations(doc *state.Document, status []api.SourceStatus, start time.Time) []api.Citation {
+	excerpts := p.Excerpts(doc)
 	fetched := make(map[string]time.Time, len(status))
 	for _, s := range status {
 		if s.FetchedAt != nil {

@@ -114,10 +114,10 @@ func TestAnyReadingsMakeAGoodState(t *testing.T) {
 			if err != nil || !bytes.Equal(again, data) {
 				t.Fatalf("%d: %v\n%s\nwant\n%s", i, err, again, data)
 			}
-			in.Prev = data
+			in.Prev = read(data)
 		}
 		next := drawInput(t)
-		next.Prev, next.Now = data, now.Add(5*time.Minute)
+		next.Prev, next.Now = read(data), now.Add(5*time.Minute)
 		data, err = p.Compact(next)
 		s = api.CryptoState{}
 		if err != nil || json.Unmarshal(data, &s) != nil {
@@ -127,8 +127,8 @@ func TestAnyReadingsMakeAGoodState(t *testing.T) {
 		if after, _ := json.Marshal(docs(in)); !bytes.Equal(after, before) {
 			t.Error("the readings were changed")
 		}
-		for id, excerpt := range p.Excerpts(data) {
-			if excerpt == "" || len(p.Excerpts(data)) > len(p.Sources) {
+		for id, excerpt := range p.Excerpts(read(data)) {
+			if excerpt == "" || len(p.Excerpts(read(data))) > len(p.Sources) {
 				t.Errorf("%s: excerpt %q", id, excerpt)
 			}
 		}

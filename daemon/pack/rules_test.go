@@ -54,7 +54,7 @@ func (f flagTable) check(t *testing.T, cases []flagCase) {
 	for _, c := range cases {
 		in := only(map[string]source.Doc{f.source: c.doc})
 		f.checkFlag(t, in, c, c.raised, now)
-		in.Prev = prev
+		in.Prev = read(prev)
 		f.checkFlag(t, in, c, c.held, now.Add(-time.Hour))
 		in = with(in, f.source, func(r *pack.Reading) { r.Failures = 1 })
 		f.checkFlag(t, in, c, c.held, now.Add(-time.Hour))
@@ -297,7 +297,7 @@ func TestDivergenceFlags(t *testing.T) {
 		for _, stale := range []string{"kraken-ticker", "coingecko-markets"} {
 			f.checkFlag(t, with(in, stale, func(r *pack.Reading) { r.Failures = 1 }), c.flagCase, false, now)
 		}
-		in.Prev = prev
+		in.Prev = read(prev)
 		f.checkFlag(t, in, c.flagCase, c.held, now.Add(-time.Hour))
 	}
 }

@@ -24,7 +24,7 @@ func TestShownIsWhatTablesSay(t *testing.T) {
 			if err := state.CheckSeries(p.Shown, shown.Kind+"/"+cmp.Or(shown.Key, "x"), field.Name); err != nil {
 				t.Errorf("%s of %s: %v", field.Name, shown.Kind, err)
 			}
-			s := state.NewSeries([]state.Shown{shown}, shown.Path, field.Name, doc)
+			s := state.NewSeries([]state.Shown{shown}, shown.Path, field.Name, read(doc))
 			s.Add(doc)
 			for _, r := range s.Rows() {
 				row := tables.Row(r.Kind, r.Key)
@@ -86,7 +86,7 @@ func TestMembersHaveSeries(t *testing.T) {
 		if err := state.CheckSeries(p.Shown, path, ""); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		if got := len(state.NewSeries(p.Shown, path, "", doc).Rows()); got != want {
+		if got := len(state.NewSeries(p.Shown, path, "", read(doc)).Rows()); got != want {
 			t.Errorf("%s has %d rows, want %d", path, got, want)
 		}
 	}

@@ -81,7 +81,7 @@ func TestCitationsTellWhenASourceLastAnswered(t *testing.T) {
 	in = with(in, "news-decrypt", func(r *pack.Reading) { *r = pack.Reading{} })
 	data, s := compact(t, in)
 	start := now.AddDate(0, -1, 0)
-	list := p.Citations(data, s.SourceStatus, start)
+	list := p.Citations(read(data), s.SourceStatus, start)
 	if len(list) != 18 {
 		t.Fatalf("%d citations", len(list))
 	}

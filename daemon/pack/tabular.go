@@ -2,7 +2,6 @@ package pack
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -77,7 +76,7 @@ func (t Tabular) Pack() *Pack {
 		p.FlagKinds = append(p.FlagKinds, rule.Kind)
 	}
 	p.Compact = func(in Input) ([]byte, error) { return t.compact(p, in) }
-	p.Excerpts = func(doc []byte) map[string]string { return t.excerpts(p, doc) }
+	p.Excerpts = func(doc *state.Document) map[string]string { return t.excerpts(p, doc) }
 	p.Tables = func(in Input) *state.Tables { return t.tables(p, in) }
 	return p
 }
@@ -121,7 +120,7 @@ func (t Tabular) shown() (list []state.Shown) {
 
 // compact is Compact of the pack p.
 func (t Tabular) compact(p *Pack, in Input) ([]byte, error) {
-	v := &view{pack: p, in: in, status: p.Status(in), prev: state.FlagsOf(in.Prev)}
+	v := &view{pack: p, in: in, status: p.Status(in), prev: in.Prev.Flags()}
 	lists := make([][]api.Fields, len(t.Members))
 	for i, m := range t.Members {
 		lists[i] = t.list(v, m)
@@ -310,13 +309,11 @@ func (t Table) link(r *source.DeclaredRow) string {
 }
 
 // excerpts is Excerpts of the pack p: the first row of each source in a state, with all that it says there.
-func (t Tabular) excerpts(p *Pack, doc []byte) map[string]string {
+func (t Tabular) excerpts(p *Pack, doc *state.Document) map[string]string {
 	f := facts{}
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(doc, &members) // what cannot be read has no excerpt
 	for _, m := range t.Members {
 		var rows []api.Fields
-		_ = json.Unmarshal(members[m.Name], &rows)
+		_ = doc.Decode(m.Name, &rows) // what cannot be read has no excerpt
 		for _, row := range rows {
 			if ref, _ := row.Get("ref").(float64); ref > 0 && int(ref) <= len(p.Sources) {
 				f.add(int(ref), "%s", excerpt(row))

@@ -130,7 +130,7 @@ func TestEveryStateFits(t *testing.T) {
 			for id := range in.Readings { // now all sources fail, too, and their errors are as long
 				in = with(in, id, func(r *pack.Reading) { r.Failures, r.Err = 1, strings.Repeat(letter, 200) })
 			}
-			in.Prev = data
+			in.Prev = read(data)
 			data, s = compact(t, in)
 			checkState(t, data, s)
 			up := 0

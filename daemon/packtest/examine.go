@@ -57,7 +57,7 @@ func (t *trial) examine(ctx context.Context, check string) {
 		t.checkBrief(told.Text, pulse)
 		return
 	}
-	in := brief.Input{Pack: pulse.Pack, State: pulse.State, Citations: pulse.Citations}
+	in := brief.Input{Pack: pulse.Pack, State: pulse.Read(), Citations: pulse.Citations}
 	draft, err := t.writer.Write(ctx, in)
 	switch {
 	case err != nil:
@@ -69,7 +69,7 @@ func (t *trial) examine(ctx context.Context, check string) {
 
 // checkBrief holds a brief against its state.
 func (t *trial) checkBrief(text string, p state.Pulse) {
-	for _, f := range brief.Check(text, brief.Input{Pack: p.Pack, State: p.State, Citations: p.Citations}) {
+	for _, f := range brief.Check(text, brief.Input{Pack: p.Pack, State: p.Read(), Citations: p.Citations}) {
 		t.fail("brief", "", "%s", f)
 	}
 }

@@ -25,7 +25,7 @@ func Random(ctx context.Context, cfg Config, states int) ([]Finding, error) {
 			return nil, fmt.Errorf("fetch %s: %w", s.ID, out.Err)
 		}
 	}
-	var prev []byte
+	var prev *state.Document
 	for n := range states {
 		t.line.pass(5 * time.Minute)
 		t.stage.give(t.drawAll())
@@ -33,7 +33,7 @@ func Random(ctx context.Context, cfg Config, states int) ([]Finding, error) {
 			return nil, err
 		}
 		if len(t.report.Findings) > 0 {
-			t.note(Finding{Check: "state", Text: fmt.Sprintf("that was random state %d, seed %d: %s", n, cfg.Seed, prev)})
+			t.note(Finding{Check: "state", Text: fmt.Sprintf("that was random state %d, seed %d: %s", n, cfg.Seed, prev.Text())})
 			break
 		}
 	}
@@ -63,7 +63,7 @@ func (t *trial) drawAll() map[string][]any {
 }
 
 // once makes one state of what is given, and a brief of it.
-func (t *trial) once(ctx context.Context, prev []byte) ([]byte, error) {
+func (t *trial) once(ctx context.Context, prev *state.Document) (*state.Document, error) {
 	in := pack.Input{Readings: make(map[string]pack.Reading), Prev: prev, Now: t.line.now()}
 	for _, s := range t.pack.Sources {
 		r := pack.Reading{Doc: t.harness.docs[s.ID], FetchedAt: in.Now}
@@ -74,12 +74,13 @@ func (t *trial) once(ctx context.Context, prev []byte) ([]byte, error) {
 		}
 		in.Readings[s.ID] = r
 	}
-	doc, err := t.pack.Compact(in)
+	text, err := t.pack.Compact(in)
 	if err != nil {
 		return nil, err
 	}
-	p := state.Pulse{Pack: t.pack.ID, State: doc, Citations: t.pack.Citations(doc, t.pack.Status(in), in.Now)}
-	t.checkState("state", doc, p.Citations)
+	doc := state.Read(text)
+	p := state.Pulse{Pack: t.pack.ID, State: text, Doc: doc, Citations: t.pack.Citations(doc, t.pack.Status(in), in.Now)}
+	t.checkState("state", text, p.Citations)
 	draft, err := t.writer.Write(ctx, brief.Input{Pack: p.Pack, State: doc, Citations: p.Citations})
 	if err != nil {
 		return nil, fmt.Errorf("write brief: %w", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -92,11 +93,12 @@ func (d *Tried) conclude(ctx context.Context, p *pack.Pack, writer brief.Writer,
 	if d.State, err = p.Compact(in); err != nil {
 		return fmt.Errorf("compact: %w", err)
 	}
-	state, err := readState(d.State)
+	read, err := readState(d.State)
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)
 	}
-	d.Flags = state.flags
+	d.Flags = read.flags
+	doc := state.Read(d.State)
 	for _, row := range p.Tables(in).Rows() {
 		for i := range d.Sources {
 			if d.Sources[i].ID == p.Sources[row.Ref-1].ID {
@@ -105,7 +107,7 @@ func (d *Tried) conclude(ctx context.Context, p *pack.Pack, writer brief.Writer,
 			}
 		}
 	}
-	text := brief.Input{Pack: p.ID, State: d.State, Citations: p.Citations(d.State, p.Status(in), in.Now)}
+	text := brief.Input{Pack: p.ID, State: doc, Citations: p.Citations(doc, p.Status(in), in.Now)}
 	draft, err := writer.Write(ctx, text)
 	if err != nil {
 		return fmt.Errorf("write brief: %w", err)

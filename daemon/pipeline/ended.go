@@ -25,9 +25,9 @@ func (p *Pipeline) ended(ctx context.Context) (list []state.Ended) {
 		}
 		past = append(past, before)
 	}
-	flags := state.FlagsOf(past[len(past)-1].State)
+	flags := past[len(past)-1].Read().Flags()
 	for _, pulse := range slices.Backward(past[:len(past)-1]) {
-		next := state.FlagsOf(pulse.State)
+		next := pulse.Read().Flags()
 		list = state.EndedAt(list, flags, next, pulse.GeneratedAt)
 		flags = next
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/internal/state"
 )
 
 // TestFlagsThatEndedAreRemembered lets a flag end and come back, with restarts and kills between: what ended is known for an hour, and one
@@ -32,7 +31,7 @@ func TestFlagsThatEndedAreRemembered(t *testing.T) {
 				}
 				flags := func() string { // standing, and ended; with minutes since the begin
 					text := ""
-					for _, f := range state.FlagsOf(r.edition().State) {
+					for _, f := range r.edition().Doc.Flags() {
 						text += fmt.Sprint(f.ID, " since ", f.Since.Sub(begin).Round(time.Minute), ";")
 					}
 					for _, e := range r.edition().Ended {

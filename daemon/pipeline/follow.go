@@ -111,11 +111,12 @@ func (p *Pipeline) takeSources(list []state.SourceRecord) {
 // takeState publishes a state of another node. The caller holds mu.
 func (p *Pipeline) takeState(ctx context.Context, pulse state.Pulse) error {
 	last := p.newest
+	pulse.Doc = pulse.Read()
 	p.newest = pulse
 	if last.GeneratedAt.IsZero() {
 		p.newest.Ended = p.ended(ctx)
 	} else {
-		p.newest.Ended = state.EndedAt(last.Ended, state.FlagsOf(last.State), state.FlagsOf(pulse.State), pulse.GeneratedAt)
+		p.newest.Ended = state.EndedAt(last.Ended, last.Doc.Flags(), pulse.Doc.Flags(), pulse.GeneratedAt)
 	}
 	in := p.input()
 	in.Now = pulse.GeneratedAt
@@ -134,6 +135,7 @@ func (p *Pipeline) hear(saved state.Saved) bool {
 	p.told = told{brief: saved.Brief, daily: saved.Brief.Writer != p.cfg.Writer.Name()}
 	if saved.Told != nil {
 		p.told.of = *saved.Told
+		p.told.of.Doc = saved.Told.Read()
 	}
 	return true
 }

@@ -51,7 +51,7 @@ type row struct {
 
 // newPack returns a pack of sources with the given intervals, named s1, s2 and so on, that all speak of fees.
 func newPack(intervals ...time.Duration) *pack.Pack {
-	p := &pack.Pack{ID: packID, Version: 1, Excerpts: func([]byte) map[string]string { return nil }}
+	p := &pack.Pack{ID: packID, Version: 1, Excerpts: func(*state.Document) map[string]string { return nil }}
 	for i, every := range intervals {
 		id := fmt.Sprintf("s%d", i+1)
 		p.Sources = append(p.Sources, pack.Source{

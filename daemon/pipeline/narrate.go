@@ -27,7 +27,7 @@ func (t told) with(p state.Pulse) state.Narration {
 	if n.Citations = t.of.Citations; n.Citations == nil {
 		n.Citations = p.Citations
 	}
-	n.Since = brief.Since(t.of.State, t.brief.Of, brief.Input{Pack: p.Pack, State: p.State, Citations: p.Citations})
+	n.Since = brief.Since(t.of.Doc, t.brief.Of, brief.Input{Pack: p.Pack, State: p.Read(), Citations: p.Citations})
 	return n
 }
 
@@ -74,7 +74,7 @@ func (p *Pipeline) publish(pulse state.Pulse, own state.Brief, rows *state.Table
 
 // write has a brief of pulse written and checked by the first writer whose text passes.
 func (p *Pipeline) write(ctx context.Context, writers []brief.Writer, pulse state.Pulse) (b state.Brief, used brief.Usage, err error) {
-	in := brief.Input{Pack: pulse.Pack, State: pulse.State, Citations: pulse.Citations}
+	in := brief.Input{Pack: pulse.Pack, State: pulse.Read(), Citations: pulse.Citations}
 	result, err := brief.Narrate(ctx, writers, in, p.cfg.TextWithin)
 	for _, r := range result.Refused {
 		if ctx.Err() != nil {

@@ -30,7 +30,6 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -209,6 +208,7 @@ func (p *Pipeline) restore(ctx context.Context) error {
 		return err
 	}
 	p.newest = *saved.Pulse
+	p.newest.Doc = p.newest.Read()
 	p.newest.Ended = p.ended(ctx)
 	p.hear(saved)
 	in := p.input()
@@ -240,7 +240,7 @@ func (p *Pipeline) Status() []api.SourceStatus {
 
 // input is what the pack compacts. The caller holds mu.
 func (p *Pipeline) input() pack.Input {
-	in := pack.Input{Readings: make(map[string]pack.Reading, len(p.tracks)), Prev: p.newest.State, Ended: p.newest.Ended,
+	in := pack.Input{Readings: make(map[string]pack.Reading, len(p.tracks)), Prev: p.newest.Doc, Ended: p.newest.Ended,
 		Every: p.cfg.Every, Now: p.cfg.Now()}
 	for _, t := range p.tracks {
 		in.Readings[t.connector.ID] = t.reading
@@ -360,17 +360,18 @@ func (p *Pipeline) compact() (state.Pulse, *state.Tables, error) {
 	if in.Now.Equal(in.Now.Truncate(time.Minute)) { // as printed it would name the minute, and not this state
 		in.Now = in.Now.Add(time.Millisecond)
 	}
-	doc, err := p.cfg.Pack.Compact(in)
+	text, err := p.cfg.Pack.Compact(in)
 	if err != nil {
 		return state.Pulse{}, nil, fmt.Errorf("compact: %w", err)
 	}
-	if !json.Valid(doc) {
+	doc := state.Read(text)
+	if doc.Err() != nil {
 		return state.Pulse{}, nil, errors.New("compact: the state is not JSON")
 	}
 	return state.Pulse{
-		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: doc,
+		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: text, Doc: doc,
 		Citations: p.cfg.Pack.Citations(doc, p.cfg.Pack.Status(in), p.start),
-		Ended:     state.EndedAt(p.newest.Ended, state.FlagsOf(p.newest.State), state.FlagsOf(doc), in.Now),
+		Ended:     state.EndedAt(p.newest.Ended, p.newest.Doc.Flags(), doc.Flags(), in.Now),
 		Sources:   p.sources(),
 	}, p.rows(in), nil
 }

@@ -317,7 +317,7 @@ func TestPreviousStateIsCompactedToo(t *testing.T) {
 		good := p.Compact
 		var prev [][]byte
 		p.Compact = func(in pack.Input) ([]byte, error) {
-			prev = append(prev, in.Prev)
+			prev = append(prev, in.Prev.Text())
 			return good(in)
 		}
 		r := build(t, p, nil)

@@ -22,7 +22,7 @@ func (r *Reader) fresh(ctx context.Context, v View) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	body, err := feed.FreshBody(edition.Pulse, told, edition.Ages)
+	body, err := feed.FreshBody(edition.Pulse, told, edition.Doc.Ages())
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode fresh of %s: %w", v.pack.ID, err)
 	}
@@ -44,7 +44,7 @@ func (r *Reader) brief(ctx context.Context, v View) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	body, err := feed.BriefBody(v.edition.Pulse, told, v.edition.Ages)
+	body, err := feed.BriefBody(v.edition.Pulse, told, v.edition.Doc.Ages())
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode brief of %s: %w", v.pack.ID, err)
 	}
@@ -76,11 +76,12 @@ func (r *Reader) claimed(ctx context.Context, v View, told state.Narration) (sta
 			return told, nil // it was pruned: what backed the brief is not known any more, and another state does not
 		}
 	}
-	list, err := ground.Claims(told.Text, pulse.State, pulse.Citations)
+	doc := pulse.Read()
+	list, err := ground.Claims(told.Text, doc, pulse.Citations)
 	if err != nil {
 		return told, fmt.Errorf("check brief of %s: %w", v.pack.ID, err)
 	}
-	places := state.PlacesOf(v.pack.Shown, pulse.State)
+	places := doc.Places(v.pack.Shown)
 	told.Claims = make([]api.Claim, 0, len(list))
 	for _, c := range list {
 		claim := api.Claim{Start: c.Start, End: c.End, Text: c.Text, Ref: c.Ref, Path: c.Path}

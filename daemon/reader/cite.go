@@ -31,20 +31,20 @@ func parseCite(q *Query, values url.Values) (err error) {
 
 // cite resolves an anchor, of the newest state or of an earlier one.
 func (r *Reader) cite(ctx context.Context, v View, window time.Duration) (Answer, error) {
-	pulse, ages := v.edition.Pulse, v.edition.Ages
+	pulse := v.edition.Pulse
 	if !v.At.At.IsZero() {
 		var err error
 		if pulse, err = r.past(ctx, v, window); err != nil {
 			return Answer{}, err
 		}
-		ages = api.AgesOf(pulse.State)
+		pulse.Doc = pulse.Read()
 	}
 	c, err := v.citation(pulse)
 	if err != nil {
 		return Answer{}, err
 	}
 	source := api.Source{ID: c.SourceID, Name: v.pack.Names[c.SourceID], PublicURL: pulse.Citations[v.Ref-1].URL}
-	return encode(api.CiteResponse{Citation: c, Source: source, Freshness: ages.Freshness(pulse.GeneratedAt, r.cfg.Now())})
+	return encode(api.CiteResponse{Citation: c, Source: source, Freshness: pulse.Doc.Ages().Freshness(pulse.GeneratedAt, r.cfg.Now())})
 }
 
 // citation is what stands in pulse behind the anchor, or the row under it, that v asks for.
@@ -59,7 +59,7 @@ func (v View) citation(pulse state.Pulse) (c api.Citation, err error) {
 	}
 	kind, key, _ := strings.Cut(v.Row, "/")
 	row := v.edition.Rows.Row(kind, key) // whose page is the same at all times
-	place := state.PlaceOf(state.PlacesOf(v.pack.Shown, pulse.State), v.Row)
+	place := state.PlaceOf(pulse.Doc.Places(v.pack.Shown), v.Row)
 	switch {
 	case v.At.At.IsZero() && row != nil && row.Ref == v.Ref:
 		c.Excerpt, c.FetchedAt = state.Excerpt(row.Name, row.Symbol, row.Fields), row.FetchedAt

@@ -60,7 +60,7 @@ func (r *Reader) Find(pack, text string) (found Found, err error) {
 	if len(found.Rows) > 0 {
 		return found, nil
 	}
-	for _, m := range v.edition.Table.Search(v.Text, foundMatches).Matches {
+	for _, m := range v.edition.Doc.Table().Search(v.Text, foundMatches).Matches {
 		found.Matches = append(found.Matches, Match{Path: human.Short(m.Path, sheetText), Text: human.Short(string(m.Value), sheetText)})
 	}
 	return found, nil

@@ -73,24 +73,15 @@ func (r *Reader) ranged(v View) (View, error) {
 		return v, api.Errorf(api.ReasonInvalidRange, "from and to are more than %s apart", longest).
 			WithHint("ask for %s at a time", longest)
 	}
-	if jsonx.Find(v.edition.State, v.path()...) == nil {
+	if v.edition.Doc.Root().Find(v.path()...) == nil {
 		return v, api.Errorf(api.ReasonInvalidMembers, "member is %q, not in the state of pack %s",
-			human.Short(v.Member, human.Quoted), v.Pack).WithHint("members: %s", strings.Join(members(v.edition.State), ", "))
+			human.Short(v.Member, human.Quoted), v.Pack).WithHint("members: %s", strings.Join(v.edition.Doc.Names(), ", "))
 	}
 	return v, nil
 }
 
 // path is where the member of v stands in a state.
 func (v View) path() []string { return strings.Split(v.Member, ".") }
-
-// members are the names of what is in a state.
-func members(doc []byte) (names []string) {
-	list, _ := jsonx.Members(doc) // a state is an object
-	for _, m := range list {
-		names = append(names, m.Name)
-	}
-	return names
-}
 
 // Credits is what v, a call of history, costs.
 func (v View) Credits() int64 { return api.HistoryCredits(v.From, v.To) }

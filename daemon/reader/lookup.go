@@ -24,7 +24,7 @@ type looked struct {
 // lookup answers questions from the rows of all that the sources last said.
 func (r *Reader) lookup(v View) (Answer, error) {
 	now := r.cfg.Now()
-	l := looked{View: v, now: now, overdue: v.edition.Ages.Overdue(now), used: make([]bool, len(v.edition.Citations)), nothing: true}
+	l := looked{View: v, now: now, overdue: v.edition.Doc.Ages().Overdue(now), used: make([]bool, len(v.edition.Citations)), nothing: true}
 	l.text = append(make([]byte, 0, 1024), `{"results":[`...)
 	for q := range strings.SplitSeq(v.Text, ",") {
 		if err := l.answer(q); err != nil {

@@ -72,14 +72,14 @@ type Query struct {
 
 // Answer is what an operation answers: a body whose age is measured when it is written, or finished JSON.
 type Answer struct {
-	Body      *feed.Body // fresh, brief and snapshot
-	At        time.Time  // the moment at which Body's age is measured; zero means when it is written
-	JSON      []byte     // the others
-	Immutable bool       // the same for ever
-	Warning   string     // why it is not all that the caller could expect, "" if it is
-	Nothing   bool       // nothing was found, which costs a key nothing
-	State     []byte     // search: in which it looked
-	Proof     api.Proof  // fresh, brief and snapshot: the leaf that proves it; zero where there is none
+	Body      *feed.Body      // fresh, brief and snapshot
+	At        time.Time       // the moment at which Body's age is measured; zero means when it is written
+	JSON      []byte          // the others
+	Immutable bool            // the same for ever
+	Warning   string          // why it is not all that the caller could expect, "" if it is
+	Nothing   bool            // nothing was found, which costs a key nothing
+	Searched  *state.Document // search: the state in which it looked
+	Proof     api.Proof       // fresh, brief and snapshot: the leaf that proves it; zero where there is none
 }
 
 // ReadAt is the moment at which the age in a is measured, for who reads it now.
@@ -230,7 +230,7 @@ func hasMembers(edition *feed.Edition, q Query) error {
 	if q.Members == "" {
 		return nil
 	}
-	there := edition.Members()
+	there := edition.Doc.Names()
 	for name := range strings.SplitSeq(q.Members, ",") {
 		if !slices.Contains(there, name) {
 			return api.Errorf(api.ReasonInvalidMembers, "the state of pack %s has no member %q", q.Pack, human.Clip(name, human.Quoted)).
@@ -305,11 +305,11 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 
 // search looks for v.Text in the leaves of the newest state.
 func (r *Reader) search(v View) (Answer, error) {
-	found := v.edition.Table.Search(v.Text, v.K)
+	found := v.edition.Doc.Table().Search(v.Text, v.K)
 	a, err := encode(api.SearchResponse{
 		Matches: found.Matches, Total: found.Total, Freshness: v.edition.Freshness(r.cfg.Now()),
 	})
-	a.State = v.edition.State
+	a.Searched = v.edition.Doc
 	return a, err
 }
 
@@ -320,9 +320,9 @@ func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (An
 	if err != nil {
 		return Answer{}, err
 	}
-	ages := api.AgesOf(pulse.State)
-	pulse.State = feed.Part(pulse.State, v.Members)
-	body, err := feed.FreshBody(pulse, state.Narration{}, ages)
+	doc := pulse.Read()
+	pulse.State = doc.Part(v.Members)
+	body, err := feed.FreshBody(pulse, state.Narration{}, doc.Ages())
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 	}

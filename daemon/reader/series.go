@@ -75,7 +75,7 @@ func (r *Reader) series(ctx context.Context, v View, window time.Duration) (Answ
 	if made := v.edition.GeneratedAt; made.After(end) { // the clock was set back
 		end = made
 	}
-	s := state.NewSeries(v.pack.Shown, v.Path, v.Field, v.edition.State)
+	s := state.NewSeries(v.pack.Shown, v.Path, v.Field, v.edition.Doc)
 	times := state.Times(end, v.Span, v.Points)
 	last := time.Unix(0, 0) // of no state, and not of none
 	for p, err := range r.cfg.History.Past(ctx, v.pack.ID, slices.Values(times)) {

@@ -3,7 +3,6 @@ package reader
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -124,16 +123,9 @@ func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, e
 	} else if err := r.draw(ctx, v, s); err != nil {
 		return nil, err
 	}
-	var told struct {
-		Flags   []api.Flag         `json:"flags"`
-		Sources []api.SourceStatus `json:"source_status"`
-	}
-	if err := json.Unmarshal(e.State, &told); err != nil {
-		return nil, fmt.Errorf("read state of %s: %w", pack, err)
-	}
-	s.tellFlags(told.Flags)
-	s.tellSources(told.Sources, v.pack.Names)
-	rows := s.tellTables(state.Sections(v.pack.Shown, e.State))
+	s.tellFlags(e.Doc.Flags())
+	s.tellSources(e.Doc.Sources(), v.pack.Names)
+	rows := s.tellTables(e.Doc.Sections(v.pack.Shown))
 	narration, err := r.claimed(ctx, v, e.Brief)
 	if err != nil {
 		return nil, err
@@ -180,7 +172,7 @@ func (r *Reader) draw(ctx context.Context, v View, s *Sheet) error {
 		member, _, _ := strings.Cut(shown.Path, ".")
 		if len(shown.Fields) > 0 && shown.Key == "" && !slices.Contains(members, member) {
 			members = append(members, member)
-			all = append(all, state.NewSeries(v.pack.Shown, member, "", v.edition.State))
+			all = append(all, state.NewSeries(v.pack.Shown, member, "", v.edition.Doc))
 		}
 	}
 	s.trends, s.drawn = map[string][]*float64{}, r.cfg.Now()
@@ -218,6 +210,7 @@ func (r *Reader) draw(ctx context.Context, v View, s *Sheet) error {
 
 // tellFlags sorts flags by how bad they are.
 func (s *Sheet) tellFlags(flags []api.Flag) {
+	flags = slices.Clone(flags)
 	for i := range flags {
 		flags[i].Message = human.Line(flags[i].Message)
 	}

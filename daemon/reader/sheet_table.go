@@ -14,7 +14,7 @@ import (
 // tellTables makes the tables of s and returns their rows by kind/key.
 func (s *Sheet) tellTables(sections []state.Section) map[string]state.Row {
 	rows := map[string]state.Row{}
-	overdue := s.edition.Ages.Overdue(s.GeneratedAt)
+	overdue := s.edition.Doc.Ages().Overdue(s.GeneratedAt)
 	for _, section := range sections {
 		for i, row := range section.Rows {
 			if source := s.source(row.Ref); source != nil && slices.Contains(overdue, source.ID) {

@@ -29,6 +29,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -70,7 +71,7 @@ func (e *Event) identify(key string) {
 type State struct {
 	Pack string
 	At   time.Time // its generatedAt
-	Doc  json.RawMessage
+	Doc  *state.Document
 	Demo bool // recorded, synthetic data
 
 	Member string // the only one that Doc has, where the state is a past one that nobody looked at; "" for a whole one, of now

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/alert"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // began is the moment of the first state of the tests.
@@ -18,7 +19,7 @@ func began() time.Time { return time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC) }
 // marks are findings written in a line: x holds, x@2 since 2, x!3 at level 3, "-" for a state without any, "?" for one that cannot be read.
 func marks(_ context.Context, s alert.State) (found []alert.Finding, err error) {
 	var text string
-	if err := json.Unmarshal(s.Doc, &text); err != nil {
+	if err := json.Unmarshal(s.Doc.Text(), &text); err != nil {
 		return nil, err
 	}
 	for word := range strings.FieldsSeq(text) {
@@ -37,10 +38,10 @@ func marks(_ context.Context, s alert.State) (found []alert.Finding, err error) 
 	return found, nil
 }
 
-// state is the state of a minute.
-func state(minute int, text string) alert.State {
+// stateOf is the state of a minute.
+func stateOf(minute int, text string) alert.State {
 	doc, _ := json.Marshal(text)
-	return alert.State{Pack: "crypto", At: began().Add(time.Duration(minute) * time.Minute), Doc: doc}
+	return alert.State{Pack: "crypto", At: began().Add(time.Duration(minute) * time.Minute), Doc: state.Read(doc)}
 }
 
 // open opens a Teller on the journal at path, which the test closes.
@@ -97,13 +98,13 @@ func TestEdges(t *testing.T) {
 					}
 					teller = open(t, path, c.rule)
 				}
-				events, err := teller.Observe(t.Context(), state(minute, text))
+				events, err := teller.Observe(t.Context(), stateOf(minute, text))
 				if (err != nil) != strings.Contains(text, "?") {
 					t.Errorf("%s: %v", c.name, err)
 				}
 				var words []string
 				for _, e := range events {
-					if e.Alert != "r" || e.Pack != "crypto" || e.Kind != "mark" || !e.At.Equal(state(minute, "").At) || len(e.ID) != 32 || ids[e.ID] {
+					if e.Alert != "r" || e.Pack != "crypto" || e.Kind != "mark" || !e.At.Equal(stateOf(minute, "").At) || len(e.ID) != 32 || ids[e.ID] {
 						t.Errorf("%s: %+v", c.name, e)
 					}
 					ids[e.ID] = true
@@ -130,8 +131,8 @@ func TestStates(t *testing.T) {
 		s    alert.State
 		want int
 	}{
-		{state(5, "a"), 1}, {state(5, "b"), 0}, {state(4, "b"), 0}, {state(6, "a b"), 1},
-		{alert.State{Pack: "ai", At: began().Add(time.Hour), Doc: []byte(`"c"`)}, 0},
+		{stateOf(5, "a"), 1}, {stateOf(5, "b"), 0}, {stateOf(4, "b"), 0}, {stateOf(6, "a b"), 1},
+		{alert.State{Pack: "ai", At: began().Add(time.Hour), Doc: state.Read([]byte(`"c"`))}, 0},
 	} {
 		if events, err := teller.Observe(t.Context(), c.s); err != nil || len(events) != c.want {
 			t.Errorf("%d: %+v, %v", i, events, err)
@@ -148,12 +149,12 @@ func TestForgotten(t *testing.T) {
 		want     int
 	}{{120, 0, 0}, {121, 0, 0}, {122, 0, 1}, {122, 3 * time.Hour, 0}} {
 		teller := open(t, filepath.Join(t.TempDir(), "journal"), alert.Rule{Name: "r", Pack: "crypto", Find: marks, Cooldown: c.cooldown})
-		for _, s := range []alert.State{state(0, "a@1"), state(1, "-"), state(c.after, "-")} {
+		for _, s := range []alert.State{stateOf(0, "a@1"), stateOf(1, "-"), stateOf(c.after, "-")} {
 			if _, err := teller.Observe(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
 		}
-		events, err := teller.Observe(t.Context(), state(c.after+1, "a@1"))
+		events, err := teller.Observe(t.Context(), stateOf(c.after+1, "a@1"))
 		if err != nil || len(events) != c.want {
 			t.Errorf("%+v: %+v, %v", c, events, err)
 		}

@@ -16,19 +16,17 @@ import (
 // Flags finds the flags of a state that are of at least a severity, "" for any, and of one of kinds, none for all.
 func Flags(least api.Severity, kinds []string) func(context.Context, State) ([]Finding, error) {
 	return func(_ context.Context, s State) ([]Finding, error) {
-		var doc struct {
-			Flags *[]json.RawMessage `json:"flags"`
-		}
-		if err := json.Unmarshal(s.Doc, &doc); err != nil {
+		if err := s.Doc.Err(); err != nil {
 			return nil, fmt.Errorf("read state: %w", err)
 		}
-		if doc.Flags == nil {
+		list := s.Doc.Root().Member(api.MemberFlags)
+		if list == nil || !list.IsArray() {
 			return nil, errors.New("the state has no flags")
 		}
 		var found []Finding
-		for _, text := range *doc.Flags {
+		for _, one := range list.Members {
 			var f api.Flag
-			if err := json.Unmarshal(text, &f); err != nil {
+			if err := json.Unmarshal(one.Raw, &f); err != nil {
 				return nil, fmt.Errorf("read flag: %w", err)
 			}
 			if f.Severity.Rank() < least.Rank() || len(kinds) > 0 && !slices.Contains(kinds, f.Kind) {
@@ -38,7 +36,7 @@ func Flags(least api.Severity, kinds []string) func(context.Context, State) ([]F
 				Key: cmp.Or(f.ID, f.Kind+":"+f.Subject), Onset: onset(f.Since), Level: f.Severity.Rank(),
 				Event: Event{
 					Kind: human.Line(f.Kind), Severity: f.Severity, Subject: human.Line(f.Subject),
-					Message: human.Line(f.Message), Value: text,
+					Message: human.Line(f.Message), Value: one.Raw,
 				},
 			})
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/internal/alert"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -28,7 +29,7 @@ func TestFlags(t *testing.T) {
 		{"", []string{"price_move", "other"}, "y@2026-11-20T19:00:00Z!2 price_move:Z@!1 w@!0"},
 		{api.SeverityCritical, []string{"price_move"}, ""},
 	} {
-		found, err := alert.Flags(c.least, c.kinds)(t.Context(), alert.State{Doc: []byte(state)})
+		found, err := alert.Flags(c.least, c.kinds)(t.Context(), alert.State{Doc: read(state)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,11 +45,14 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`{}`, `[]`, `{"flags":null}`, `{"flags":[1]}`, `x`} {
-		if found, err := alert.Flags("", nil)(t.Context(), alert.State{Doc: []byte(bad)}); err == nil {
+		if found, err := alert.Flags("", nil)(t.Context(), alert.State{Doc: read(bad)}); err == nil {
 			t.Errorf("%s: %+v", bad, found)
 		}
 	}
-	if found, err := alert.Flags("", nil)(t.Context(), alert.State{Doc: []byte(`{"flags":[]}`)}); err != nil || len(found) > 0 {
+	if found, err := alert.Flags("", nil)(t.Context(), alert.State{Doc: read(`{"flags":[]}`)}); err != nil || len(found) > 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
+
+// read is a state parsed.
+func read(text string) *state.Document { return state.Read([]byte(text)) }

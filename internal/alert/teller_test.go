@@ -90,7 +90,7 @@ func rule(takers ...*taker) alert.Rule {
 // observe has teller look at a state.
 func observe(t *testing.T, teller *alert.Teller, minute int, text string) {
 	t.Helper()
-	if _, err := teller.Observe(t.Context(), state(minute, text)); err != nil {
+	if _, err := teller.Observe(t.Context(), stateOf(minute, text)); err != nil {
 		t.Error(err)
 	}
 }
@@ -356,10 +356,10 @@ func TestFullDisk(t *testing.T) {
 	observe(t, teller, 0, "a")
 	until(t, func() bool { n, _ := teller.Pending(); return n == 0 })
 	disk.Fill()
-	if _, err := teller.Observe(t.Context(), state(1, "a b")); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if _, err := teller.Observe(t.Context(), stateOf(1, "a b")); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("err = %v", err)
 	}
-	if _, err := teller.Observe(t.Context(), state(2, "c")); err == nil {
+	if _, err := teller.Observe(t.Context(), stateOf(2, "c")); err == nil {
 		t.Error("nothing was told")
 	}
 	until(t, func() bool { mu.Lock(); defer mu.Unlock(); return told > 5 })

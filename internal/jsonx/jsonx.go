@@ -176,6 +176,16 @@ func (v *Value) Member(name string) *Value {
 	return nil
 }
 
+// Find is what is at the path of names in v, nil if nothing is.
+func (v *Value) Find(names ...string) *Value {
+	for _, name := range names {
+		if v = v.Member(name); v == nil {
+			return nil
+		}
+	}
+	return v
+}
+
 // Path is where v is in its document, as search writes paths: top_movers[0].symbol. That of the document itself is "".
 func (v *Value) Path() string {
 	var short [128]byte

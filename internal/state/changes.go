@@ -2,7 +2,6 @@ package state
 
 import (
 	"cmp"
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -33,13 +32,10 @@ func Compare(from, to Pulse, shown []Shown, tables *Tables, ask Ask) api.Changes
 		From: from.GeneratedAt.UTC(), To: to.GeneratedAt.UTC(), Flags: []api.ChangedFlag{}, Rows: []api.ChangedRow{},
 		Headlines: []api.NewHeadline{}, Sources: []api.ChangedSource{}, Citations: []api.Citation{},
 	}}
-	var old, now told
-	// What a damaged state says otherwise still counts.
-	_ = json.Unmarshal(from.State, &old)
-	_ = json.Unmarshal(to.State, &now)
-	c.flags(old.Flags, now.Flags)
-	c.sources(old.Sources, now.Sources)
-	c.rows(ShownRows(shown, from.State), ShownRows(shown, to.State))
+	old, now := from.Read(), to.Read()
+	c.flags(old.Flags(), now.Flags())
+	c.sources(old.Sources(), now.Sources())
+	c.rows(old.Rows(shown), now.Rows(shown))
 	c.answer.Clear = c.answer.SourcesAnswered == c.answer.SourcesAsked && !slices.ContainsFunc(c.answer.Flags, Worse)
 	for _, citation := range to.Citations {
 		if c.refs[citation.Ref] {
@@ -52,20 +48,10 @@ func Compare(from, to Pulse, shown []Shown, tables *Tables, ask Ask) api.Changes
 // Worse reports whether a flag is one to be told of at once: it appeared or rose.
 func Worse(f api.ChangedFlag) bool { return f.Change == api.FlagAppeared || f.Change == api.FlagRose }
 
-// told is what the states of all packs tell.
-type told struct {
-	Flags   []api.Flag         `json:"flags"`
-	Sources []api.SourceStatus `json:"source_status"`
-}
-
-// ShownRows are the rows that a state shows, as they are in the tables, but for what a state does not say: entities, aliases, times of
-// fetching and most links. What is damaged has none.
-func ShownRows(shown []Shown, doc []byte) (rows []Row) {
-	root, err := jsonx.Parse(doc) // once, for they are of all kinds
-	if err != nil {
-		return nil
-	}
-	eachShown(shown, root, func(s *Shown, key string, v *jsonx.Value) { rows = append(rows, s.row(key, v)) })
+// Rows are the rows that the state shows where shown says, as they are in the tables, but for what a state does not say: entities,
+// aliases, times of fetching and most links.
+func (d *Document) Rows(shown []Shown) (rows []Row) {
+	eachShown(shown, d.Root(), func(s *Shown, key string, v *jsonx.Value) { rows = append(rows, s.row(key, v)) })
 	return rows
 }
 

@@ -2,7 +2,6 @@ package state
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -23,18 +22,6 @@ type Ended struct {
 func (e Ended) Remembered(at time.Time) bool {
 	age := at.Sub(e.EndedAt)
 	return age >= 0 && age <= FlagMemory
-}
-
-// FlagsOf are the flags of a state. One that cannot be read, or is of another kind, counts as one without any: at worst a flag forgets
-// since when it stands.
-func FlagsOf(state []byte) []api.Flag {
-	var s struct {
-		Flags []api.Flag `json:"flags"`
-	}
-	if json.Unmarshal(state, &s) != nil {
-		return nil
-	}
-	return s.Flags
 }
 
 // EndedAt are the flags that are remembered at the time of a state, the last to end first. ended were remembered before, prev are the flags

@@ -8,14 +8,11 @@ import (
 	"github.com/contextd/contextd/internal/jsonx"
 )
 
-// Find are the rows of a state, which must be one JSON value, that match most words of q, those that match best first and at most k;
+// Find are the rows of the state that match most words of q, those that match best first and at most k;
 // total is how many there are. Unlike Search it takes each word alone, and the name of any member above or in a row. A row is the
 // innermost object around a value that has a name, and where none has one the innermost.
-func Find(state []byte, q string, k int) (rows []*jsonx.Value, total int) {
-	root, err := jsonx.Parse(state)
-	if err != nil {
-		return nil, 0
-	}
+func (d *Document) Find(q string, k int) (rows []*jsonx.Value, total int) {
+	root := d.Root()
 	f := finder{words: wordsOf(q), at: map[*jsonx.Value]int{}}
 	f.walk(root, root, nil)
 	best := 0

@@ -21,7 +21,7 @@ func TestFind(t *testing.T) {
 		"430": "top_movers[0]", "top movers": "top_movers[0] top_movers[1]", "title": "narratives[0].headlines[0] narratives[0].headlines[1]",
 		"zca": "", "": "", "none": "", "…": "", "nothing of it": "",
 	} {
-		rows, total := state.Find([]byte(doc), q, 10)
+		rows, total := state.Read([]byte(doc)).Find(q, 10)
 		var paths []string
 		for _, r := range rows {
 			paths = append(paths, r.Path())
@@ -31,11 +31,11 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for k, want := range map[int]int{-1: 0, 0: 0, 1: 1, 2: 2, 3: 2} {
-		if rows, total := state.Find([]byte(doc), "flags", k); len(rows) != want || total != 2 {
+		if rows, total := state.Read([]byte(doc)).Find("flags", k); len(rows) != want || total != 2 {
 			t.Errorf("k=%d: %d of %d", k, len(rows), total)
 		}
 	}
-	if rows, total := state.Find([]byte(`[`), "a", 1); rows != nil || total != 0 {
+	if rows, total := state.Read([]byte(`[`)).Find("a", 1); rows != nil || total != 0 {
 		t.Error("what is no JSON has rows")
 	}
 }

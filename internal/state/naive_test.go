@@ -142,11 +142,11 @@ type failer interface {
 // newTable makes the Table of a state that is known to be valid.
 func newTable(t failer, text []byte) *state.Table {
 	t.Helper()
-	table, err := state.NewTable(text)
-	if err != nil {
-		t.Fatalf("NewTable(%q): %v", text, err)
+	d := state.Read(text)
+	if d.Err() != nil {
+		t.Fatalf("Read(%q): %v", text, d.Err())
 	}
-	return table
+	return d.Table()
 }
 
 // agree fails where the Table and the naive search of the same state differ about q.

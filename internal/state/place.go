@@ -19,14 +19,10 @@ type Place struct {
 	shown  *Shown // how it stands there; nil for what is in no table
 }
 
-// PlacesOf lists where the rows of a state stand: those that are shown of a pack's tables, and whatever else names its source, such as
+// Places lists where the rows of the state stand: those that are shown of a pack's tables, and whatever else names its source, such as
 // flags and readings of the whole market.
-func PlacesOf(shown []Shown, doc []byte) []Place {
-	root, err := jsonx.Parse(doc)
-	if err != nil {
-		return nil // a state is valid
-	}
-	known := map[*jsonx.Value]Place{}
+func (d *Document) Places(shown []Shown) []Place {
+	root, known := d.Root(), map[*jsonx.Value]Place{}
 	eachShown(shown, root, func(s *Shown, key string, v *jsonx.Value) {
 		known[v] = Place{Row: s.Kind + "/" + key, key: key, shown: s}
 	})

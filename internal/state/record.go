@@ -16,10 +16,19 @@ type Pulse struct {
 	Version     int       // of the pack's source order
 	GeneratedAt time.Time // UTC, whole milliseconds, strictly rising per pack
 	State       []byte    // compact JSON, never changed
+	Doc         *Document // State, parsed by whoever publishes it; nil for one that was only stored
 	Citations   []api.Citation
 	Ended       []Ended         // flags that ended in the hour before; they are not kept with it, for the states before it tell of them
 	Sources     []api.LogSource // what it was made of, ordered by id; they are not kept with it, for its leaf tells of them
 	Proof       api.Proof       // its leaf in the log; zero before it is stored, and for states from before there was a log
+}
+
+// Read is the state of p parsed.
+func (p Pulse) Read() *Document {
+	if p.Doc == nil {
+		return Read(p.State)
+	}
+	return p.Doc
 }
 
 // Brief is one narrated brief of a pack. The zero Brief is "none yet".

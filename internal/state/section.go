@@ -18,11 +18,11 @@ type Section struct {
 	Main []string // the fields that are numbers, the most important first
 }
 
-// Sections are the readings of a state and then its lists, in its order, but for flags and the status of sources.
-func Sections(shown []Shown, doc []byte) []Section {
+// Sections are the readings of the state and then its lists, in its order, but for flags and the status of sources.
+func (d *Document) Sections(shown []Shown) []Section {
 	readings := Section{}
 	var lists []Section
-	for _, p := range PlacesOf(shown, doc) {
+	for _, p := range d.Places(shown) {
 		member, _, _ := strings.Cut(p.Path, ".")
 		member, _, _ = strings.Cut(member, "[")
 		list, listed := strings.CutSuffix(p.Path, "]")

@@ -16,7 +16,7 @@ func TestSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sections := state.Sections(pack.Crypto().Shown, doc)
+	sections := state.Read(doc).Sections(pack.Crypto().Shown)
 	var got []string
 	for _, s := range sections {
 		got = append(got, s.Path+" "+s.Kind)
@@ -54,7 +54,7 @@ func TestSections(t *testing.T) {
 	if news := sections[slices.IndexFunc(sections, func(s state.Section) bool { return s.Kind == "headline" })]; news.News != "publishedAt" || news.Past {
 		t.Errorf("headlines are news by %q, with a past: %v", news.News, news.Past)
 	}
-	if got := state.Sections(nil, []byte("damaged")); len(got) != 0 {
+	if got := state.Read([]byte("damaged")).Sections(nil); len(got) != 0 {
 		t.Errorf("a damaged state has %d sections", len(got))
 	}
 }

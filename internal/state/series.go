@@ -46,13 +46,7 @@ func (s Shown) field(name string) (ShownField, bool) {
 // eachShown visits the rows of all kinds in a state that was read, with their keys.
 func eachShown(shown []Shown, root *jsonx.Value, visit func(s *Shown, key string, row *jsonx.Value)) {
 	for i := range shown {
-		at := root
-		for name := range strings.SplitSeq(shown[i].Path, ".") {
-			if at = at.Member(name); at == nil {
-				break
-			}
-		}
-		if at != nil {
+		if at := root.Find(strings.Split(shown[i].Path, ".")...); at != nil {
 			shown[i].eachAt(at, func(key string, row *jsonx.Value) { visit(&shown[i], key, row) })
 		}
 	}
@@ -215,7 +209,7 @@ func (s Shown) holds(path string) bool {
 
 // NewSeries makes the Series of path, which CheckSeries has let pass: of a row, kind/key, or of the rows that are in a member of the newest
 // state, at most api.MaxSeriesRows. Without a field it is the most important one of each kind.
-func NewSeries(shown []Shown, path, field string, newest []byte) *Series {
+func NewSeries(shown []Shown, path, field string, newest *Document) *Series {
 	s := new(Series)
 	_, key, single := strings.Cut(path, "/")
 	for _, here := range shown {
@@ -233,7 +227,7 @@ func NewSeries(shown []Shown, path, field string, newest []byte) *Series {
 		if single {
 			add(key)
 		} else {
-			here.each(newest, func(key string, _ *jsonx.Value) { add(key) })
+			eachShown([]Shown{here}, newest.Root(), func(_ *Shown, key string, _ *jsonx.Value) { add(key) })
 		}
 		s.places = append(s.places, place)
 	}

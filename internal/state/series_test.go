@@ -23,7 +23,7 @@ func shown() []state.Shown {
 // draw writes the rows of the series of path over docs.
 func draw(path, field string, docs ...string) string {
 	newest := docs[len(docs)-1]
-	s := state.NewSeries(shown(), path, field, []byte(newest))
+	s := state.NewSeries(shown(), path, field, state.Read([]byte(newest)))
 	for _, doc := range docs {
 		if doc == "again" {
 			s.Again()
@@ -90,7 +90,7 @@ func TestSeriesAreBounded(t *testing.T) {
 			rows[i] = fmt.Sprintf(`{"group":"a","id":"c%d"}`, i)
 		}
 		doc := []byte(`{"list":[` + strings.Join(rows, ",") + `]}`)
-		if got := state.NewSeries(shown(), "list", "", doc).Rows(); len(got) != want || got[want-1].Key != fmt.Sprintf("c%d", want-1) {
+		if got := state.NewSeries(shown(), "list", "", state.Read(doc)).Rows(); len(got) != want || got[want-1].Key != fmt.Sprintf("c%d", want-1) {
 			t.Errorf("%d of %d rows, the last is %+v", len(got), n, got[len(got)-1])
 		}
 	}

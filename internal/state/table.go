@@ -2,7 +2,6 @@ package state
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/contextd/contextd/internal/jsonx"
@@ -28,14 +27,12 @@ type leaf struct {
 
 const separator = 0xFF
 
-// NewTable reads a state, which must be one JSON value. The Table keeps slices of it.
-func NewTable(state []byte) (*Table, error) {
+// newTable makes the Table of a tree, of which it keeps slices.
+func newTable(root *jsonx.Value) *Table {
 	b := builder{names: make(map[string]int)}
-	if err := jsonx.Walk(state, b.add); err != nil {
-		return nil, fmt.Errorf("read leaves: %w", err)
-	}
+	b.walk(root)
 	b.table.values = b.values.String()
-	return &b.table, nil
+	return &b.table
 }
 
 // Len is the number of leaves.
@@ -47,10 +44,13 @@ type builder struct {
 	names  map[string]int // folded name → index into table.names
 }
 
-// add appends v if it is a leaf with something to find.
-func (b *builder) add(v *jsonx.Value) error {
-	if !v.IsLeaf() || string(v.Raw) == "null" {
-		return nil
+// walk appends v, or what is in it, as far as these are leaves with something to find.
+func (b *builder) walk(v *jsonx.Value) {
+	for _, m := range v.Members {
+		b.walk(m)
+	}
+	if !v.IsLeaf() || len(v.Raw) == 0 || string(v.Raw) == "null" {
+		return
 	}
 	named := v // an element is called as its array
 	for named.Parent != nil && named.Parent.IsArray() {
@@ -68,5 +68,4 @@ func (b *builder) add(v *jsonx.Value) error {
 	end := b.values.Len()
 	b.values.WriteByte(separator)
 	b.table.leaves = append(b.table.leaves, leaf{path: v.Path(), value: v.Raw, name: index, start: start, end: end})
-	return nil
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/contextd/contextd/internal/state"
 )
 
-func TestNewTableRejects(t *testing.T) {
+func TestReadRejects(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", " ", "\n", "{", "[", `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `[1`, `[1,`, `"a`, "tru", "-", "1.", `{"a":1}}`, `{"a":1}{"a":1}`, "1 2", "{} []", "{},",
 		"{}x", "null null", `{"a":1,}`, "[1,]", "[1 2]", `{"a" 1}`, `{"a":1 "b":2}`, "{1:2}", "{a:1}", "[01]", "[+1]", "[.5]", "[NaN]", "['a']", `["\x"]`, "[\"a\nb\"]",
 		"]", "}", ":", ",", "[}", "{]", `[1]]`, "\ufeff{}", "\x00",
 	} {
-		if table, err := state.NewTable([]byte(text)); err == nil || table != nil {
-			t.Errorf("%q is taken for a state: %v", text, table)
+		if d := state.Read([]byte(text)); d.Err() == nil || d.Table().Len() > 0 || d.Flags() != nil || d.Names() != nil {
+			t.Errorf("%q is taken for a state: %v", text, d.Root())
 		}
 		if json.Valid([]byte(text)) {
 			t.Errorf("%q is valid: the test is wrong", text)
@@ -137,7 +137,7 @@ func query(t *rapid.T, leaves []string) string {
 	return string(runes[from:rapid.IntRange(from, len(runes)).Draw(t, "to")])
 }
 
-func FuzzNewTable(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	for _, seed := range []string{small, `[1,]`, `{"a":{}}`, "1 2", "[[]]", `{"\ud800":"\ud83d\ude80"}`, "\"\xff\"", "{\"\xff\":[1e999]}", "nul", "[[[[", ""} {
 		f.Add([]byte(seed))
 	}
@@ -145,7 +145,8 @@ func FuzzNewTable(f *testing.F) {
 		if len(text) > 4096 {
 			return // a path repeats the ones above it, so deep states cost the square of their length
 		}
-		table, err := state.NewTable(text)
+		d := state.Read(text)
+		table, err := d.Table(), d.Err()
 		if (err == nil) != json.Valid(text) {
 			t.Fatalf("%q: error %v, valid %t", text, err, json.Valid(text))
 		}

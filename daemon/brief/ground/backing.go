@@ -1,11 +1,11 @@
 package ground
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -20,8 +20,8 @@ type Claim struct {
 
 // Claims lists the figures of a brief that hold, in the order of the text, but for the usual spans such as 24 hours. In a text that Check
 // has nothing against these are all figures.
-func Claims(text string, state json.RawMessage, citations []api.Citation) ([]Claim, error) {
-	c, err := read(text, state, citations)
+func Claims(text string, doc *state.Document, citations []api.Citation) ([]Claim, error) {
+	c, err := read(text, doc, citations)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,8 @@ func Claims(text string, state json.RawMessage, citations []api.Citation) ([]Cla
 }
 
 // read checks every sentence of a text.
-func read(text string, state []byte, citations []api.Citation) (*checker, error) {
-	x, err := readIndex(state, citations)
+func read(text string, doc *state.Document, citations []api.Citation) (*checker, error) {
+	x, err := readIndex(doc, citations)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -57,9 +58,9 @@ func (f Finding) String() string {
 // every sentence cites its sources and that every figure is in their rows. It takes any text and any state.
 //
 // Numbers in words are not checked, nor is prose without figures: Check keeps false numbers out, not false opinions.
-func Check(text string, state []byte, citations []api.Citation) []Finding {
+func Check(text string, doc *state.Document, citations []api.Citation) []Finding {
 	findings := checkForm(text)
-	c, err := read(text, state, citations)
+	c, err := read(text, doc, citations)
 	if err != nil {
 		return append(findings, Finding{Kind: KindState, Detail: err.Error()})
 	}

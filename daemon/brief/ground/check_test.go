@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -87,7 +88,7 @@ func TestCheckPassesWhatIsTrue(t *testing.T) {
 		"Zcash (up 23.1%) beats 1inch (6.1%) [1].",
 		"Did Zcash gain 23.1%? [1] Yes, said a source, Mr. J. Doe [1].",
 	} {
-		if list := ground.Check(text, []byte(sample), sources()); len(list) > 0 {
+		if list := ground.Check(text, read(sample), sources()); len(list) > 0 {
 			t.Errorf("%q: %v", text, list)
 		}
 	}
@@ -156,7 +157,7 @@ func TestCheckFindsWhatIsFalse(t *testing.T) {
 		{"Bitcoin\xff fell [1].", ground.KindCharacter, ""},
 		{strings.Repeat("Bitcoin fell [1]. ", 300), ground.KindLength, ""},
 	} {
-		list := ground.Check(c.text, []byte(sample), sources())
+		list := ground.Check(c.text, read(sample), sources())
 		found := false
 		for _, f := range list {
 			found = found || f.Kind == c.want && (c.at == "" || f.Excerpt == c.at)
@@ -169,7 +170,7 @@ func TestCheckFindsWhatIsFalse(t *testing.T) {
 
 func TestCheckNamesTheSentenceAndAWayOut(t *testing.T) {
 	t.Parallel()
-	list := ground.Check("Bitcoin fell [1]. Fear reads 24 [3].", []byte(sample), sources())
+	list := ground.Check("Bitcoin fell [1]. Fear reads 24 [3].", read(sample), sources())
 	if len(list) != 1 {
 		t.Fatalf("got %v, want one finding", list)
 	}
@@ -198,7 +199,7 @@ func TestCheckReadsAnyState(t *testing.T) {
 		{`{"a":[{"ref":1,"n":"[2] Coin"}]}`, "It is (2) Coin [1].", ""},
 		{`{"a":[{"ref":1,"name":"A [1, 2]. Big"}]}`, "A [1, 2]. Big is up [1].", ""},
 	} {
-		list := ground.Check(c.text, []byte(c.state), sources())
+		list := ground.Check(c.text, read(c.state), sources())
 		switch {
 		case c.want == "" && len(list) > 0:
 			t.Errorf("%s: %q: %v", c.state, c.text, list)
@@ -226,7 +227,7 @@ func TestCheckFindsAddresses(t *testing.T) {
 		{"The U.S. market, e.g. Node.js at 9 a.m., i.e. USDC.e vs.BTC, fell.Then rose @ night", nil},
 	} {
 		var got []string
-		for _, f := range ground.Check(c.text+" [1].", []byte(state), sources()) {
+		for _, f := range ground.Check(c.text+" [1].", read(state), sources()) {
 			if f.Kind == ground.KindLink {
 				got = append(got, f.Excerpt)
 			}
@@ -257,7 +258,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add(text, `{"a":[{"name":`+string(must(json.Marshal(text)))+`,"ref":1,"sources":[2,3]}]}`)
 	}
 	f.Fuzz(func(t *testing.T, text, state string) {
-		for _, finding := range ground.Check(text, []byte(state), sources()) {
+		for _, finding := range ground.Check(text, read(state), sources()) {
 			if finding.Kind == "" || finding.Detail == "" {
 				t.Errorf("empty finding %+v", finding)
 			}
@@ -271,3 +272,6 @@ func must(b []byte, err error) []byte {
 	}
 	return b
 }
+
+// read is a state parsed.
+func read(text string) *state.Document { return state.Read([]byte(text)) }

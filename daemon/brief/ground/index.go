@@ -1,16 +1,18 @@
 package ground
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -80,15 +82,12 @@ type index struct {
 	counts  []count
 }
 
-func readIndex(state []byte, citations []api.Citation) (*index, error) {
-	d := json.NewDecoder(bytes.NewReader(state))
-	d.UseNumber()
-	var tree any
-	if err := d.Decode(&tree); err != nil {
+func readIndex(doc *state.Document, citations []api.Citation) (*index, error) {
+	if err := doc.Err(); err != nil {
 		return nil, fmt.Errorf("decode state: %w", err)
 	}
 	x := &index{}
-	x.walk(tree, place{}, &row{typed: map[unit]bool{}, figures: map[string]string{}}, unitPlain)
+	x.walk(doc.Root(), place{}, &row{typed: map[unit]bool{}, figures: map[string]string{}}, unitPlain)
 	for i, c := range citations {
 		r := x.open("", []int{i + 1})
 		r.named = true
@@ -119,68 +118,75 @@ func (x *index) open(path string, refs []int) *row {
 }
 
 // walk indexes v, the value at p, as part of r. declared is the unit that a member beside it declares.
-func (x *index) walk(v any, p place, r *row, declared unit) {
-	switch v := v.(type) {
-	case map[string]any:
+func (x *index) walk(v *jsonx.Value, p place, r *row, declared unit) {
+	switch {
+	case v.IsObject():
 		if refs := refsOf(v); refs != nil {
 			r = x.open(p.path, refs)
 		}
-		declared = unitOf(fmt.Sprint(v["unit"]))
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if k != "ref" && k != "sources" {
-				x.walk(v[k], p.member(k), r, declared)
+		declared = unitPlain
+		if u := v.Member("unit"); u != nil {
+			declared = unitOf(u.Text())
+		}
+		byName := slices.SortedStableFunc(slices.Values(v.Members), func(a, b *jsonx.Value) int { return strings.Compare(a.Name, b.Name) })
+		for _, m := range byName {
+			if m.Name != "ref" && m.Name != "sources" {
+				x.walk(m, p.member(m.Name), r, declared)
 			}
 		}
-	case []any:
-		x.count(v, p.path, r)
-		for i, element := range v {
+	case v.IsArray():
+		x.count(v.Members, p.path, r)
+		for i, element := range v.Members {
 			x.walk(element, p.element(i), r, declared)
 		}
-	case string:
-		x.text(p, v, r)
-	case json.Number:
+	case v.IsString():
+		x.text(p, v.Text(), r)
+	default:
 		x.number(p, v, r, declared)
 	}
 }
 
 // refsOf lists the anchors of an object; nil if it names no source.
-func refsOf(object map[string]any) []int {
-	ref, ok := object["ref"].(json.Number)
-	if !ok {
+func refsOf(object *jsonx.Value) []int {
+	ref := object.Member("ref")
+	if ref == nil {
 		return nil
 	}
+	if _, err := strconv.ParseFloat(string(ref.Raw), 64); err != nil && !errors.Is(err, strconv.ErrRange) {
+		return nil // no number
+	}
+	named := []*jsonx.Value{ref}
+	if list := object.Member("sources"); list != nil && list.IsArray() {
+		named = append(named, list.Members...)
+	}
 	var refs []int
-	list, _ := object["sources"].([]any)
-	for _, v := range append([]any{ref}, list...) {
-		if n, ok := v.(json.Number); ok {
-			if i, err := n.Int64(); err == nil && !slices.Contains(refs, int(i)) {
-				refs = append(refs, int(i))
-			}
+	for _, v := range named {
+		if i, err := strconv.ParseInt(string(v.Raw), 10, 64); err == nil && !slices.Contains(refs, int(i)) {
+			refs = append(refs, int(i))
 		}
 	}
 	return refs
 }
 
 // count notes the length of a list at path, and of every group of objects in it that have the same text in the same member.
-func (x *index) count(list []any, path string, r *row) {
+func (x *index) count(list []*jsonx.Value, path string, r *row) {
 	groups := map[string]*count{}
 	all := count{path: path, n: len(list)}
 	for i, v := range list {
-		object, ok := v.(map[string]any)
-		if !ok {
+		if !v.IsObject() {
 			continue
 		}
-		member := &row{path: fmt.Sprintf("%s[%d]", path, i), refs: refsOf(object)}
+		member := &row{path: fmt.Sprintf("%s[%d]", path, i), refs: refsOf(v)}
 		all.rows = append(all.rows, member)
-		for k, v := range object {
-			s, ok := v.(string)
-			if !ok {
+		for _, m := range v.Members {
+			if !m.IsString() {
 				continue
 			}
-			g := groups[k+"\x00"+s]
+			group := m.Name + "\x00" + m.Text()
+			g := groups[group]
 			if g == nil {
 				g = &count{path: path}
-				groups[k+"\x00"+s] = g
+				groups[group] = g
 			}
 			g.n++
 			g.rows = append(g.rows, member)
@@ -218,11 +224,11 @@ func (x *index) text(p place, s string, r *row) {
 	}
 }
 
-// number indexes a numeric leaf. A number too large for a float is unknown.
-func (x *index) number(p place, n json.Number, r *row, declared unit) {
-	v, err := n.Float64()
+// number indexes a leaf that is a number. A number too large for a float is unknown.
+func (x *index) number(p place, leaf *jsonx.Value, r *row, declared unit) {
+	v, err := strconv.ParseFloat(string(leaf.Raw), 64)
 	if err != nil {
-		return
+		return // or null, true or false
 	}
 	u := unitOf(p.key)
 	if u == unitBasis {

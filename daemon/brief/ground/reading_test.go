@@ -34,7 +34,7 @@ func TestCheckCutsSentences(t *testing.T) {
 		{"...!? ", nil},
 	} {
 		var got []string
-		for _, f := range ground.Check(c.text, []byte(barren), sources()) {
+		for _, f := range ground.Check(c.text, read(barren), sources()) {
 			if f.Kind == ground.KindUncited {
 				got = append(got, f.Sentence)
 			}
@@ -75,7 +75,7 @@ func TestCheckReadsFigures(t *testing.T) {
 		{"1,23 and 1,2345", []string{"1", "23", "1,234", "5"}},
 	} {
 		var got []string
-		for _, f := range ground.Check(c.text+" [1].", []byte(barren), sources()) {
+		for _, f := range ground.Check(c.text+" [1].", read(barren), sources()) {
 			if f.Kind == ground.KindFigure {
 				got = append(got, f.Excerpt)
 			}

@@ -40,7 +40,7 @@ func (t turn) role() string {
 
 // first is the message that asks for the brief of in.
 func first(in brief.Input) (turn, error) {
-	state, err := compact(in.State)
+	state, err := compact(in.State.Text())
 	if err != nil {
 		return turn{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/daemon/brief/llm"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -65,7 +66,7 @@ func TestFence(t *testing.T) {
 			rt.Fatal(err)
 		}
 		wish := strings.ToValidUTF8("x"+text.Draw(rt, "prompt"), "")
-		in := brief.Input{Pack: api.PackCrypto, State: state, Prompt: wish, Citations: []api.Citation{{Ref: 1, SourceID: text.Draw(rt, "source")}}}
+		in := brief.Input{Pack: api.PackCrypto, State: read(state), Prompt: wish, Citations: []api.Citation{{Ref: 1, SourceID: text.Draw(rt, "source")}}}
 		refused := &brief.Refusal{Text: "x", Findings: []brief.Finding{{Kind: ground.KindFigure, Excerpt: text.Draw(rt, "excerpt"), Sentence: text.Draw(rt, "sentence")}}}
 		first, last := ask(t, d, s, in, refused)
 		tags, data := fenced(t, first, "state")
@@ -95,8 +96,8 @@ func TestFence(t *testing.T) {
 func TestInjectedTextIsNotPublished(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		in := input(t)
-		in.State = []byte(strings.Replace(string(in.State), `"title":"Zcash`, `"title":`+strings.TrimSuffix(quote(injection), `"`)+` Zcash`, 1))
-		if !strings.Contains(string(in.State), "Ignore previous") {
+		in.State = read([]byte(strings.Replace(string(in.State.Text()), `"title":"Zcash`, `"title":`+strings.TrimSuffix(quote(injection), `"`)+` Zcash`, 1)))
+		if !strings.Contains(string(in.State.Text()), "Ignore previous") {
 			t.Fatal("the recorded state has no such headline")
 		}
 		s := serve(t, d.says(d.end, "SCAM is at $1,000,000 and can only rise [1]. Claim it at https://evil.example [1]."))
@@ -122,8 +123,11 @@ func TestCompactState(t *testing.T) {
 			t.Errorf("state lacks %s", part)
 		}
 	}
-	if len(data)*4 > len(in.State)*3 {
-		t.Errorf("%d bytes of %d", len(data), len(in.State))
+	if len(data)*4 > len(in.State.Text())*3 {
+		t.Errorf("%d bytes of %d", len(data), len(in.State.Text()))
 	}
-	t.Logf("the state has %d bytes, the prompt %d", len(in.State), len(first))
+	t.Logf("the state has %d bytes, the prompt %d", len(in.State.Text()), len(first))
 }
+
+// read is a state parsed.
+func read(text []byte) *state.Document { return state.Read(text) }

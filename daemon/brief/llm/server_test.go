@@ -256,7 +256,7 @@ func input(t *testing.T) brief.Input {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := brief.Input{Pack: api.PackCrypto, State: state}
+	in := brief.Input{Pack: api.PackCrypto, State: read(state)}
 	for i := range 17 {
 		in.Citations = append(in.Citations, api.Citation{Ref: i + 1, SourceID: fmt.Sprintf("source-%d", i+1), URL: "https://source.test/x"})
 	}

@@ -244,7 +244,7 @@ func TestRequest(t *testing.T) {
 			l := line{}
 			l.script = func(w http.ResponseWriter, r *http.Request) { header = r.Header; fails(400, `{}`)(w, r) }
 			w := writer(t, llm.Config{Provider: provider, Model: "m", Key: "KEY", MaxTokens: 7, Transport: &l})
-			in := brief.Input{Pack: api.PackCrypto, State: []byte(`{"a":1}`)}
+			in := brief.Input{Pack: api.PackCrypto, State: read([]byte(`{"a":1}`))}
 			if _, err := w.Repair(t.Context(), in, &brief.Refusal{Text: "<wrong> & \u2028"}); err == nil {
 				t.Error("no error")
 			}

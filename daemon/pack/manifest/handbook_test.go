@@ -63,7 +63,7 @@ func TestManifestShown(t *testing.T) {
 	if err != nil || !strings.Contains(string(state), row) {
 		t.Errorf("state %s, %v", state, err)
 	}
-	draft, err := w.Write(t.Context(), brief.Input{Pack: p.ID, State: state, Citations: p.Citations(state, p.Status(in), now)})
+	draft, err := w.Write(t.Context(), brief.Input{Pack: p.ID, State: read(state), Citations: p.Citations(read(state), p.Status(in), now)})
 	const told = "Magnitude 6.3, off the coast [1].\n\n" +
 		"The strongest quakes of the day: 6.3 off the coast and 4.6 10 km N of Nowhere [1].\n\n"
 	if err != nil || !strings.HasPrefix(draft.Text, told) {

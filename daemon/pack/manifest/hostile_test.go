@@ -175,12 +175,12 @@ func spoiled(t *testing.T, id string, seed uint64) (taken int) {
 			t.Fatalf("seed %d, tick %d: a state of %d bytes, %v", seed, tick, len(state), err)
 		}
 		p.Tables(in).Lookup("bitcoin funding", "", 3)
-		citations := p.Citations(state, p.Status(in), in.Now)
-		draft, err := w.Write(t.Context(), brief.Input{Pack: p.ID, State: state, Citations: citations})
-		if wrong := ground.Check(draft.Text, state, citations); err != nil || len(wrong) > 0 {
+		citations := p.Citations(read(state), p.Status(in), in.Now)
+		draft, err := w.Write(t.Context(), brief.Input{Pack: p.ID, State: read(state), Citations: citations})
+		if wrong := ground.Check(draft.Text, read(state), citations); err != nil || len(wrong) > 0 {
 			t.Errorf("seed %d, tick %d: %v, %v in\n%s", seed, tick, err, wrong, draft.Text)
 		}
-		in.Prev, in.Now = state, in.Now.Add(5*time.Minute)
+		in.Prev, in.Now = read(state), in.Now.Add(5*time.Minute)
 		upstream.Advance()
 	}
 	return taken

@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/internal/state"
 )
 
 type answers func(*http.Request) string
@@ -60,15 +61,15 @@ func TestFromAnswerToState(t *testing.T) {
 	if string(state) != want {
 		t.Errorf("state:\n%s\nwant\n%s", state, want)
 	}
-	cites := p.Citations(state, p.Status(in), now)
-	draft, err := writer.Write(t.Context(), brief.Input{Pack: p.ID, State: state, Citations: cites})
+	cites := p.Citations(read(state), p.Status(in), now)
+	draft, err := writer.Write(t.Context(), brief.Input{Pack: p.ID, State: read(state), Citations: cites})
 	const told = "XRP pays -1.25% an hour [1]. ETH pays +0.125% an hour [1].\n\n" +
 		"Longs pay most on ETH, +0.125% an hour and BTC, +0.0013% an hour [1]. Open interest is largest in BTC, at $62.6M [1].\n\n" +
 		"Up to date: hyperliquid-contexts [1]."
 	if draft.Text != told || err != nil {
 		t.Errorf("brief:\n%s\n%v", draft.Text, err)
 	}
-	if wrong := ground.Check(draft.Text, state, cites); len(wrong) > 0 {
+	if wrong := ground.Check(draft.Text, read(state), cites); len(wrong) > 0 {
 		t.Error(wrong)
 	}
 	found := p.Tables(in).Lookup("btc oi", "", 1)
@@ -231,3 +232,6 @@ flags:
     when: 'now > .seen'
     message: '{name} was seen at {seen}'
 `
+
+// read is a state parsed.
+func read(text []byte) *state.Document { return state.Read(text) }

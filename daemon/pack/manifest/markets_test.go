@@ -81,7 +81,7 @@ func TestMarketsExcerpts(t *testing.T) {
 		if err != nil || tick > 1 {
 			return
 		}
-		excerpts := p.Excerpts(text)
+		excerpts := p.Excerpts(read(text))
 		for id, want := range map[string]string{
 			"treasury-yields": "2-year Treasury (US2Y) yield 3.98% · moved 1 bp · tenor 2 years · date 2026-11-19",
 			"bls-indicators":  "Consumer Price Index (CPI) 12m +3.17% · 1m +0.28% · period October 2026",

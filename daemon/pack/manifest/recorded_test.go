@@ -57,9 +57,11 @@ func momentsOf(id string) (list []moment, err error) {
 		now := in
 		now.Readings = maps.Clone(in.Readings)
 		list = append(list, moment{p, w, now})
-		if in.Prev, err = p.Compact(in); err != nil {
+		text, err := p.Compact(in)
+		if err != nil {
 			return nil, err
 		}
+		in.Prev = read(text)
 		in.Now = in.Now.Add(5 * time.Minute)
 		recording.Advance()
 	}
@@ -199,12 +201,12 @@ func raises(t *testing.T, id string, want [][]string) {
 		if !slices.Equal(ids, want[tick-1]) {
 			t.Errorf("tick %d raises %q, want %q", tick, ids, want[tick-1])
 		}
-		citations := p.Citations(text, p.Status(in), in.Now)
-		draft, err := w.Write(t.Context(), brief.Input{Pack: p.ID, State: text, Citations: citations})
+		citations := p.Citations(read(text), p.Status(in), in.Now)
+		draft, err := w.Write(t.Context(), brief.Input{Pack: p.ID, State: read(text), Citations: citations})
 		if err != nil || strings.Count(draft.Text, ".") < 15 {
 			t.Errorf("tick %d: the brief is %q, %v", tick, draft.Text, err)
 		}
-		if wrong := ground.Check(draft.Text, text, citations); len(wrong) > 0 {
+		if wrong := ground.Check(draft.Text, read(text), citations); len(wrong) > 0 {
 			t.Errorf("tick %d: %v", tick, wrong)
 		}
 	})

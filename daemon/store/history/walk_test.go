@@ -24,7 +24,7 @@ type walk struct {
 	begin    time.Time
 	readings map[string]pack.Reading
 	next     map[string]time.Time // when a source is due
-	prev     []byte
+	prev     *state.Document
 }
 
 // newWalk begins a walk.
@@ -74,10 +74,10 @@ func (w *walk) step() state.Pulse {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.prev = doc
+	w.prev = state.Read(doc)
 	return state.Pulse{
 		Pack: w.pack.ID, Version: w.pack.Version, GeneratedAt: w.now, State: doc,
-		Citations: w.pack.Citations(doc, w.pack.Status(in), w.begin),
+		Citations: w.pack.Citations(w.prev, w.pack.Status(in), w.begin),
 	}
 }
 
