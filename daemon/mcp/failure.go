@@ -121,7 +121,7 @@ func (s *Server) failure(w http.ResponseWriter, r *http.Request, m message, stat
 	case http.StatusForbidden:
 		reason, text, hint = api.ReasonInvalidSession, "the session belongs to another key", "initialize another session"
 	case http.StatusNotFound:
-		reason, text, hint = api.ReasonNotFound, "there is no such session; it may have ended", "initialize again"
+		return noSession()
 	case http.StatusMethodNotAllowed:
 		reason = api.ReasonMethodNotAllowed
 	case http.StatusConflict:

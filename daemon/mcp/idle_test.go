@@ -66,6 +66,43 @@ func TestIdleSessionsEnd(t *testing.T) {
 	})
 }
 
+// slow is a session that takes its time to close.
+type slow struct {
+	fake
+	hold chan struct{}
+}
+
+func (s *slow) Close() error { <-s.hold; return s.fake.Close() }
+
+// TestSessionThatCloses is gone for every request from the moment at which it is no longer in the table.
+func TestSessionThatCloses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		table := mcp.NewSessionTable(mcp.SessionLimits{}, time.Minute, nil, time.Now)
+		defer table.Close()
+		one := &slow{fake{id: "one", ended: make(chan struct{})}, make(chan struct{})}
+		table.Add(callerOf("owner", "key"), one, nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		var e *api.Error
+		if _, err := table.Begin("key", "one"); table.Len() != 0 || !errors.As(err, &e) || e.Status != http.StatusNotFound {
+			t.Errorf("%d sessions, a request in one that closes: %v", table.Len(), err)
+		}
+		if other, err := table.Begin("key", ""); err != nil {
+			t.Error(err)
+		} else {
+			other()
+		}
+		close(one.hold)
+		synctest.Wait()
+		if after, err := table.Begin("key", "one"); err != nil { // from then on the SDK knows that it is gone
+			t.Error(err)
+		} else {
+			after()
+		}
+	})
+}
+
 // callerOf is the caller with a key of an owner.
 func callerOf(owner, key string) gate.Caller {
 	return gate.Caller{Call: billing.Call{OwnerID: owner, KeyID: key}}

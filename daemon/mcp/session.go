@@ -58,6 +58,7 @@ type sessionTable struct {
 
 	mu       sync.Mutex // guards what follows
 	sessions map[string]*openSession
+	closing  map[string]bool      // ids of sessions that are in the table no more and that the SDK has not closed yet
 	opening  map[string]int       // sessions that have room and are not there yet, by holder
 	requests map[string]*requests // under way, by key; there is none without any
 	all      sync.WaitGroup       // goroutines that wait for the end of sessions
@@ -76,8 +77,8 @@ const grace = 2 * time.Second
 func newSessionTable(l SessionLimits, idle time.Duration, credits func(context.Context, gate.Caller) (bool, error),
 	now func() time.Time) *sessionTable {
 	return &sessionTable{
-		limits: l.withDefaults(), idle: idle, credits: credits, now: now, sessions: map[string]*openSession{}, opening: map[string]int{},
-		requests: map[string]*requests{},
+		limits: l.withDefaults(), idle: idle, credits: credits, now: now, sessions: map[string]*openSession{},
+		closing: map[string]bool{}, opening: map[string]int{}, requests: map[string]*requests{},
 	}
 }
 
@@ -86,6 +87,9 @@ func newSessionTable(l SessionLimits, idle time.Duration, credits func(context.C
 func (t *sessionTable) Begin(key, id string) (done func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closing[id] {
+		return nil, noSession()
+	}
 	mine := t.requests[key]
 	switch {
 	case mine == nil:
@@ -137,7 +141,13 @@ func (t *sessionTable) drop(id string) {
 		return
 	}
 	delete(t.sessions, id)
-	t.all.Go(func() { _ = s.session.Close() }) // it waits for calls under way, and is gone either way
+	t.closing[id] = true
+	t.all.Go(func() {
+		_ = s.session.Close() // it waits for calls under way, and is gone either way
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.closing, id)
+	})
 }
 
 // Room makes room for one more session of c until done is called, when it is there or has failed, or returns the error to answer with.
@@ -293,6 +303,11 @@ func (t *sessionTable) Close() {
 		_ = s.Close()
 	}
 	t.all.Wait()
+}
+
+// noSession is the answer to a request in a session that is not there.
+func noSession() *api.Error {
+	return api.Errorf(api.ReasonNotFound, "there is no such session; it may have ended").WithHint("initialize again")
 }
 
 // busy is the answer to who has too much open.
