@@ -1,4 +1,4 @@
-package web_test
+package daemons_test
 
 import (
 	"bufio"
@@ -253,9 +253,6 @@ func (b *behind) refresh() {
 
 // TestBehindProxies has the daemon used behind every proxy of the handbook.
 func TestBehindProxies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the proxies of others take their time")
-	}
 	t.Parallel()
 	same := func(settings string) string { return settings }
 	for name, c := range map[string]struct {

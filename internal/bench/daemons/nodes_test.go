@@ -1,4 +1,4 @@
-package daemon_test
+package daemons_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package web_test
+package daemons_test
 
 import (
 	"context"
