@@ -308,10 +308,6 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if d.payments != nil {
 		rules.Payments = d.payments
 	}
-	settlers := d.settlers()
-	if len(settlers) > 0 {
-		rules.Settler = settlers
-	}
 	d.gate = gate.New(rules)
 	d.page = web.NewPage(web.PageConfig{
 		Mode: d.cfg.Page, Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packs.info, Ready: d.Ready,
@@ -326,8 +322,8 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if d.cfg.PublicURL != "" {
 		server.Standard.PublicURL = public
 	}
-	if len(settlers) > 0 {
-		server.Standard.Exact, server.Payers.Standard = settlers, true
+	if d.payments != nil && len(d.payments.Rails) > 0 {
+		server.Standard.Exact, server.Payers.Standard = d.payments, true
 	}
 	if err := d.openMCP(&server, d.gate, public); err != nil {
 		return err

@@ -16,7 +16,6 @@ var (
 	_ x402.Store              = (*store.Store)(nil)
 	_ x402.Chain              = (*chain.Client)(nil)
 	_ gate.Payments           = (*x402.Payments)(nil)
-	_ gate.Settler            = x402.Rails(nil)
 	_ web.Exact               = x402.Rails(nil)
 	_ x402.SettlementStore    = (*store.Store)(nil)
 	_ gate.Observer           = (*metrics.Metrics)(nil)
@@ -57,5 +56,6 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	if err := d.openSettlers(ctx); err != nil {
 		return err
 	}
+	d.payments.Rails = d.settlers()
 	return d.tellLeft(ctx)
 }

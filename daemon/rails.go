@@ -65,7 +65,8 @@ func (p Pay) checkRails() error {
 func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 	client, err := chain.New(ctx, chain.Config{
 		Rail: c.ID, URL: c.RPCURL, ChainID: c.ChainID, Section: c.Section, Token: c.Token, Treasury: c.Treasury,
-		Wait: c.Wait, Confirmations: c.Confirmations, OnCall: d.metrics.Asked, // the chain's clock is compared with that of the machine
+		TokenName: c.TokenName, TokenVersion: c.TokenVersion, Wait: c.Wait, Confirmations: c.Confirmations,
+		OnCall: d.metrics.Asked, // the chain's clock is compared with that of the machine
 	})
 	if err != nil {
 		return err
@@ -103,22 +104,14 @@ func (d *Daemon) openSettlers(ctx context.Context) error {
 }
 
 func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *account.Shop) error {
-	domain := chain.Domain{Name: r.TokenName, Version: r.TokenVersion, ChainID: r.ChainID, Token: r.Token}
-	sender, host, err := newSender(r.client, r.SettleKey, r.FacilitatorURL, domain)
+	sender, host, err := newSender(r.client, r.SettleKey, r.FacilitatorURL)
 	if err != nil {
 		return err
 	}
-	var turn x402.Turn
-	if d.cfg.StoreURL != "" {
-		turn = func(ctx context.Context) (held func(context.Context) error, end func(), err error) {
-			return d.store.Turn(ctx, "settle "+r.ID)
-		}
-	}
 	r.settler = x402.NewSettler(x402.SettlerConfig{
-		Rail: r.ID, ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury, Name: domain.Name, Version: domain.Version,
-		SignerOf: domain.SignerOf, Sender: sender, Facilitator: host, Gas: d.cfg.Gas.policy((&etherPrice{feed: d.feed}).Micros),
-		Observer: d.metrics,
-		Store:    d.store, Turn: turn, Shop: sells, Deposits: d.deposits, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
+		Rail: r.ID, ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury, Name: r.TokenName, Version: r.TokenVersion,
+		Sender: sender, Facilitator: host, Gas: d.cfg.Gas.policy((&etherPrice{feed: d.feed}).Micros), Observer: d.metrics,
+		Store: d.store, Shop: sells, Deposits: d.deposits, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
 	})
 	d.metrics.Settles(r.ID)
 	if !d.node.Leads() {

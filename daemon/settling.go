@@ -37,12 +37,12 @@ func (g Gas) policy(ether func() int64) x402.GasPolicy {
 }
 
 // newSender makes what settles on a chain: a key, or a facilitator, whose host is returned.
-func newSender(c *chain.Client, key, facilitator string, domain chain.Domain) (s x402.Sender, host string, err error) {
+func newSender(c *chain.Client, key, facilitator string) (s x402.Sender, host string, err error) {
 	if facilitator == "" {
 		s, err = chain.NewSender(c, key)
 		return s, "", err
 	}
-	f, err := chain.NewFacilitator(c, facilitator, domain)
+	f, err := chain.NewFacilitator(c, facilitator)
 	if err != nil {
 		return nil, "", err
 	}

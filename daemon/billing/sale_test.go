@@ -196,7 +196,7 @@ func TestBackAgainIsMatchedOnce(t *testing.T) {
 	s.scan()
 	vanish := func(a billing.Transfer) {
 		t.Helper()
-		if err := s.store.Settle(t.Context(), rail, a.TxHash, true); err != nil {
+		if err := s.store.Finalize(t.Context(), rail, a.TxHash, true); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,6 +18,14 @@ type Domain struct {
 	Token         string // address
 }
 
+// domain is that of the token of c.
+func (c *Client) domain() Domain {
+	return Domain{Name: c.cfg.TokenName, Version: c.cfg.TokenVersion, ChainID: c.cfg.ChainID, Token: c.cfg.Token}
+}
+
+// SignerOf is the address whose key has signed a for the token of c; see Domain.SignerOf.
+func (c *Client) SignerOf(a x402.Authorization) (string, error) { return c.domain().SignerOf(a) }
+
 // SignerOf is the address, in the spelling of EIP-55, whose key has signed a. The second signature that everybody can make of one, with the
 // high s, is refused.
 func (d Domain) SignerOf(a x402.Authorization) (string, error) {

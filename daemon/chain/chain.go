@@ -31,6 +31,9 @@ type Config struct {
 	OnCall   func(method string, err error) // is told of every call of the node; nil means nobody
 	Now      func() time.Time               // nil means time.Now
 
+	// TokenName and TokenVersion are those for which wallets sign authorizations. Only settlements need them.
+	TokenName, TokenVersion string
+
 	// Confirmations are how many blocks, its own among them, a transaction takes to count; 0 means one, and that deposits which wait for a
 	// safe block wait for one that the chain calls so.
 	Confirmations uint64

@@ -71,7 +71,10 @@ func open(t *testing.T, changes ...func(*chain.Config)) (*devchain.Chain, *node,
 // dial makes a client.
 func dial(t *testing.T, c *devchain.Chain, n *node, changes ...func(*chain.Config)) *chain.Client {
 	t.Helper()
-	cfg := chain.Config{URL: n.url, ChainID: devchain.ChainID, Token: c.Token(), Treasury: c.Treasury(), Wait: 200 * time.Millisecond}
+	cfg := chain.Config{
+		URL: n.url, ChainID: devchain.ChainID, Token: c.Token(), Treasury: c.Treasury(),
+		TokenName: devchain.TokenName, TokenVersion: devchain.TokenVersion, Wait: 200 * time.Millisecond,
+	}
 	for _, change := range changes {
 		change(&cfg)
 	}

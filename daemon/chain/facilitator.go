@@ -32,9 +32,8 @@ var _ x402.Sender = (*Facilitator)(nil)
 // again.
 type Facilitator struct {
 	*Client
-	domain Domain
-	url    *url.URL
-	http   *http.Client
+	url  *url.URL
+	http *http.Client
 
 	mu    sync.Mutex // guards asked
 	asked time.Time  // when it last said that it settles here; zero once it has failed since
@@ -47,13 +46,13 @@ const (
 	maxFacilitated = 64 << 10         // bytes of one
 )
 
-// NewFacilitator makes a Facilitator at a URL, which may hold a secret: it is in no error. Wallets sign for domain.
-func NewFacilitator(c *Client, at string, domain Domain) (*Facilitator, error) {
+// NewFacilitator makes a Facilitator at a URL, which may hold a secret: it is in no error.
+func NewFacilitator(c *Client, at string) (*Facilitator, error) {
 	u, err := ParseFacilitator(at)
 	if err != nil {
 		return nil, err
 	}
-	return &Facilitator{Client: c, domain: domain, url: u, http: &http.Client{
+	return &Facilitator{Client: c, url: u, http: &http.Client{
 		Timeout:       facilitates,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
@@ -101,7 +100,7 @@ func (f *Facilitator) Ready(ctx context.Context) (x402.Funds, error) {
 		api.X402Version, f.network())
 }
 
-func (f *Facilitator) network() string { return "eip155:" + strconv.FormatInt(f.domain.ChainID, 10) }
+func (f *Facilitator) network() string { return "eip155:" + strconv.FormatInt(f.cfg.ChainID, 10) }
 
 // Simulate is that of Sender, and asks the facilitator too: it fails with x402.ErrReverts where that refuses.
 func (f *Facilitator) Simulate(ctx context.Context, a x402.Authorization) (gas uint64, err error) {
@@ -163,7 +162,7 @@ func (f *Facilitator) request(a x402.Authorization) ([]byte, error) {
 	terms := api.StandardAccept{
 		Scheme: api.SchemeExact, Network: f.network(), Amount: strconv.FormatUint(a.Value, 10), Asset: f.token.Hex(),
 		PayTo: f.treasury.Hex(), MaxTimeoutSeconds: seconds,
-		Extra: api.StandardExtra{Name: f.domain.Name, Version: f.domain.Version, AssetTransferMethod: "eip3009"},
+		Extra: api.StandardExtra{Name: f.cfg.TokenName, Version: f.cfg.TokenVersion, AssetTransferMethod: "eip3009"},
 	}
 	return json.Marshal(struct {
 		X402Version  int                `json:"x402Version"`

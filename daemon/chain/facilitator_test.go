@@ -124,7 +124,7 @@ func TestFacilitator(t *testing.T) {
 	t.Parallel()
 	c, _, client := open(t)
 	there := newFacilitator(t, c, client)
-	f, err := chain.NewFacilitator(client, there.url, domain(c))
+	f, err := chain.NewFacilitator(client, there.url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestFacilitatorFails(t *testing.T) {
 	t.Parallel()
 	c, _, client := open(t)
 	there := newFacilitator(t, c, client)
-	f, err := chain.NewFacilitator(client, there.url, domain(c))
+	f, err := chain.NewFacilitator(client, there.url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestFacilitatorFails(t *testing.T) {
 		t.Errorf("it was settled all the same: %v", err)
 	}
 	for _, at := range []string{"", "facilitator.example.org", "ftp://" + secret, "https://"} {
-		if _, err := chain.NewFacilitator(client, at, domain(c)); err == nil || strings.Contains(err.Error(), secret) {
+		if _, err := chain.NewFacilitator(client, at); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%q: %v", at, err)
 		}
 	}

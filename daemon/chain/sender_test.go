@@ -50,10 +50,13 @@ func domain(c *devchain.Chain) chain.Domain {
 // the signature's twin with the high s is nobody's.
 func TestSignerOf(t *testing.T) {
 	t.Parallel()
-	c, _, _ := open(t)
+	c, _, client := open(t)
 	good, d := allow(t, c, c.Wallet(), 1_000, 1), domain(c)
 	same := good
 	same.Signature[64] -= 27
+	if signer, err := client.SignerOf(good); err != nil || signer != c.Wallet().Address {
+		t.Errorf("by its configuration, the client says %s, %v", signer, err)
+	}
 	for _, a := range []x402.Authorization{good, same} {
 		if signer, err := d.SignerOf(a); err != nil || signer != c.Wallet().Address {
 			t.Errorf("%s, %v", signer, err)

@@ -66,14 +66,10 @@ type Meter interface {
 // Payments takes payments by call; *x402.Payments is one.
 type Payments interface {
 	Quote(s x402.Subject) (api.PaymentRequirements, error)
-	Claim(ctx context.Context, proof x402.Proof, s x402.Subject) (*x402.Claim, error)
-}
-
-// Settler takes payments of standard x402; x402.Rails is one.
-type Settler interface {
-	ClaimExact(ctx context.Context, e x402.Exact, s x402.Subject) (*x402.Claim, error)
 	// Offer returns the payment request of standard x402 for s. ok is false if nothing can be settled.
 	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
+	Claim(ctx context.Context, proof x402.Proof, s x402.Subject) (*x402.Claim, error)
+	ClaimExact(ctx context.Context, e x402.Exact, s x402.Subject) (*x402.Claim, error)
 }
 
 // Observer observes payments by call; *metrics.Metrics is one.
@@ -87,7 +83,6 @@ type Config struct {
 	Keys     Keys
 	Meter    Meter
 	Payments Payments      // nil means that calls are paid with keys alone
-	Settler  Settler       // nil means that no payments of standard x402 are taken
 	Plans    billing.Plans // nil means billing.DefaultPlans
 	Observer Observer      // of payments; nil means nobody
 }
@@ -189,7 +184,13 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key or a payment", op, pack).
 			WithHint("send Authorization: Bearer <API_KEY>, or pay the quote and send the proof as %s%s", api.HeaderPayment, g.sold())
 	}
-	claim, err := g.claim(ctx, c)
+	var claim *x402.Claim
+	var err error
+	if c.Exact != nil {
+		claim, err = g.cfg.Payments.ClaimExact(ctx, *c.Exact, c.Subject)
+	} else {
+		claim, err = g.cfg.Payments.Claim(ctx, *c.Proof, c.Subject)
+	}
 	if g.cfg.Observer != nil {
 		g.cfg.Observer.Claimed(claim, err)
 	}
@@ -203,26 +204,12 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 // sold is how credits are bought without an account, also where a call alone is not worth the gas; "" where they are not.
 func (g *Gate) sold() string {
 	const pack = api.CreditStarter
-	if g.cfg.Settler == nil {
-		return ""
-	}
-	if _, ok := g.cfg.Settler.Offer(x402.Subject{Pack: pack}); !ok {
+	if _, ok := g.cfg.Payments.Offer(x402.Subject{Pack: pack}); !ok {
 		return ""
 	}
 	offer, _ := pack.Offer() // it is one
 	return fmt.Sprintf("; for %d calls and a key, have a client of x402 pay POST %s?pack=%s, which costs %s %s", offer.Credits,
 		api.PathPurchase, pack, usdg.Amount(offer.PriceMicros), api.AssetUSDG)
-}
-
-// claim takes the payment that was presented.
-func (g *Gate) claim(ctx context.Context, c Credentials) (*x402.Claim, error) {
-	if c.Exact == nil {
-		return g.cfg.Payments.Claim(ctx, *c.Proof, c.Subject)
-	}
-	if g.cfg.Settler == nil {
-		return nil, api.Errorf(api.ReasonPaymentsDisabled, "this service settles no payments").WithHint(sendKey)
-	}
-	return g.cfg.Settler.ClaimExact(ctx, *c.Exact, c.Subject)
 }
 
 // Presented reports whether c has a payment, in either protocol.

@@ -216,6 +216,12 @@ func (paid) Quote(x402.Subject) (api.PaymentRequirements, error) {
 	return api.PaymentRequirements{}, errors.New("nothing is for sale")
 }
 
+func (paid) Offer(x402.Subject) (offer api.StandardRequired, ok bool) { return offer, false }
+
+func (paid) ClaimExact(context.Context, x402.Exact, x402.Subject) (*x402.Claim, error) {
+	return nil, errors.New("nothing is settled")
+}
+
 func (p paid) Claim(context.Context, x402.Proof, x402.Subject) (*x402.Claim, error) {
 	return p.claim, nil
 }

@@ -103,5 +103,5 @@ func (o Order[A]) byPayment(ctx context.Context, g Admission, s Served[A]) (_ Se
 		return s, err
 	}
 	s.Sold = o.Text(s.Answer)
-	return s, g.WithQuote(payment.Settle(ctx, s.Sold), o.Subject)
+	return s, g.WithQuote(payment.Spend(ctx, s.Sold), o.Subject)
 }

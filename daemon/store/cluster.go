@@ -152,9 +152,3 @@ func (s *Store) Free(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Turn waits on PostgreSQL until no node has the turn of that name, for a bounded time, and takes it until end is called. held says why it
-// was lost before that.
-func (s *Store) Turn(ctx context.Context, name string) (held func(ctx context.Context) error, end func(), err error) {
-	return s.db.Turn(ctx, name)
-}

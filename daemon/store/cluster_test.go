@@ -58,8 +58,8 @@ func TestLeadersWrites(t *testing.T) {
 		"answers":  func(ctx context.Context) error { return s.PruneAnswers(ctx, at) },
 		"expired":  func(ctx context.Context) error { return s.ExpireDeposits(ctx, "l2", at, at) },
 		"moved":    func(ctx context.Context) error { return s.Moved(ctx, "l2", x402.MinedTx{}) },
-		"final":    func(ctx context.Context) error { return s.Settle(ctx, "l2", [32]byte{}, false) },
-		"vanished": func(ctx context.Context) error { return s.Settle(ctx, "l2", [32]byte{}, true) },
+		"final":    func(ctx context.Context) error { return s.Finalize(ctx, "l2", [32]byte{}, false) },
+		"vanished": func(ctx context.Context) error { return s.Finalize(ctx, "l2", [32]byte{}, true) },
 		"scan": func(ctx context.Context) error {
 			_, err := s.Arrive(ctx, nil, billing.ScanCursor{Rail: "l2", Next: 1, At: at}, false, at)
 			return err

@@ -176,7 +176,7 @@ func arrive(
 		return d, note(ctx, tx, a, "", why)
 	}
 	if atOnce || !billing.WorthWaiting(d.Pack) {
-		return d, settle(ctx, tx, &d, a, now)
+		return d, verifyDeposit(ctx, tx, &d, a, now)
 	}
 	var others int
 	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM transfers WHERE spent_on = 'waiting' AND deposit_id = ?", id).
@@ -292,7 +292,7 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Tim
 			if _, err := keep(ctx, tx, a, now); err != nil {
 				return err
 			}
-			if err := settle(ctx, tx, &open[0], a, now); err != nil {
+			if err := verifyDeposit(ctx, tx, &open[0], a, now); err != nil {
 				return err
 			}
 			verified = append(verified, open[0])
@@ -305,9 +305,9 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Tim
 	return verified, nil
 }
 
-// settle verifies a deposit, once: status, transfer, credits, ledger and tier. Another transfer that has waited for it is
+// verifyDeposit verifies a deposit, once: status, transfer, credits, ledger and tier. Another transfer that has waited for it is
 // unmatched from then on.
-func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Transfer, now time.Time) error {
+func verifyDeposit(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Transfer, now time.Time) error {
 	// The key that was named, if it is active, else the oldest that is, else any: what was paid for is never lost. One that was replaced
 	// counts as ended: its credits are on the other key.
 	if err := tx.QueryRowContext(ctx,

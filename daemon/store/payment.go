@@ -75,8 +75,8 @@ func (s *Store) PruneAnswers(ctx context.Context, before time.Time) error {
 	})
 }
 
-// Unsettled returns the transfers, of at most limit transactions, that may still vanish from the chain of a rail, lowest block first.
-func (s *Store) Unsettled(ctx context.Context, rail string, limit int) ([]x402.MinedTx, error) {
+// NotFinal returns the transfers, of at most limit transactions, that may still vanish from the chain of a rail, lowest block first.
+func (s *Store) NotFinal(ctx context.Context, rail string, limit int) ([]x402.MinedTx, error) {
 	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (p x402.MinedTx, err error) {
 		var hash, block []byte
 		err = rows.Scan(&hash, &p.Block, &block)
@@ -93,9 +93,9 @@ func (s *Store) Moved(ctx context.Context, rail string, p x402.MinedTx) error {
 		p.BlockHash[:], rail, p.Hash[:])
 }
 
-// Settle notes that the transfers of a transaction are final, or have vanished. A deposit that waited for one that has vanished waits for
+// Finalize notes that the transfers of a transaction are final, or have vanished. A deposit that waited for one that has vanished waits for
 // another.
-func (s *Store) Settle(ctx context.Context, rail string, hash [32]byte, vanished bool) error {
+func (s *Store) Finalize(ctx context.Context, rail string, hash [32]byte, vanished bool) error {
 	if !vanished {
 		return s.db.ExecLeading(ctx, "UPDATE transfers SET settled = 'final' WHERE rail = ? AND tx_hash = ?", rail, hash[:])
 	}

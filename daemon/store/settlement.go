@@ -151,6 +151,15 @@ func keepTx(ctx context.Context, tx *sql.Tx, k x402.Key, signed x402.SignedTx) e
 	return nil
 }
 
+// LockSigner waits on PostgreSQL, for a bounded time, until no other node signs with the account of a rail, and keeps it so until end is
+// called. held says why the lock was lost before that. On SQLite there is one process.
+func (s *Store) LockSigner(ctx context.Context, rail string) (held func(ctx context.Context) error, end func(), err error) {
+	if !s.db.OnServer() {
+		return func(context.Context) error { return nil }, func() {}, nil
+	}
+	return s.db.Turn(ctx, "settle "+rail)
+}
+
 // NextAccountNonce is that behind all which transactions of a sender on a rail have.
 func (s *Store) NextAccountNonce(ctx context.Context, rail, sender string) (next uint64, err error) {
 	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(max(account_nonce) + 1, 0) FROM settlement_txs WHERE rail = ? AND sender = ?",

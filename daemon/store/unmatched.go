@@ -58,7 +58,7 @@ func (s *Store) Assign(
 				WithHint("ask its buyer to check: ctx credits deposits")
 		}
 		d = list[0]
-		return errors.Join(settle(ctx, tx, &d, a, now), s.changedBy(ctx, tx, d))
+		return errors.Join(verifyDeposit(ctx, tx, &d, a, now), s.changedBy(ctx, tx, d))
 	})
 	return d, err
 }

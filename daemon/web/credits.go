@@ -28,7 +28,7 @@ func (s *Server) sellCredits(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		defer claim.Close()
 		if claim.Replay == nil {
-			err = claim.Settle(r.Context(), nil)
+			err = claim.Spend(r.Context(), nil)
 		}
 	}
 	s.tellStandard(w, r, who, claim, err)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -15,7 +16,8 @@ import (
 
 // Exact takes payments of standard x402, and is what answers say to its clients; x402.Rails is one.
 type Exact interface {
-	gate.Settler
+	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
+	ClaimExact(ctx context.Context, e x402.Exact, s x402.Subject) (*x402.Claim, error)
 	Refusal(e x402.Exact, reason api.Reason) api.StandardReceipt
 }
 

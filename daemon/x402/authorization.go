@@ -188,13 +188,6 @@ func onceEach(raw []byte, inner ...string) error {
 	return nil
 }
 
-// Key identifies an authorization.
-type Key struct {
-	Rail  string
-	Payer string // in lower case
-	Nonce [32]byte
-}
-
 // Key returns the key of the authorization.
 func (a Authorization) Key() Key { return Key{a.Rail, strings.ToLower(a.From), a.Nonce} }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"sync"
 	"time"
 )
 
@@ -50,39 +51,65 @@ const (
 	anyPrice     = 1 << 40 // micro-USDG: nothing is so dear
 )
 
-// gasNow is the last known state of a Settler's gas.
-type gasNow struct {
+// gas is what a rail knows about the gas of its settlements, and what it allows for that.
+type gas struct {
+	rail     string
+	policy   GasPolicy
+	store    GasStore
+	sender   Sender
+	observer GasObserver // nil means nobody
+	now      func() time.Time
+
+	mu    sync.Mutex // guards known
+	known gasState
+}
+
+// gasState is the last known state of a rail's gas.
+type gasState struct {
 	Funds
 	off  error    // why nothing can be settled, nil if it can
 	lost *big.Int // to reverts; nil while that is not known
-	gas  uint64   // that the last settlement took, 0 before there was one
+	used uint64   // that the last settlement took, 0 before there was one
 }
 
-// know changes what is known.
-func (s *Settler) know(change func(*gasNow)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.gasNow)
+// change changes what is known.
+func (g *gas) change(act func(*gasState)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	act(&g.known)
 }
 
-// known is what is known.
-func (s *Settler) known() gasNow {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.gasNow
+// state is what is known.
+func (g *gas) state() gasState {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.known
+}
+
+// shut notes why nothing can be settled, or that it can, for nil.
+func (g *gas) shut(off error) { g.change(func(p *gasState) { p.off = off }) }
+
+// refresh asks what there is to pay gas with. It fails where the node does not answer; that settlement is shut is no failure.
+func (g *gas) refresh(ctx context.Context) error {
+	has, off := g.sender.Ready(ctx)
+	if off != nil && !errors.Is(off, ErrDry) && !errors.Is(off, ErrUnserved) {
+		return off
+	}
+	g.change(func(p *gasState) { p.Funds, p.off = has, off })
+	return nil
 }
 
 // closed says why payments of a price in micro-USDG are not taken now, nil if they are.
-func (s *Settler) closed(price int64) error {
-	p := s.known()
-	switch cost := s.cost(p); {
+func (g *gas) closed(price int64) error {
+	p := g.state()
+	switch cost := g.cost(p); {
 	case p.off != nil:
 		return p.off
-	case p.lost != nil && s.cfg.Gas.Reverts != nil && p.lost.Cmp(s.cfg.Gas.Reverts) > 0:
+	case p.lost != nil && g.policy.Reverts != nil && p.lost.Cmp(g.policy.Reverts) > 0:
 		return ErrLost
-	case cost != nil && s.cfg.Gas.MaxPercent > 0:
+	case cost != nil && g.policy.MaxPercent > 0:
 		const hundred = 100
-		if new(big.Int).Mul(cost, big.NewInt(hundred)).Cmp(new(big.Int).Mul(big.NewInt(price), big.NewInt(s.cfg.Gas.MaxPercent))) > 0 {
+		if new(big.Int).Mul(cost, big.NewInt(hundred)).Cmp(new(big.Int).Mul(big.NewInt(price), big.NewInt(g.policy.MaxPercent))) > 0 {
 			return ErrDear
 		}
 	}
@@ -90,11 +117,11 @@ func (s *Settler) closed(price int64) error {
 }
 
 // cost is what a settlement costs now in micro-USDG, rounded up; nil while that is not known.
-func (s *Settler) cost(p gasNow) *big.Int {
-	if p.GasPrice == nil || s.cfg.Gas.Ether == nil {
+func (g *gas) cost(p gasState) *big.Int {
+	if p.GasPrice == nil || g.policy.Ether == nil {
 		return nil
 	}
-	ether := s.cfg.Gas.Ether()
+	ether := g.policy.Ether()
 	if ether == nil {
 		return nil
 	}
@@ -105,59 +132,55 @@ func (s *Settler) cost(p gasNow) *big.Int {
 }
 
 // usual is the gas of a settlement.
-func (p gasNow) usual() uint64 {
-	if p.gas == 0 {
+func (p gasState) usual() uint64 {
+	if p.used == 0 {
 		return UsualGas
 	}
-	return p.gas
+	return p.used
 }
 
-// burnt notes what a transaction of ours has cost, and tells of it once.
-func (s *Settler) burnt(ctx context.Context, hash [32]byte, p Payment) error {
-	noted, err := s.cfg.Store.NoteGas(ctx, s.cfg.Rail, hash, p)
+// spent notes what a transaction of ours has cost, and reports it once.
+func (g *gas) spent(ctx context.Context, hash [32]byte, p Payment) error {
+	first, err := g.store.NoteGas(ctx, g.rail, hash, p)
 	if err != nil {
 		return fmt.Errorf("note gas of settlement: %w", err)
 	}
-	if noted {
-		s.tell(p)
+	if !first {
+		return nil
 	}
-	return nil
-}
-
-// tell tells of a transaction of ours, what it has cost.
-func (s *Settler) tell(p Payment) {
-	s.know(func(known *gasNow) {
+	g.change(func(known *gasState) {
 		if p.Succeeded {
-			known.gas = p.GasUsed
+			known.used = p.GasUsed
 		} else if known.lost != nil && p.Fee != nil {
 			known.lost = new(big.Int).Add(known.lost, p.Fee)
 		}
 	})
-	if s.cfg.Observer != nil {
-		s.cfg.Observer.Burnt(s.cfg.Rail, p.GasUsed, p.Fee, !p.Succeeded)
+	if g.observer != nil {
+		g.observer.Burnt(g.rail, p.GasUsed, p.Fee, !p.Succeeded)
 	}
+	return nil
 }
 
-// account looks for what transactions have cost that settled nothing, or were not seen to, and sums what was lost.
-func (s *Settler) account(ctx context.Context) error {
-	hashes, err := s.cfg.Store.UnknownGas(ctx, s.cfg.Rail, s.cfg.Now().Add(-unknownSince), unknownLimit)
+// account looks for what transactions have cost that settled nothing, or of which it was not noted, and sums what was lost.
+func (g *gas) account(ctx context.Context) error {
+	hashes, err := g.store.UnknownGas(ctx, g.rail, g.now().Add(-unknownSince), unknownLimit)
 	if err != nil {
 		return fmt.Errorf("read transactions of settlements: %w", err)
 	}
 	for _, hash := range hashes {
-		p, err := s.cfg.Sender.Settled(ctx, hash, 0)
+		p, err := g.sender.Settled(ctx, hash, 0)
 		if err == nil {
-			err = s.burnt(ctx, hash, p)
+			err = g.spent(ctx, hash, p)
 		}
 		if err != nil && !errors.Is(err, ErrNotVisible) {
 			return err
 		}
 	}
-	lost, err := s.cfg.Store.LostGas(ctx, s.cfg.Rail, s.cfg.Now().Add(-revertDay))
+	lost, err := g.store.LostGas(ctx, g.rail, g.now().Add(-revertDay))
 	if err != nil {
 		return fmt.Errorf("sum gas of settlements: %w", err)
 	}
-	s.know(func(p *gasNow) { p.lost = lost })
+	g.change(func(p *gasState) { p.lost = lost })
 	return nil
 }
 
@@ -202,20 +225,22 @@ func (w Waiting) Standing(configured bool) Standing {
 }
 
 // Standing returns the last known state of s.
-func (s *Settler) Standing(ctx context.Context) (Standing, error) {
-	p := s.known()
+func (s *Settler) Standing(ctx context.Context) (Standing, error) { return s.gas.standing(ctx) }
+
+func (g *gas) standing(ctx context.Context) (Standing, error) {
+	p := g.state()
 	st := Standing{
-		Rail: s.cfg.Rail, By: s.cfg.Sender.Address(), Balance: wei(p.Balance), GasPrice: wei(p.GasPrice), Gas: p.usual(),
-		MaxPercent: s.cfg.Gas.MaxPercent, Lost: wei(p.lost), Budget: wei(s.cfg.Gas.Reverts),
+		Rail: g.rail, By: g.sender.Address(), Balance: wei(p.Balance), GasPrice: wei(p.GasPrice), Gas: p.usual(),
+		MaxPercent: g.policy.MaxPercent, Lost: wei(p.lost), Budget: wei(g.policy.Reverts),
 	}
-	if cost := s.cost(p); cost != nil && cost.IsInt64() {
+	if cost := g.cost(p); cost != nil && cost.IsInt64() {
 		st.CostMicros = new(int64)
 		*st.CostMicros = cost.Int64()
 	}
-	if err := s.closed(anyPrice); err != nil {
+	if err := g.closed(anyPrice); err != nil {
 		st.Off = err.Error()
 	}
-	n, oldest, err := s.cfg.Store.CountPending(ctx, s.cfg.Rail)
+	n, oldest, err := g.store.CountPending(ctx, g.rail)
 	if err != nil {
 		return st, fmt.Errorf("count settlements: %w", err)
 	}

@@ -1,7 +1,6 @@
 package x402_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -35,10 +34,6 @@ func newSettlers(t *testing.T) [2]*settler {
 	t.Helper()
 	testbed.Postgres(t)
 	one := newSettler(t)
-	one.turn = func(ctx context.Context) (held func(context.Context) error, end func(), err error) {
-		return one.store.Turn(ctx, "settle "+rail)
-	}
-	one.restart()
 	two := *one
 	two.restart()
 	return [2]*settler{one, &two}
@@ -141,11 +136,11 @@ func TestSameProofAtTwoNodes(t *testing.T) {
 		return c
 	}
 	one, two := claim(d.Payments), claim(other)
-	if err := one.Settle(t.Context(), []byte("answer of one")); err != nil {
+	if err := one.Spend(t.Context(), []byte("answer of one")); err != nil {
 		t.Fatal(err)
 	}
 	var pending *api.Error
-	if err := two.Settle(t.Context(), []byte("answer of two")); !errors.As(err, &pending) || pending.Reason != api.ReasonPaymentPending ||
+	if err := two.Spend(t.Context(), []byte("answer of two")); !errors.As(err, &pending) || pending.Reason != api.ReasonPaymentPending ||
 		pending.RetryAfter == 0 {
 		t.Errorf("the other node says %v", err)
 	}

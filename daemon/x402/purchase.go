@@ -32,8 +32,8 @@ func (s *Settler) purchase(ctx context.Context, e Exact, sub Subject) (*account.
 	return &p, s.cfg.Store.AdmitPurchase(ctx, p, s.cfg.Now())
 }
 
-// keep writes a settlement down that begins. One that is to make a key reserves its place, while nobody else is at anybody's keys.
-func (s *Settler) keep(ctx context.Context, row Settlement) error {
+// store stores a settlement that begins. One that is to make a key reserves its place, while nobody else is at keys or credits.
+func (s *Settler) store(ctx context.Context, row Settlement) error {
 	if row.Purchase == nil {
 		return s.cfg.Store.BeginSettlement(ctx, row)
 	}
@@ -49,8 +49,8 @@ func (s *Settler) keep(ctx context.Context, row Settlement) error {
 	return err
 }
 
-// spend spends the transfer of r on a settlement that it has paid for.
-func (s *Settler) spend(ctx context.Context, row Settlement, r Receipt) error {
+// deliver spends the transfer of r on row, in one transaction, which for a purchase also makes and credits the key.
+func (s *Settler) deliver(ctx context.Context, row Settlement, r Receipt) error {
 	if row.Pack == "" {
 		_, err := s.cfg.Store.FinishSettlement(ctx, row.Key(), r)
 		return err
@@ -61,28 +61,28 @@ func (s *Settler) spend(ctx context.Context, row Settlement, r Receipt) error {
 	}
 	defer books.Unlock()
 	sold, err := s.cfg.Store.FinishSettlement(ctx, row.Key(), r)
-	if err == nil && sold.ID != "" {
+	if err == nil && sold.ID != "" { // else somebody else has finished it
 		books.Sold(sold)
 	}
 	return err
 }
 
-// Bounds of what is told again of a key. An authorization and its signature are public once they were broadcast; an identifier is not.
+// Bounds of when a key is shown again. An authorization and its signature are public once they were broadcast; an identifier is not.
 const (
 	leastSecretID = 16 // characters of an identifier that nobody guesses
-	toldFor       = 24 * time.Hour
+	shownFor      = 24 * time.Hour
 )
 
-// tells reports whether the key that row has bought is told again to who sends e.
-func (s *Settler) tells(row Settlement, e Exact) bool {
-	same := subtle.ConstantTimeCompare([]byte(row.Identifier), []byte(e.Identifier)) == 1
-	return same && utf8.RuneCountInString(e.Identifier) >= leastSecretID && s.cfg.Now().Before(row.DoneAt.Add(toldFor))
+// mayShow reports whether the key that row has bought is shown to who presents e, after the first answer.
+func (e *exact) mayShow(row Settlement) bool {
+	same := subtle.ConstantTimeCompare([]byte(row.Identifier), []byte(e.paid.Identifier)) == 1
+	return same && utf8.RuneCountInString(e.paid.Identifier) >= leastSecretID && e.cfg.Now().Before(row.DoneAt.Add(shownFor))
 }
 
-// bought is the key that row, which was settled, has bought: with its plaintext where that is to be told, and can be.
-func (s *Settler) bought(ctx context.Context, row Settlement, tell bool) (*api.IssuedKey, error) {
+// bought is the key that row, which was settled, has bought: with its plaintext where show is set and its secret is still there.
+func (s *Settler) bought(ctx context.Context, row Settlement, show bool) (*api.IssuedKey, error) {
 	key, hash, err := s.cfg.Store.BoughtKey(ctx, row.Key())
-	if err != nil || !tell {
+	if err != nil || !show {
 		return &key, err
 	}
 	secret, ok, err := s.cfg.Shop.Secret(s.paid(row.Authorization), hash)

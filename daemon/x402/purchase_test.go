@@ -447,7 +447,7 @@ func TestPurchaseMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	hash := m.bank.used[starter(1, "").Key()]
-	if err := m.store.Settle(t.Context(), rail, hash, true); err != nil {
+	if err := m.store.Finalize(t.Context(), rail, hash, true); err != nil {
 		t.Fatal(err)
 	}
 	other := billing.Transfer{Rail: rail, TxHash: [32]byte{99}, Sender: payer, Amount: 1_000_000, At: now(), Authorized: true, Authorization: [32]byte{1}}

@@ -1,39 +1,3 @@
-// Package x402 owns payment by call: quotes, and the proofs that they were paid.
-//
-// A quote is not stored: its nonce holds all that it promises, under a MAC. A proof names a transaction; the package compares the chain's
-// data of it with the quote in its calldata. One transaction spends a payment and saves its answer, before the answer is written: after a
-// kill at any moment a payment either was answered, and is answered again the same way, or can still be used. The package reads no chain
-// and no database and serves no HTTP; daemon/chain and daemon/store do that.
-//
-// # A payment
-//
-// A program without a key requests GET /v1/fresh?pack=crypto. The answer is ready, but the response is 402 with a quote: an amount of USDG
-// to the treasury within five minutes, with nonce 0x01…. The nonce contains a version, the end of the quote, randomness, and a MAC over
-// these, the chain, the token, the treasury, the price and the fingerprint of this request. Nothing is stored.
-//
-// The program calls the token's transfer with the nonce after the parameters, waits for its block, and repeats the request with a proof:
-// the hash of the transaction and the address of the payer. Claim reserves the hash; checks in the store that it was not spent; reads the
-// transaction from the chain; finds in its calldata a nonce that this daemon made for this request; and compares token, recipient, amount,
-// payer and time. Then the answer is made, Settle writes "spent on this request" and the answer in one transaction, and only then is it
-// sent.
-//
-// If the connection breaks, the program sends the same proof again and gets the same answer, as a replay, for a day. The proof cannot buy
-// another answer: for another request the MAC differs, and the hash is spent. If the chain is reorganised before the block is final, Sweep
-// finds the transaction in another block, or reports that it vanished: the answer was delivered, and the operator should know.
-//
-// # A payment by standard x402
-//
-// Here the program pays nothing itself: it signs an authorization (EIP-3009), with which anyone can have the token move the price to the
-// treasury, once. Settler does so. ClaimExact checks the signature and the signed values, then has the node simulate the transfer. The
-// answer is made, and Settle signs the transaction, writes a row (the authorization, the request, the signed bytes, the answer), broadcasts
-// the bytes, waits for the block, finds the authorized transfer in it, and spends that transfer on the row, in one transaction.
-//
-// A kill before the row leaves nothing: the authorization is still valid. A kill after it, before or after the broadcast, leaves a pending
-// row: Resume sends the same bytes again, which the chain accepts once, and finishes the row. The same holds for a kill after the block.
-// The program, without an answer, sends the same payment again and finds the row: it is asked to wait, or gets the answer. It is asked for
-// another payment only if the row has failed: the chain refused the transaction, and nobody else used the authorization, which is public
-// after the broadcast. Anyone may submit it: the sender of the transaction does not matter, and the scanner of deposits settles the row
-// even if that is discovered late.
 package x402
 
 import (

@@ -18,11 +18,9 @@ const (
 // Resume continues pending settlements, at the start and from time to time: it finishes those that are in a block, and broadcasts the bytes
 // of the others again. It also checks whether settlement is possible, and fails with ErrDry, ErrUnserved or ErrLost if not.
 func (s *Settler) Resume(ctx context.Context) error {
-	has, off := s.cfg.Sender.Ready(ctx)
-	if off != nil && !errors.Is(off, ErrDry) && !errors.Is(off, ErrUnserved) {
-		return off // so are the others
+	if err := s.gas.refresh(ctx); err != nil {
+		return err // so are the others
 	}
-	s.know(func(p *gasNow) { p.Funds, p.off = has, off })
 	list, err := s.cfg.Store.PendingSettlements(ctx, s.cfg.Rail, resumeLimit)
 	if err != nil {
 		return fmt.Errorf("read settlements: %w", err)
@@ -33,10 +31,10 @@ func (s *Settler) Resume(ctx context.Context) error {
 			failed = fmt.Errorf("go on with the settlement for %s: %w", row.From, err)
 		}
 	}
-	if err := s.account(ctx); err != nil {
+	if err := s.gas.account(ctx); err != nil {
 		failed = errors.Join(failed, err)
 	}
-	if off = s.closed(anyPrice); off != nil {
+	if off := s.gas.closed(anyPrice); off != nil {
 		failed = errors.Join(failed, off)
 	}
 	return failed
@@ -44,10 +42,10 @@ func (s *Settler) Resume(ctx context.Context) error {
 
 // Retry continues a pending settlement now, replaces its transaction at a higher price if it is in no block, and returns the settlement.
 func (s *Settler) Retry(ctx context.Context, k Key) (Settlement, error) {
-	if err := s.turns.seize(ctx, k); err != nil {
+	if err := s.locks.seize(ctx, k); err != nil {
 		return Settlement{}, err
 	}
-	defer s.turns.release(k)
+	defer s.locks.release(k)
 	row, err := s.one(ctx, k)
 	if err != nil || row.State != SettlementPending {
 		return row, err
@@ -72,7 +70,7 @@ func (s *Settler) one(ctx context.Context, k Key) (Settlement, error) {
 
 // resume goes on with one, and replaces a transaction that has waited so long for its block.
 func (s *Settler) resume(ctx context.Context, row Settlement, patience time.Duration) error {
-	row, err := s.conclude(ctx, row, 0)
+	row, err := s.confirm(ctx, row, 0)
 	if err != nil || row.State != SettlementPending {
 		return err
 	}

@@ -40,6 +40,8 @@ type Funds struct{ Balance, GasPrice *big.Int }
 type Sender interface {
 	// Address is that of the key that pays the gas, or the host of the facilitator.
 	Address() string
+	// SignerOf is the address whose key has signed a for the rail's token.
+	SignerOf(a Authorization) (address string, err error)
 	// Ready reports ErrDry where there is too little ether for a settlement, ErrUnserved where the facilitator settles none.
 	Ready(ctx context.Context) (Funds, error)
 	// Simulate says how much gas a settlement takes now, or ErrUsed, ErrPoor, ErrReverts.

@@ -77,6 +77,9 @@ type SettlementStore interface {
 	PendingSettlements(ctx context.Context, rail string, limit int) ([]Settlement, error)
 	// FailedSettlements counts those of a payer on a rail that have failed since a time.
 	FailedSettlements(ctx context.Context, rail, payer string, since time.Time) (int, error)
+	// LockSigner waits, for a bounded time, until no other node signs with the account of a rail, and keeps it so until end is called. held
+	// says why the lock was lost before that, if it was.
+	LockSigner(ctx context.Context, rail string) (held func(ctx context.Context) error, end func(), err error)
 	// NextAccountNonce is that behind all which transactions of a sender on a rail have.
 	NextAccountNonce(ctx context.Context, rail, sender string) (uint64, error)
 }

@@ -23,7 +23,7 @@ const (
 // settled. One whose transaction is in no block any more, or failed this time, has vanished: report is told of it, because what was bought
 // with it is given. A node that does not answer leaves everything as it is.
 func Sweep(ctx context.Context, rail string, chain Chain, store Store, report func(MinedTx)) error {
-	open, err := store.Unsettled(ctx, rail, sweepLimit)
+	open, err := store.NotFinal(ctx, rail, sweepLimit)
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -56,7 +56,7 @@ func sweep(
 	ctx context.Context, rail string, chain Chain, store Store, tx MinedTx, stands bool, final uint64, report func(MinedTx),
 ) error {
 	if stands {
-		return store.Settle(ctx, rail, tx.Hash, false)
+		return store.Finalize(ctx, rail, tx.Hash, false)
 	}
 	hash, err := chain.BlockHash(ctx, tx.Block)
 	if err != nil {
@@ -69,7 +69,7 @@ func sweep(
 			return err
 		}
 	}
-	if err := store.Settle(ctx, rail, tx.Hash, vanished); err != nil {
+	if err := store.Finalize(ctx, rail, tx.Hash, vanished); err != nil {
 		return err
 	}
 	if vanished {

@@ -58,6 +58,14 @@ type draft struct {
 
 func (b *bank) Address() string { return gasKey }
 
+// SignerOf takes signatures that begin with 1 for good.
+func (b *bank) SignerOf(a x402.Authorization) (string, error) {
+	if a.Signature[0] != 1 {
+		return gasKey, nil
+	}
+	return a.From, nil
+}
+
 func (b *bank) Ready(context.Context) (x402.Funds, error) {
 	has := x402.Funds{Balance: big.NewInt(1e15), GasPrice: b.price}
 	if b.dry {
@@ -209,7 +217,6 @@ type settler struct {
 
 	facilitator string
 	gas         x402.GasPolicy
-	turn        x402.Turn
 	told        []string
 
 	sells    *account.Shop // nil for none
@@ -253,13 +260,7 @@ func (s *settler) observer() x402.GasObserver {
 func (s *settler) restart() {
 	s.Settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Name: "Global Dollar", Version: "1", Sender: s.bank, Store: s.store,
-		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(), Shop: s.sells, Deposits: s.deposits, Turn: s.turn,
-		SignerOf: func(a x402.Authorization) (string, error) {
-			if a.Signature[0] != 1 {
-				return gasKey, nil
-			}
-			return a.From, nil
-		},
+		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(), Shop: s.sells, Deposits: s.deposits,
 	})
 }
 
@@ -281,7 +282,7 @@ func (s *settler) pay(e x402.Exact, sub x402.Subject, body string) (string, *x40
 	if c.Replay != nil {
 		return string(c.Replay.Body), c, nil
 	}
-	return body, c, c.Settle(s.t.Context(), []byte(body))
+	return body, c, c.Spend(s.t.Context(), []byte(body))
 }
 
 // is checks why a payment was refused.
@@ -403,7 +404,7 @@ func TestExactChecks(t *testing.T) {
 	}
 	defer c.Close()
 	s.now = s.now.Add(55 * time.Second) // while the answer was made
-	is(t, c.Settle(t.Context(), []byte("late")), api.ReasonExpired)
+	is(t, c.Spend(t.Context(), []byte("late")), api.ReasonExpired)
 	if rows, err := s.store.PendingSettlements(t.Context(), rail, 1); err != nil || len(rows) > 0 || len(s.bank.sent) > 0 {
 		t.Errorf("%v was kept, %v", rows, err)
 	}
@@ -459,7 +460,7 @@ func TestExactFrontRun(t *testing.T) {
 	}
 	defer c.Close()
 	hash := s.bank.byOthers(e.Authorization)
-	if err := c.Settle(t.Context(), []byte("answer")); err != nil {
+	if err := c.Spend(t.Context(), []byte("answer")); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Receipt.Transaction; got != fmt.Sprintf("0x%x", hash) {
@@ -489,7 +490,7 @@ func TestExactReverted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.bank.canceled[exact(2).Key()] = true
-	is(t, c.Settle(t.Context(), []byte("answer")), api.ReasonUnsettled)
+	is(t, c.Spend(t.Context(), []byte("answer")), api.ReasonUnsettled)
 	c.Close()
 	if len(s.bank.sent) != 3 {
 		t.Errorf("%d were sent", len(s.bank.sent))
@@ -539,11 +540,11 @@ func TestExactPending(t *testing.T) {
 		}
 		if name == "nothing answers" { // once it was signed
 			s.bank.hidden = true
-			is(t, c.Settle(t.Context(), []byte("answer")), api.ReasonSettling)
+			is(t, c.Spend(t.Context(), []byte("answer")), api.ReasonSettling)
 			s.bank.hidden = false
 		} else {
 			hide(s.bank, true)
-			is(t, c.Settle(t.Context(), []byte("answer")), api.ReasonSettling)
+			is(t, c.Spend(t.Context(), []byte("answer")), api.ReasonSettling)
 		}
 		c.Close()
 		hide(s.bank, true)

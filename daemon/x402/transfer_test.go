@@ -160,11 +160,11 @@ func TestUnsettledClaimIsFree(t *testing.T) {
 	if err != nil || again.Replay != nil {
 		t.Fatalf("after a crash: %+v, %v", again, err)
 	}
-	if err := again.Settle(t.Context(), []byte(`{"a":1}`)); err != nil {
+	if err := again.Spend(t.Context(), []byte(`{"a":1}`)); err != nil {
 		t.Fatal(err)
 	}
 	again.Close()
-	if err := c.Settle(t.Context(), []byte(`{"a":2}`)); !errors.Is(err, &api.Error{Reason: api.ReasonPaymentPending}) {
+	if err := c.Spend(t.Context(), []byte(`{"a":2}`)); !errors.Is(err, &api.Error{Reason: api.ReasonPaymentPending}) {
 		t.Errorf("spent twice: %v", err)
 	}
 	c.Close()
@@ -203,7 +203,7 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Settle(t.Context(), []byte("{}")); err != nil {
+	if err := c.Spend(t.Context(), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	c.Close()
@@ -332,7 +332,7 @@ func TestSpentOnADeposit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = c.Settle(t.Context(), []byte("{}"))
+		err = c.Spend(t.Context(), []byte("{}"))
 		c.Close()
 		if want == "" && err != nil || want != "" && !errors.Is(err, &api.Error{Reason: want}) {
 			t.Errorf("spent on %q: %v, want %q", spent, err, want)
@@ -432,7 +432,7 @@ func (d *payments) spend(t testing.TB, proof x402.Proof) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.Settle(t.Context(), []byte("{}")); err != nil {
+	if err := c.Spend(t.Context(), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -451,7 +451,7 @@ func (d *payments) sweeps(t *testing.T) {
 	}
 	open := func() (list []byte) {
 		t.Helper()
-		placed, err := d.store.Unsettled(t.Context(), rail, 100)
+		placed, err := d.store.NotFinal(t.Context(), rail, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -509,7 +509,7 @@ func TestSweepSpan(t *testing.T) {
 			d.spend(t, proof)
 		}
 		err := x402.Sweep(t.Context(), rail, d.chain, d.store, func(x402.MinedTx) { t.Error("it has vanished") })
-		if open, failed := d.store.Unsettled(t.Context(), rail, 10); err != nil || failed != nil || len(open) > 0 || d.chain.asked != asked {
+		if open, failed := d.store.NotFinal(t.Context(), rail, 10); err != nil || failed != nil || len(open) > 0 || d.chain.asked != asked {
 			t.Errorf("%d blocks apart: %v, %v, %v are open, %d blocks were asked for, want %d", gap, err, failed, open, d.chain.asked, asked)
 		}
 	}
@@ -551,7 +551,7 @@ func TestSpelledRequest(t *testing.T) {
 	if err != nil || !c.Quoted.Equal(time.Unix(quoted.ValidUntil, 0).Add(-api.QuoteWindow)) {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if err := c.Settle(t.Context(), []byte("{}")); err != nil {
+	if err := c.Spend(t.Context(), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	c.Close()
@@ -562,7 +562,7 @@ func TestSpelledRequest(t *testing.T) {
 	kept := d.paid(t, 2)
 	before, err := d.Claim(t.Context(), kept, fresh())
 	if err == nil {
-		err = before.Settle(t.Context(), []byte("{}"))
+		err = before.Spend(t.Context(), []byte("{}"))
 		before.Close()
 	}
 	if err != nil {

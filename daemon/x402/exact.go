@@ -1,0 +1,298 @@
+package x402
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// SettlerConfig configures a Settler.
+type SettlerConfig struct {
+	Rail            string // its id
+	ChainID         int64
+	Token, Treasury string // addresses
+	Name, Version   string // with which wallets sign for the token
+	Sender          Sender
+	Facilitator     string // host, where Sender asks one; "" where it signs itself
+	Store           SettlementStore
+	Gas             GasPolicy
+	Observer        GasObserver       // nil means nobody
+	Shop            *account.Shop     // makes the keys of purchases; nil means that no packs of credits are sold
+	Deposits        *billing.Deposits // has purchases credited; needed with a Shop
+	Wait            time.Duration     // for a settlement to be in a block
+	Now             func() time.Time  // nil means time.Now
+}
+
+// Settler takes payments by the scheme exact of standard x402 on one rail, which it settles itself. Make one with NewSettler; it is safe
+// for concurrent use, and there is at most one for a rail of a SettlementStore on each node.
+type Settler struct {
+	cfg     SettlerConfig
+	locks   locks
+	signing chan struct{} // has an item while somebody signs with the next account nonce
+	gas     gas
+}
+
+// NewSettler makes a Settler.
+func NewSettler(cfg SettlerConfig) *Settler {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Settler{cfg: cfg, signing: make(chan struct{}, 1), gas: gas{
+		rail: cfg.Rail, policy: cfg.Gas, store: cfg.Store, sender: cfg.Sender, observer: cfg.Observer, now: cfg.Now,
+	}}
+}
+
+// Bounds of a Settler.
+const (
+	leastLife    = 6 * time.Second // that an authorization has to hold still when it is presented: until it is in a block
+	offeredLife  = 2 * time.Minute // that it should hold
+	maxReverts   = 3               // of a payer within revertWindow, before others are refused
+	revertWindow = time.Hour
+)
+
+// exact is a payment by authorization, which is settled once the answer is made.
+type exact struct {
+	*Settler
+	paid    Exact
+	subject Subject
+	buys    *account.Purchase // the key that it buys, nil for a call; of verify
+	gasUsed uint64            // by the simulation; of verify
+}
+
+var _ scheme = (*exact)(nil)
+
+// ClaimExact claims a payment for a request. While another request holds it, ClaimExact waits.
+func (s *Settler) ClaimExact(ctx context.Context, e Exact, sub Subject) (*Claim, error) {
+	e.Rail = s.cfg.Rail
+	return claim(ctx, &s.locks, &exact{Settler: s, paid: e, subject: sub})
+}
+
+func (e *exact) key() Key { return e.paid.Key() }
+
+// read looks for the settlement of the authorization, or, where one payment is for all such requests of a day, for another of the payer.
+func (e *exact) read(ctx context.Context, c *Claim) error {
+	row, err := e.presented(ctx)
+	switch {
+	case err != nil:
+		return err
+	case row != nil:
+		return e.replay(ctx, c, *row)
+	case e.subject.Daily:
+		return e.replayDaily(ctx, c)
+	}
+	return nil
+}
+
+// presented is the settlement of the authorization, nil where it was never presented.
+func (e *exact) presented(ctx context.Context) (known *Settlement, err error) {
+	list, err := e.cfg.Store.Settlements(ctx, e.key(), e.paid.Identifier)
+	if err != nil {
+		return nil, fmt.Errorf("look up settlement: %w", err)
+	}
+	for i, row := range list {
+		if row.Identifier == e.paid.Identifier && e.paid.Identifier != "" && row.Payload != e.paid.Payload {
+			return nil, identified()
+		}
+		if row.Key() == e.key() {
+			known = &list[i]
+		}
+	}
+	return known, nil
+}
+
+// identified is the answer to a second payment with the identifier of another.
+func identified() error {
+	return api.Errorf(api.ReasonIDConflict, "the payment identifier belongs to another payment").
+		WithHint("nothing was taken; send the first payment again, or use a new identifier")
+}
+
+// replay gives c the answer of row, or says what became of it.
+func (e *exact) replay(ctx context.Context, c *Claim, row Settlement) (err error) {
+	switch {
+	case !e.subject.is(row.Fingerprint):
+		return refusedExact(api.ReasonAlreadyUsed, "the authorization was used for another request")
+	case row.Payload != e.paid.Payload:
+		return refusedExact(api.ReasonAlreadyUsed, "another authorization with this nonce was used")
+	}
+	var failed error
+	if row.State == SettlementPending {
+		row, failed = e.confirm(ctx, row, e.cfg.Wait)
+	}
+	if err := outcome(row, failed); err != nil {
+		return err
+	}
+	answer := &StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: row.At}
+	switch {
+	case row.Pack != "":
+		if c.Bought, err = e.bought(ctx, row, e.mayShow(row)); err != nil {
+			return err
+		}
+	case row.Body == nil:
+		return refusedExact(api.ReasonAlreadyUsed, "the authorization was used at %s; its answer is kept for %s",
+			row.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
+	default:
+		answer.Body = row.Body
+	}
+	c.Replay, c.Receipt = answer, e.receipt(e.paid.From, row.TxHash)
+	return nil
+}
+
+// replayDaily gives c the answer of another payment of the payer for the same subject within a day: this one is checked, stored nowhere
+// and not settled.
+func (e *exact) replayDaily(ctx context.Context, c *Claim) error {
+	if err := e.check(e.paid, e.subject); err != nil {
+		return err
+	}
+	paid, err := e.cfg.Store.SettledFor(ctx, e.cfg.Rail, e.key().Payer, e.subject.Fingerprint, e.cfg.Now().Add(-api.ProofIdempotency))
+	if err != nil {
+		return fmt.Errorf("look up settlement: %w", err)
+	}
+	if len(paid) > 0 {
+		row := paid[0]
+		c.Replay = &StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: row.At, Body: row.Body}
+		c.Receipt = e.receipt(e.paid.From, row.TxHash)
+	}
+	return nil
+}
+
+// verify checks an authorization that was never presented, first by what it says, then by what the store knows of its payer, and last on
+// the chain.
+func (e *exact) verify(ctx context.Context, c *Claim) error {
+	if err := e.check(e.paid, e.subject); err != nil {
+		return err
+	}
+	if err := e.gas.closed(e.subject.Price()); err != nil {
+		return unable(err)
+	}
+	reverts, err := e.cfg.Store.FailedSettlements(ctx, e.cfg.Rail, e.key().Payer, e.cfg.Now().Add(-revertWindow))
+	if err != nil {
+		return fmt.Errorf("count settlements: %w", err)
+	}
+	if reverts >= maxReverts {
+		return api.Errorf(api.ReasonRateLimited, "%d payments of this payer failed to settle within an hour", reverts).
+			WithHint("nothing was taken; fund the wallet, then try again after Retry-After").WithRetryAfter(revertWindow)
+	}
+	if e.buys, err = e.purchase(ctx, e.paid, e.subject); err != nil {
+		return err
+	}
+	if err := e.simulate(ctx); err != nil {
+		if row, lookup := e.presented(ctx); lookup == nil && row != nil { // at another node meanwhile
+			return e.replay(ctx, c, *row)
+		}
+		return err
+	}
+	return nil
+}
+
+// check checks what can be checked without the chain. The signature comes last: what it is of, the other reasons say better.
+func (s *Settler) check(e Exact, sub Subject) error {
+	price := uint64(sub.Price())
+	switch {
+	case e.Network != "" && e.Network != s.network():
+		return refusedExact(api.ReasonWrongNetwork, "the payment is for %q, not %s", e.Network, s.network())
+	case e.Asset != "" && !usdg.SameAddress(e.Asset, s.cfg.Token):
+		return refusedExact(api.ReasonWrongToken, "the payment is in another token than %s", s.cfg.Token)
+	case !usdg.SameAddress(e.To, s.cfg.Treasury):
+		return refusedExact(api.ReasonWrongRecipient, "the authorization is for another recipient than %s", s.cfg.Treasury)
+	case usdg.SameAddress(e.From, s.cfg.Treasury):
+		return refusedExact(api.ReasonPayerMismatch, "the recipient cannot be the payer")
+	case e.Value != price, price == 0:
+		return refusedExact(api.ReasonAmountMismatch, "the authorization is of %d, the price is %d", e.Value, price)
+	}
+	if err := s.timely(e); err != nil {
+		return err
+	}
+	if signer, err := s.cfg.Sender.SignerOf(e.Authorization); err != nil || !usdg.SameAddress(signer, e.From) {
+		return refusedExact(api.ReasonBadSignature,
+			"the signature is not of the payer's key, for token %s on %s by the name %q, version %q; contract wallets cannot pay",
+			s.cfg.Token, s.network(), s.cfg.Name, s.cfg.Version)
+	}
+	return nil
+}
+
+// timely checks that an authorization holds now, and until it is in a block.
+func (s *Settler) timely(e Exact) error {
+	now := s.cfg.Now()
+	switch {
+	case e.ValidAfter > now.Unix():
+		return refusedExact(api.ReasonNotYetValid, "the authorization does not hold before %d; it is %d", e.ValidAfter, now.Unix())
+	case time.Unix(min(e.ValidBefore, farFuture), 0).Before(now.Add(leastLife)):
+		return refusedExact(api.ReasonExpired, "the authorization has to hold for %s more; it ends at %d, and it is %d", leastLife,
+			e.ValidBefore, now.Unix())
+	}
+	return nil
+}
+
+// farFuture is a moment in seconds with which one can reckon.
+const farFuture = 1 << 40
+
+// simulate has the node try the settlement, and notes how much gas it takes.
+func (e *exact) simulate(ctx context.Context) (err error) {
+	e.gasUsed, err = e.cfg.Sender.Simulate(ctx, e.paid.Authorization)
+	switch {
+	case errors.Is(err, ErrUsed):
+		return refusedExact(api.ReasonAuthUsed, "the authorization was used or cancelled already")
+	case errors.Is(err, ErrPoor):
+		return refusedExact(api.ReasonNoFunds, "the payer has less than the authorization allows")
+	case errors.Is(err, ErrReverts):
+		return refusedExact(api.ReasonUnsettled, "%s", err)
+	case err != nil:
+		return unable(err)
+	}
+	return nil
+}
+
+// unable is the answer where nothing was tried, because of us or the chain.
+func unable(cause error) error {
+	return errors.Join(api.Errorf(api.ReasonChainUnavailable, "payments cannot be settled now").
+		WithHint("nothing was taken; send the same payment again later, or use an API key").WithRetryAfter(retryChain), cause)
+}
+
+// spend settles the payment and spends it on an answer, or on a key.
+func (e *exact) spend(ctx context.Context, c *Claim, body []byte) error {
+	if err := e.timely(e.paid); err != nil { // to answer has taken its time
+		return err
+	}
+	row := Settlement{
+		Authorization: e.paid.Authorization, Identifier: e.paid.Identifier, Payload: e.paid.Payload,
+		Op: e.subject.Op, Pack: e.subject.Pack, Purchase: e.buys, Fingerprint: e.subject.Fingerprint, Body: body,
+		State: SettlementPending, At: e.cfg.Now().UTC(), Facilitator: e.cfg.Facilitator,
+	}
+	row, broadcast, err := e.begin(ctx, row, e.gasUsed)
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // the caller may be gone, but the money moves
+	row, err = e.confirm(ctx, row, e.cfg.Wait)
+	if err := outcome(row, errors.Join(err, broadcast)); err != nil {
+		return err
+	}
+	c.Receipt = e.receipt(row.From, row.TxHash)
+	if row.Pack != "" {
+		c.Bought, err = e.bought(ctx, row, true)
+	}
+	return err
+}
+
+// outcome is nil for a payment that was settled, else the answer to it. cause is why it could not be looked at, if it could not.
+func outcome(row Settlement, cause error) error {
+	switch row.State {
+	case SettlementSettled:
+		return nil
+	case SettlementFailed:
+		return api.Errorf(api.ReasonUnsettled, "the authorization was not settled: %s", row.Why).
+			WithHint("nothing was taken; sign a new authorization")
+	}
+	pending := api.Errorf(api.ReasonSettling, "the payment is being settled").
+		WithHint("send the same request with the same payment again; do not pay again").WithRetryAfter(retrySettle)
+	if cause != nil {
+		return errors.Join(pending, cause)
+	}
+	return pending
+}
