@@ -41,18 +41,13 @@ func (w *stateWriter) cited(text string) {
 
 // state writes a section for every member: a table of an array of objects, a line for each member of an object. The health of the sources
 // is left for where these are listed.
-func (w *stateWriter) state(text []byte) error {
-	list, err := jsonx.Members(text)
-	if err != nil {
-		return err
-	}
-	for _, m := range list {
-		if m.Name == "source_status" && json.Unmarshal(m.Raw, &w.health) == nil && len(w.health) > 0 {
-			continue
+func (w *stateWriter) state(doc *state.Document) {
+	w.health = doc.Sources()
+	for _, m := range doc.Root().Members {
+		if m.Name != api.MemberSourceStatus || len(w.health) == 0 {
+			w.section(m.Name, m)
 		}
-		w.section(m.Name, m)
 	}
-	return nil
 }
 
 // section writes a value under its name, and lists of objects in it in sections of their own.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -83,14 +84,16 @@ func stateText(pack, of string, part bool, body []byte) (string, error) {
 	}
 	var b strings.Builder
 	w := newStateWriter(&b, m.Freshness)
-	fmt.Fprintf(&b, "Pack %s%s: %s. %s\n", pack, of, age(m.Freshness, api.AgesOf(m.State).Overdue(w.read)...), stateKey)
+	doc := state.Read(m.State)
+	fmt.Fprintf(&b, "Pack %s%s: %s. %s\n", pack, of, age(m.Freshness, doc.Ages().Overdue(w.read)...), stateKey)
 	if m.Brief != "" && !part {
 		fmt.Fprintf(&b, "\n%s\n%s", m.Brief, dated(m.BriefAt, m.BriefOf, m.Since))
 		w.cited(m.Brief)
 	}
-	if err := w.state(m.State); err != nil {
-		return "", err
+	if !doc.Root().IsObject() {
+		return "", errors.New("the state is no object")
 	}
+	w.state(doc)
 	w.sources(m.Citations)
 	return b.String(), nil
 }

@@ -33,7 +33,7 @@ func Read(text []byte) *Document {
 	}
 	d.flags = sync.OnceValue(func() []api.Flag { return listIn[api.Flag](d, api.MemberFlags) })
 	d.sources = sync.OnceValue(func() []api.SourceStatus { return listIn[api.SourceStatus](d, api.MemberSourceStatus) })
-	d.ages = sync.OnceValue(func() api.Ages { return api.AgesOf(d.text) })
+	d.ages = sync.OnceValue(d.newAges)
 	d.table = sync.OnceValue(func() *Table { return newTable(d.root) })
 	return d
 }
@@ -44,6 +44,29 @@ func listIn[T any](d *Document, member string) (list []T) {
 		return nil
 	}
 	return list
+}
+
+// newAges are what api.AgesOf reads, without another parse.
+func (d *Document) newAges() api.Ages {
+	shown := map[int]bool{}
+	var visit func(v *jsonx.Value)
+	visit = func(v *jsonx.Value) {
+		if kind := memberText(v, "kind"); kind == api.FlagSourceStale || kind == api.FlagSourceError {
+			return // it is about a source, and no data of it
+		}
+		if ref := refOf(v); ref != 0 {
+			shown[ref] = true
+		}
+		for _, m := range v.Members {
+			visit(m)
+		}
+	}
+	for _, m := range d.root.Members {
+		if m.Name != api.MemberSourceStatus {
+			visit(m)
+		}
+	}
+	return api.NewAges(d.Sources(), shown)
 }
 
 // Err says why the state is no JSON; nil where it is.

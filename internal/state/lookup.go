@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/contextd/contextd/internal/human"
 )
 
 // Found is what a question found.
@@ -380,7 +382,11 @@ func (t *Tables) near(words []string) []string {
 			continue
 		}
 		for _, known := range t.known {
-			if d := distance(w, known.folded, most); d <= most {
+			d := 1 // a beginning of a name is near too
+			if len(w) < 3 || !strings.HasPrefix(known.folded, w) || w == known.folded {
+				d = human.Distance(w, known.folded, most)
+			}
+			if d <= most {
 				at[d] = append(at[d], known.name)
 			}
 		}
@@ -396,41 +402,3 @@ func (t *Tables) near(words []string) []string {
 
 // maxTypos is how many letters of a word may be wrong for a name to be near.
 const maxTypos = 3
-
-// distance is how many letters have to be added, left out or replaced to make b of a, or more than most. A beginning of b is near too.
-func distance(a, b string, most int) int {
-	if a == b {
-		return 0
-	}
-	if len(a) >= 3 && strings.HasPrefix(b, a) {
-		return 1
-	}
-	if len(b) == 0 || len(a)-len(b) > most || len(b)-len(a) > most {
-		return most + 1
-	}
-	var space [64]int
-	if len(b) >= len(space) {
-		return most + 1
-	}
-	row := space[:len(b)+1]
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal, least := row[0], i+1
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-			least = min(least, row[j+1])
-		}
-		if least > most {
-			return most + 1
-		}
-	}
-	return row[len(b)]
-}

@@ -30,11 +30,17 @@ func AgesOf(state json.RawMessage) Ages {
 	if json.Unmarshal(state, &told) != nil || len(told.SourceStatus) == 0 || json.Unmarshal(state, &members) != nil {
 		return Ages{}
 	}
-	delete(members, "source_status")
+	delete(members, MemberSourceStatus)
 	shown := map[int]bool{}
 	refsIn(members, shown)
+	return NewAges(told.SourceStatus, shown)
+}
+
+// NewAges makes the ages of a state of how its sources did, as far as its rows refer to them: shown has the anchors of these, as AgesOf
+// finds them.
+func NewAges(sources []SourceStatus, shown map[int]bool) Ages {
 	var a Ages
-	for _, s := range told.SourceStatus {
+	for _, s := range sources {
 		if s.FetchedAt == nil || !shown[s.Ref] {
 			continue
 		}
