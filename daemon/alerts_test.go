@@ -17,7 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/sdk/api"
@@ -124,7 +124,7 @@ func TestAlerts(t *testing.T) {
 	var log testbed.Log
 	change := func(c *daemon.Config) {
 		c.DataDir, c.AdminListen, c.Logger = dir, "127.0.0.1:0", log.Logger()
-		c.Alerts = []daemon.Alert{{Name: "ops", Severity: api.SeverityNotice, URL: h.URL + "/SECRET", Secret: []byte(alertSecret), Mail: []string{"SECRET@example.org"}}}
+		c.Alerts = []operate.Alert{{Name: "ops", Severity: api.SeverityNotice, URL: h.URL + "/SECRET", Secret: []byte(alertSecret), Mail: []string{"SECRET@example.org"}}}
 	}
 	d := daemontest.Open(t, change)
 	for range 4 { // at which there are some
@@ -164,7 +164,7 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("told %q by webhook and %d mails, want %q", got, len(mails()), want)
 	}
 	next := d.Config.Reloadable
-	next.Alerts = append(slices.Clone(next.Alerts), daemon.Alert{Name: "more", Severity: api.SeverityNotice, Kinds: []string{events[0].Kind},
+	next.Alerts = append(slices.Clone(next.Alerts), operate.Alert{Name: "more", Severity: api.SeverityNotice, Kinds: []string{events[0].Kind},
 		URL: h.URL, Secret: []byte(alertSecret)})
 	if err := d.Apply(t.Context(), next); err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("after a reload: %+v", e)
 	}
 	wrong := next
-	wrong.Alerts = []daemon.Alert{{Name: "x"}}
+	wrong.Alerts = []operate.Alert{{Name: "x"}}
 	if err := d.Apply(t.Context(), wrong); err == nil || !strings.Contains(err.Error(), "neither url nor mail") {
 		t.Errorf("a wrong alert: %v", err)
 	}
@@ -195,59 +195,5 @@ func TestAlerts(t *testing.T) {
 	mail, err := os.ReadFile(mails()[0])
 	if err != nil || !strings.Contains(string(mail), "Subject: [") || !strings.Contains(string(mail), "synthetic data") {
 		t.Errorf("mail: %s, %v", mail, err)
-	}
-}
-
-// TestAlertsAreChecked before anything is opened, with words that say which one is wrong and why.
-func TestAlertsAreChecked(t *testing.T) {
-	t.Parallel()
-	good := daemon.Alert{Name: "a", URL: "http://127.0.0.1:1/SECRET"}
-	for want, change := range map[string]func(a *daemon.Alert){
-		"":                                          func(*daemon.Alert) {},
-		`alerts[0]: name "" is not 1 to 32`:         func(a *daemon.Alert) { a.Name = "" },
-		`alerts[0]: name "a/b" is not 1 to 32`:      func(a *daemon.Alert) { a.Name = "a/b" },
-		`alert a: pack "ai" is not served`:          func(a *daemon.Alert) { a.Pack = "ai" },
-		`alert a: severity "bad" is none of`:        func(a *daemon.Alert) { a.Severity = "bad" },
-		`alert a: no flag is of kind "depeg"`:       func(a *daemon.Alert) { a.Kinds = []string{"depeg"} },
-		`alert a: "x" is not an address of mail`:    func(a *daemon.Alert) { a.Mail = []string{"x"} },
-		`alert a: "A <a@b.c>" is not an address`:    func(a *daemon.Alert) { a.Mail = []string{"A <a@b.c>"} },
-		`alert a: nobody is told`:                   func(a *daemon.Alert) { a.URL = "" },
-		`alert a: there is a secret to sign with`:   func(a *daemon.Alert) { a.URL, a.Secret, a.Mail = "", []byte("x"), []string{"a@b.c"} },
-		`alert a: the secret has 15 bytes`:          func(a *daemon.Alert) { a.Secret = []byte(strings.Repeat("x", 15)) },
-		`alert a: the cool-down is negative`:        func(a *daemon.Alert) { a.Cooldown = -1 },
-		`alert a: the address of the webhook is no`: func(a *daemon.Alert) { a.URL = "ftp://SECRET" },
-	} {
-		a := good
-		change(&a)
-		err := daemon.Config{Reloadable: daemon.Reloadable{Alerts: []daemon.Alert{a}}}.Check()
-		if (err == nil) != (want == "") || err != nil && (!strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "SECRET")) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-	other := daemon.Pack{Pack: &pack.Pack{ID: "other", FlagKinds: []string{"funding_extreme"}}}
-	open := daemon.Pack{Pack: &pack.Pack{ID: "open"}}
-	for of, want := range map[[2]string]string{
-		{"other", "funding_extreme"}:  "",
-		{"other", "stablecoin_depeg"}: `alert a: no flag is of kind "stablecoin_depeg"; there are funding_extreme`,
-		{"open", "anything"}:          "",
-		{"", "funding_extreme"}:       `alert a: pack "crypto" is not served; there are other, open`,
-	} {
-		a := good
-		a.Pack, a.Kinds = of[0], []string{of[1]}
-		err := daemon.Config{Reloadable: daemon.Reloadable{Packs: []daemon.Pack{other, open}, Alerts: []daemon.Alert{a}}}.Check()
-		if err == nil && want != "" || err != nil && err.Error() != want {
-			t.Errorf("%v: %v, want %s", of, err, want)
-		}
-	}
-	err := daemon.Config{Reloadable: daemon.Reloadable{Alerts: []daemon.Alert{good, good}}}.Check()
-	if err == nil || err.Error() != "two alerts have the name a" {
-		t.Errorf("twice: %v", err)
-	}
-	for _, secret := range []int{16, 64} {
-		a := good
-		a.Secret = []byte(strings.Repeat("x", secret))
-		if err := (daemon.Config{Reloadable: daemon.Reloadable{Alerts: []daemon.Alert{a}}}).Check(); err != nil {
-			t.Errorf("a secret of %d bytes: %v", secret, err)
-		}
 	}
 }

@@ -17,7 +17,10 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/operate"
+	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -88,10 +91,10 @@ type Data struct {
 
 // Operate says how the operator looks after a daemon.
 type Operate struct {
-	AdminListen string    // address of metrics and profiles; "" means none, port 0 takes a free one
-	LogCalls    bool      // a line of the log for every call
-	Witnesses   []Witness // that sign the checkpoints of the logs
-	JobsKey     []byte    // lets who has it start jobs from outside; nil means nobody
+	AdminListen string            // address of metrics and profiles; "" means none, port 0 takes a free one
+	LogCalls    bool              // a line of the log for every call
+	Witnesses   []witness.Witness // that sign the checkpoints of the logs
+	JobsKey     []byte            // lets who has it start jobs from outside; nil means nobody
 
 	Backup     Backup
 	Litestream bool // checkpoints are left to Litestream, which follows the write-ahead logs
@@ -111,7 +114,7 @@ type Reloadable struct {
 	Limits         web.ConsoleLimits // of requests to the console
 	Signup         account.Signup    // who may become an owner; "" means account.SignupOpen
 	Disabled       []string          // ids of sources that are switched off
-	Alerts         []Alert           // what the operator is told of
+	Alerts         []operate.Alert   // what the operator is told of
 
 	// TLS says where the certificate comes from; nil means plain HTTP. Its clock, log and cache are set by Open. Apply reads the
 	// certificate again, but only from files with the names that the daemon was opened with.
@@ -212,7 +215,7 @@ func (c Config) Check() error {
 	if _, unix := web.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {
 		return noPublicURL(c.Listen)
 	}
-	if err := errors.Join(c.checkStore(), checkWitnesses(c.Witnesses)); err != nil {
+	if err := errors.Join(c.checkStore(), witness.Check(c.Witnesses)); err != nil {
 		return err
 	}
 	return c.checkRails()
@@ -227,7 +230,11 @@ func (r Reloadable) check() error {
 	if err := checkSources(packs, r.Disabled); err != nil {
 		return err
 	}
-	return checkAlerts(packs, r.Alerts)
+	served := make([]*pack.Pack, len(packs))
+	for i, p := range packs {
+		served[i] = p.Pack
+	}
+	return operate.CheckAlerts(served, r.Alerts)
 }
 
 // checkSources reports a switched-off source that no pack has.

@@ -2,9 +2,6 @@ package daemon
 
 import "time"
 
-// UntilBackup is untilBackup, for tests.
-var UntilBackup = untilBackup
-
 // Hurry gives every caller whose time is bounded as little as that to send a request and to take its answer. It comes before Run.
 func (d *Daemon) Hurry(read, write time.Duration) {
 	for _, e := range []*endpoint{d.public, d.admin} {

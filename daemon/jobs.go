@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/contextd/contextd/daemon/admin"
-	"github.com/contextd/contextd/daemon/metrics"
 )
 
 // How often the jobs run that have no schedule of their own.
@@ -18,20 +15,18 @@ const (
 	scanEvery   = 15 * time.Second
 )
 
-// Jobs says how the daemon's jobs stand.
-func (d *Daemon) Jobs() []admin.Job { return d.jobs.List() }
+const jobBackup = "backup"
 
-// RunJob runs a job now, beside the schedule, and returns when it has ended.
-func (d *Daemon) RunJob(ctx context.Context, name string) error { return d.jobs.Run(ctx, name) }
-
-func (d *Daemon) addJobs() {
+// addJobs adds the jobs that concern no single pack.
+func (d *Daemon) addJobs(context.Context) error {
 	d.addRailJobs()
 	d.jobs.Add("expire", "", "end purchases that nobody paid", scanEvery, d.expire)
 	d.jobs.Add("prune", "", "drop single calls, revoked keys, sessions and sign-ins that have ended", pruneEvery, d.prune)
 	d.jobs.Add("flush", "", "write down when keys were last used", flushEvery, d.keys.Flush)
 	d.jobs.Add("retire", "", "end keys that others have replaced", retireEvery, d.keys.Retire)
 	d.jobs.OnAnyNode("flush", "retire") // what each remembers of keys
-	d.jobs.Add(jobBackup, "", "back up the databases and keys", 0, d.BackUp)
+	d.jobs.Add(jobBackup, "", "back up the databases and keys", 0, d.backups.Make)
+	return nil
 }
 
 // prune drops what is kept no longer: single calls, revoked keys, sessions and sign-ins that have ended.
@@ -54,21 +49,4 @@ func (d *Daemon) expire(ctx context.Context) error {
 		return fmt.Errorf("expire purchases: %w", err)
 	}
 	return nil
-}
-
-// jobReadings is how the jobs stand, for the metrics.
-func (d *Daemon) jobReadings() map[string]metrics.Job {
-	list := map[string]metrics.Job{}
-	for _, one := range d.Jobs() {
-		r := metrics.Job{Failures: one.Failures}
-		if one.SucceededAt != nil {
-			r.Succeeded = *one.SucceededAt
-		}
-		name := one.Name
-		if one.Pack != "" {
-			name += "/" + one.Pack
-		}
-		list[name] = r
-	}
-	return list
 }

@@ -105,8 +105,8 @@ func TestJobsNeverTwice(t *testing.T) {
 	until(t, "the refresh from outside", func() bool { return jobOf(t, d, "refresh").Runs == before.Runs+2 })
 }
 
-// TestNoWayAroundTheBoard: on the admin socket, refreshes and briefs are run as jobs and in no other way.
-func TestNoWayAroundTheBoard(t *testing.T) {
+// TestNoWayAroundTheScheduler: on the admin socket, refreshes and briefs are run as jobs and in no other way.
+func TestNoWayAroundTheScheduler(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
 	socket := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -3,33 +3,44 @@ package daemon
 import (
 	"context"
 	"sync"
+
+	"github.com/contextd/contextd/daemon/cluster"
+	"github.com/contextd/contextd/daemon/operate"
+	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/translog/witness"
 )
 
-// leading is what concerns no single pack, and only the leader does. It is the work of a node.
-type leading struct{ *Daemon }
+// leaderWork is what concerns no single pack, and only the leader does.
+type leaderWork struct {
+	history   *history.History
+	jobs      *operate.Scheduler
+	backups   operate.Backups
+	alerts    *operate.Alerts
+	witnesses *witness.Set
+}
+
+var _ cluster.Work = leaderWork{}
 
 // PackID says that it is for all packs.
-func (leading) PackID() string { return "" }
+func (leaderWork) PackID() string { return "" }
 
 // CatchUp forgets what was read of the history while another node led.
-func (l leading) CatchUp(context.Context) error {
-	l.history.Forget()
+func (w leaderWork) CatchUp(context.Context) error {
+	w.history.Forget()
 	return nil
 }
 
 // Lead runs the leader's jobs, backups, alerts and requests to witnesses.
-func (l leading) Lead(ctx context.Context) {
+func (w leaderWork) Lead(ctx context.Context) {
 	var all sync.WaitGroup
-	l.jobs.Schedule(ctx, &all, false)
-	if l.cfg.Backup.Every > 0 {
-		all.Go(func() { l.backUpOnSchedule(ctx) })
-	}
-	all.Go(func() { l.alerts.Run(ctx) })
-	if len(l.cfg.Witnesses) > 0 {
-		all.Go(func() { l.cosign(ctx) })
-	}
+	w.jobs.Schedule(ctx, &all, false)
+	all.Go(func() {
+		w.backups.Schedule(ctx, func(ctx context.Context) error { return w.jobs.Run(ctx, jobBackup) })
+	})
+	all.Go(func() { w.alerts.Run(ctx) })
+	all.Go(func() { w.witnesses.Run(ctx) })
 	all.Wait()
 }
 
 // Follow does nothing.
-func (leading) Follow(context.Context) {}
+func (leaderWork) Follow(context.Context) {}

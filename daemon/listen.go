@@ -1,32 +1,11 @@
 package daemon
 
 import (
-	"context"
 	"net"
-	"path/filepath"
-
-	"github.com/contextd/contextd/daemon/web"
 )
 
 // acmeDir is the name, in the data directory, of the directory of certificates by ACME and their keys.
 const acmeDir = "acme"
-
-// openPublic begins to listen on the public address, and reads the certificate.
-func (d *Daemon) openPublic(context.Context) (err error) {
-	d.proxies = web.NewProxies(d.cfg.TrustedProxies)
-	if d.listener = d.cfg.Listener; d.listener == nil {
-		if d.listener, err = web.Listen(d.cfg.Listen); err != nil {
-			return err
-		}
-	}
-	if d.cfg.TLS == nil {
-		return nil
-	}
-	c := *d.cfg.TLS
-	c.Now, c.Logger, c.Cache = d.cfg.Now, d.cfg.Logger, filepath.Join(d.cfg.DataDir, acmeDir)
-	d.tls, err = c.Open()
-	return err
-}
 
 // URL is the base URL of the public address, as a client on this machine reaches it, or unix: and a path.
 func (d *Daemon) URL() string {

@@ -23,13 +23,13 @@ func (d *Daemon) openLogs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	place := d.secretPlace(translog.KeyFile)
+	place := d.secrets.place(translog.KeyFile)
 	gone := fmt.Errorf("%s is gone, and the logs were signed with it\n  try: put it back from a backup, or contextd log key --renew, "+
 		"which begins new logs that every client must accept", place)
 	if _, err := os.Stat(place); d.cfg.StoreURL == "" && errors.Is(err, fs.ErrNotExist) && public != "" {
 		return gone
 	}
-	seeds, err := d.secretKeys(ctx, translog.KeyFile, "logs", func(text []byte) error {
+	seeds, err := d.secrets.keys(ctx, translog.KeyFile, "logs", func(text []byte) error {
 		if key, err := translog.ParseKey(text); public != "" && (err != nil || key.Public() != public) {
 			return gone
 		}
@@ -52,6 +52,6 @@ func (d *Daemon) openLogs(ctx context.Context) error {
 	if err := errors.Join(d.history.SignLogs(ctx, key.Public()), d.history.ResumeLogs(ctx)); err != nil {
 		return err
 	}
-	d.proven = translog.NewLogs(d.history, key)
+	d.logs = translog.NewLogs(d.history, key)
 	return nil
 }

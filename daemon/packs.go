@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/cluster"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/metrics"
+	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
@@ -67,10 +68,10 @@ func checkPacks(packs []Pack) error {
 type servedPack struct {
 	Pack
 	line   *pipeline.Pipeline
-	jobs   *Board
-	alerts func(ctx context.Context, pack string) // watches its states for alerts until ctx is done
-	tasks  cluster.Tasks                          // all that runs for it
-	added  atomic.Bool                            // while the daemon runs, and no role has begun with it
+	jobs   *operate.Scheduler
+	alerts *operate.Alerts
+	tasks  cluster.Tasks // all that runs for it
+	added  atomic.Bool   // while the daemon runs, and no role has begun with it
 }
 
 var _ cluster.Work = (*servedPack)(nil)
@@ -85,7 +86,7 @@ func (p *servedPack) CatchUp(ctx context.Context) error { return p.line.CatchUp(
 // stored was made by another of its id, or long ago.
 func (p *servedPack) Lead(ctx context.Context) {
 	var all sync.WaitGroup
-	all.Go(func() { p.alerts(ctx, p.ID) })
+	all.Go(func() { p.alerts.Watch(ctx, p.ID) })
 	if p.added.Swap(false) {
 		_ = p.jobs.RunFor(ctx, pipeline.JobRefresh, p.ID) // logged; the schedule goes on
 	}
@@ -177,16 +178,16 @@ func (s *servedPacks) follow() {
 
 // packSet changes which packs are served, and runs them.
 type packSet struct {
-	servedPacks
+	*servedPacks
 	cfg     Config
 	node    *cluster.Node
 	sources sources
 	feed    *feed.Feed
 	history *history.History
 	models  []brief.Writer
-	jobs    *Board
+	jobs    *operate.Scheduler
 	metrics *metrics.Metrics
-	alerts  func(ctx context.Context, pack string) // watches the states of a pack until ctx is done
+	alerts  *operate.Alerts
 
 	changing sync.Mutex                               // held by who changes the packs; guards what follows
 	each     []func(ctx context.Context, pack string) // that every node runs for every pack; nil before run

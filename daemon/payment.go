@@ -41,7 +41,7 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	if len(d.rails) == 0 {
 		return d.tellLeft(ctx)
 	}
-	keys, err := d.secretKeys(ctx, quoteKeyFile, "quotes", nil)
+	keys, err := d.secrets.keys(ctx, quoteKeyFile, "quotes", nil)
 	if err != nil {
 		return err
 	}

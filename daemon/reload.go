@@ -37,7 +37,12 @@ func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
 		d.cfg.Logger.Error("MCP lists not updated", "error", err)
 	}
 	d.packs.finish(packs)
-	d.setAlerts(ctx, next.Alerts)
+	d.alerts.Set(next.Alerts)
+	for _, id := range d.packs.ids() {
+		if d.node.Leads() { // who else notifies nobody
+			d.alerts.Observe(ctx, id)
+		}
+	}
 	for _, p := range d.packs.all() {
 		p.line.SetDisabled(next.Disabled)
 	}

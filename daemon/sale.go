@@ -16,15 +16,14 @@ const purchaseKeyFile = "purchase.keys"
 
 // shop is what sells packs of credits for payments of standard x402.
 func (d *Daemon) shop(ctx context.Context) (*account.Shop, error) {
-	secrets, err := d.secretKeys(ctx, purchaseKeyFile, "purchases", nil)
+	secrets, err := d.secrets.keys(ctx, purchaseKeyFile, "purchases", nil)
 	if err != nil {
 		return nil, err
 	}
 	if len(secrets) == 0 || len(secrets[0]) < secretKeySize {
-		return nil, fmt.Errorf("the first line of %s is no key of %d bytes", d.secretPlace(purchaseKeyFile), secretKeySize)
+		return nil, fmt.Errorf("the first line of %s is no key of %d bytes", d.secrets.place(purchaseKeyFile), secretKeySize)
 	}
 	return &account.Shop{
-		Keys: d.keys, Secrets: secrets, SignupOpen: func() bool { return d.signIn.Open() }, // which comes later
-		Checksum: chain.Checksum, NewID: uuid.NewString,
+		Keys: d.keys, Secrets: secrets, SignupOpen: d.signIn.Open, Checksum: chain.Checksum, NewID: uuid.NewString,
 	}, nil
 }

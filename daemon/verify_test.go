@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/testbed"
+	witnesses "github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -105,7 +105,7 @@ func TestVerified(t *testing.T) {
 	config := func(dir, listen string) func(*daemon.Config) {
 		return func(c *daemon.Config) {
 			c.DataDir, c.Now, c.Listen = dir, clock.Now, listen
-			c.Witnesses = []daemon.Witness{{Key: witness, URL: witnessURL}}
+			c.Witnesses = []witnesses.Witness{{Key: witness, URL: witnessURL}}
 		}
 	}
 	one := daemontest.Start(t, config(filepath.Join(dir, "one"), "127.0.0.1:0"))
@@ -207,24 +207,4 @@ func TestVerified(t *testing.T) {
 		}
 	}
 	stranger.does(t, cli.ExitUnproven, "verify", "--witness", witness, "--witnesses", "1")
-}
-
-// TestWitnessesAreChecked refuses settings that no witness has.
-func TestWitnessesAreChecked(t *testing.T) {
-	t.Parallel()
-	p := newPerson(t, daemontest.NewClock(), "", "")
-	key, _ := p.does(t, 0, "witness", "key")
-	key = strings.TrimSpace(key)
-	for _, w := range []daemon.Witness{{key, ""}, {key, "ftp://a"}, {key, "http://u:p@a"}, {"", "http://a"}, {key[1:], "http://a"}} {
-		cfg := daemon.Config{DataDir: t.TempDir()}
-		cfg.Witnesses = []daemon.Witness{w}
-		if err := cfg.Check(); err == nil || !strings.HasPrefix(err.Error(), "log.witnesses[0]: ") {
-			t.Errorf("%v: %v", w, err)
-		}
-	}
-	cfg := daemon.Config{DataDir: t.TempDir()}
-	cfg.Witnesses = []daemon.Witness{{key, "https://" + net.JoinHostPort("::1", "1") + "/w"}}
-	if err := cfg.Check(); err != nil {
-		t.Error(err)
-	}
 }

@@ -9,15 +9,14 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pipeline"
-	"github.com/contextd/contextd/daemon/store"
 )
 
 var _ pipeline.Observer = (*metrics.Metrics)(nil)
 
-// openWatch lets the metrics read what they are not told, and begins to listen on the address that shows them.
-func (d *Daemon) openWatch(ctx context.Context) error {
-	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Logs: d.logs, Busy: d.busy,
-		Jobs: d.jobReadings, Ready: d.Ready, Sessions: d.mcp.Sessions, Alerts: d.waitingAlerts,
+// listenMetrics lets the metrics read what they are not told, and begins to listen on the address that shows them.
+func (d *Daemon) listenMetrics(ctx context.Context) error {
+	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Logs: d.walSizes, Busy: d.busy,
+		Jobs: d.jobs.Readings, Ready: d.health.Ready, Sessions: d.mcp.Sessions, Alerts: d.alerts.Waiting,
 		Deposits: d.store.CountDeposits, Chains: d.chainReadings, Settling: d.Settling,
 		Proven: d.logReadings, Leads: d.node.Leads, Cluster: d.clusterReading}
 	d.metrics.Read(context.WithoutCancel(ctx), readings)
@@ -28,7 +27,7 @@ func (d *Daemon) openWatch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen for metrics on %s: %w", d.cfg.AdminListen, err)
 	}
-	d.watch = newEndpoint(l, d.metrics.Admin(d.Ready), d.cfg.Logger)
+	d.watch = newEndpoint(l, d.metrics.Admin(d.health.Ready), d.cfg.Logger)
 	d.watch.server.WriteTimeout = profileTimeout
 	return nil
 }
@@ -82,7 +81,7 @@ func (d *Daemon) logReadings(ctx context.Context) ([]metrics.Log, error) {
 			continue
 		}
 		m := metrics.Log{Pack: l.Pack, Leaves: l.Size, Appended: l.AppendedAt}
-		for _, w := range d.proven.Witnesses(l.Pack) {
+		for _, w := range d.logs.Witnesses(l.Pack) {
 			if w.Since != nil {
 				m.Missing++
 				m.Unsigned = max(m.Unsigned, d.cfg.Now().Sub(*w.Since))
@@ -93,7 +92,7 @@ func (d *Daemon) logReadings(ctx context.Context) ([]metrics.Log, error) {
 	return list, err
 }
 
-func (d *Daemon) logs() map[string]int64 {
+func (d *Daemon) walSizes() map[string]int64 {
 	books, _ := d.store.Log()
 	history, _ := d.history.Log()
 	return map[string]int64{"books": books, "history": history}
@@ -104,9 +103,4 @@ func (d *Daemon) busy() int64 {
 	_, books := d.store.Log()
 	_, history := d.history.Log()
 	return books + history
-}
-
-// Cluster says how the nodes stand, of which this one is self.
-func (d *Daemon) Cluster(ctx context.Context) (c store.Cluster, self string, err error) {
-	return d.membership.Cluster(ctx)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -51,9 +51,9 @@ type alertConfig struct {
 }
 
 // alerts are those of c as the daemon takes them, with secrets read from their files.
-func (c config) alerts() (list []daemon.Alert, err error) {
+func (c config) alerts() (list []operate.Alert, err error) {
 	for i, a := range c.Alerts {
-		one := daemon.Alert{Name: a.Name, Pack: a.Pack, Severity: api.Severity(a.Severity), Kinds: a.Kinds,
+		one := operate.Alert{Name: a.Name, Pack: a.Pack, Severity: api.Severity(a.Severity), Kinds: a.Kinds,
 			URL: a.URL, Mail: a.Mail, Ended: a.Ended}
 		if a.URL != "" && a.URLFile != "" {
 			return nil, cli.Invalid("alerts[%d] has url and url_file: use one of them", i)

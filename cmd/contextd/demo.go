@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/cli"
@@ -30,7 +31,7 @@ type demoOptions struct {
 	once                bool
 	packs               []string
 	mcp                 daemon.MCP
-	alerts              []daemon.Alert
+	alerts              []operate.Alert
 }
 
 // newDemo makes the command that runs everything on a synthetic market.

@@ -25,6 +25,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
@@ -334,7 +335,7 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	}
 	for _, text := range c.Log.Witnesses {
 		key, address, _ := strings.Cut(strings.TrimSpace(text), " ")
-		d.Witnesses = append(d.Witnesses, daemon.Witness{Key: key, URL: strings.TrimSpace(address)})
+		d.Witnesses = append(d.Witnesses, witness.Witness{Key: key, URL: strings.TrimSpace(address)})
 	}
 	if d.Alerts, err = c.alerts(); err != nil {
 		return daemon.Config{}, err

@@ -89,12 +89,14 @@ type Config struct {
 	Lease    Lease       // nil on SQLite, whose only node leads
 	Registry Registry    // nil without a Lease
 	Stopping func() bool // reports whether the daemon is about to end
+	Now      func() time.Time
 	Logger   *slog.Logger
 }
 
 // Node is this daemon's part in the cluster. Make one with Join; it is safe for concurrent use.
 type Node struct {
 	cfg   Config
+	began time.Time
 	tasks Tasks           // of the role; before Run, of what Open does
 	term  context.Context // that began with Join, nil where another leads
 	leave func()
@@ -121,7 +123,7 @@ type assigned struct {
 
 // Join makes a daemon a node, which leads if nobody does, until Leave.
 func Join(ctx context.Context, cfg Config) (*Node, error) {
-	n := &Node{cfg: cfg, leave: func() {}}
+	n := &Node{cfg: cfg, began: cfg.Now(), leave: func() {}}
 	n.tasks.Start(ctx)
 	if cfg.Lease == nil {
 		return n, nil

@@ -219,7 +219,10 @@ func TestAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log, did book
-		n, err := cluster.Join(t.Context(), cluster.Config{ID: "a", Stopping: func() bool { return false }, Logger: log.logger()})
+		began := time.Now()
+		n, err := cluster.Join(t.Context(), cluster.Config{
+			ID: "a", Stopping: func() bool { return false }, Now: time.Now, Logger: log.logger(),
+		})
 		if err != nil || !n.Alone() || !n.Leads() {
 			t.Fatalf("alone: %v", err)
 		}
@@ -235,12 +238,12 @@ func TestAlone(t *testing.T) {
 			t.Errorf("it has done %v", got)
 		}
 		m := &cluster.Membership{
-			Node: n, URL: "http://a", Version: "1", Began: time.Unix(1, 0), Now: time.Now,
+			Node: n, URL: "http://a", Version: "1",
 			States: func() map[string]time.Time { return map[string]time.Time{"p": time.Unix(2, 0)} },
 		}
 		m.Run(ctx) // returns at once
 		c, self, err := m.Cluster(t.Context())
-		if err != nil || self != "a" || c.Leader != "a" || c.Epoch != 1 || len(c.Nodes) != 1 || !c.Nodes[0].StartedAt.Equal(time.Unix(1, 0)) {
+		if err != nil || self != "a" || c.Leader != "a" || c.Epoch != 1 || len(c.Nodes) != 1 || !c.Nodes[0].StartedAt.Equal(began) {
 			t.Errorf("%+v, %s, %v", c, self, err)
 		}
 		end()

@@ -99,7 +99,7 @@ func join(t *testing.T, db *clustertest.Database, id string) *node {
 	n := &node{conn: db.Connect(id), stopping: make(chan struct{})}
 	var err error
 	n.Node, err = cluster.Join(t.Context(), cluster.Config{
-		ID: id, Lease: n.conn, Registry: n.conn, Logger: n.log.logger(), Stopping: func() bool {
+		ID: id, Lease: n.conn, Registry: n.conn, Now: time.Now, Logger: n.log.logger(), Stopping: func() bool {
 			select {
 			case <-n.stopping:
 				return true
@@ -112,8 +112,7 @@ func join(t *testing.T, db *clustertest.Database, id string) *node {
 		t.Fatal(err)
 	}
 	n.members = &cluster.Membership{
-		Node: n.Node, URL: "http://" + id, Version: "1", States: func() map[string]time.Time { return nil }, Now: time.Now,
-		Logger: n.log.logger(),
+		Node: n.Node, URL: "http://" + id, Version: "1", States: func() map[string]time.Time { return nil },
 	}
 	n.work = &work{pack: "p", did: &n.did}
 	n.Add(n.work, nil)

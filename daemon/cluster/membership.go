@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -19,10 +18,7 @@ type Membership struct {
 	Node    *Node
 	URL     string // at which the others reach it
 	Version string
-	Began   time.Time
 	States  func() map[string]time.Time // when the newest state of each pack was made that it serves
-	Now     func() time.Time
-	Logger  *slog.Logger
 }
 
 // NodeURL is the URL of a node at which others reach it, which is not the public URL that all of them have: that which listens on addr, and
@@ -59,7 +55,7 @@ func (m *Membership) Run(ctx context.Context) {
 			err = m.Node.cfg.Registry.PruneNodes(ctx)
 		}
 		if err != nil && !failing && ctx.Err() == nil { // once for each outage
-			m.Logger.Warn("node heartbeat not written", "error", err)
+			m.Node.cfg.Logger.Warn("node heartbeat not written", "error", err)
 		}
 		failing = err != nil
 		select {
@@ -78,7 +74,7 @@ func (m *Membership) Cluster(ctx context.Context) (c store.Cluster, self string,
 		c, err = m.Node.cfg.Registry.Cluster(ctx)
 		return c, m.Node.cfg.ID, err
 	}
-	n, now := m.Self(), m.Now()
-	n.StartedAt, n.SeenAt = m.Began, now
+	n, now := m.Self(), m.Node.cfg.Now()
+	n.StartedAt, n.SeenAt = m.Node.began, now
 	return store.Cluster{Now: now, Leader: n.ID, Epoch: 1, Since: n.StartedAt, BeatAt: now, Nodes: []store.Node{n}}, n.ID, nil
 }

@@ -1,9 +1,15 @@
-package daemon
+// Package witness has witnesses sign the checkpoints of a daemon's logs.
+//
+// A witness signs a checkpoint only if its log has all that was in the one that it signed before, so that a service cannot show one history
+// to some and another to others. Set sends them each new checkpoint, in the protocol tlog-witness of C2SP, follows what was published and
+// is never in its way.
+package witness
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,13 +27,13 @@ type Witness struct {
 }
 
 const (
-	witnessLook  = time.Second      // from one look for new checkpoints to the next
-	witnessLimit = 10 * time.Second // for an answer
-	witnessWait  = 5 * time.Minute  // the longest after a failure; the first is witnessLook
+	pollEvery   = time.Second      // from one look for new checkpoints to the next
+	answerLimit = 10 * time.Second // for a witness
+	longestWait = 5 * time.Minute  // after a failure; the first is pollEvery
 )
 
-// checkWitnesses reports what is wrong with witnesses.
-func checkWitnesses(list []Witness) error {
+// Check reports what is wrong with witnesses.
+func Check(list []Witness) error {
 	for i, w := range list {
 		if _, err := sdk.ParseWitnessKey(w.Key); err != nil {
 			return fmt.Errorf("log.witnesses[%d]: %w", i, err)
@@ -40,10 +46,19 @@ func checkWitnesses(list []Witness) error {
 	return nil
 }
 
-// asked is what one witness has signed of the log of one pack.
-type asked struct {
+// Set has the witnesses of a daemon sign what its logs say.
+type Set struct {
+	Witnesses []Witness
+	Logs      *translog.Logs
+	Packs     func() []string // that are served
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+// cosigner is what one witness has signed of the log of one pack.
+type cosigner struct {
 	witness Witness
-	head    api.LogHead // that Line is of
+	head    api.LogHead // that line is of
 	line    string
 	failed  int // times in a row
 	next    time.Time
@@ -51,8 +66,8 @@ type asked struct {
 	since   time.Time // that it has not signed the newest, zero where it has
 }
 
-// standing is a as it is told.
-func (a *asked) standing() translog.Cosigner {
+// standing is a as the operator sees it.
+func (a *cosigner) standing() translog.Cosigner {
 	c := translog.Cosigner{Size: a.head.Size}
 	c.Name, _, _ = strings.Cut(a.witness.Key, "+")
 	if since := a.since.UTC(); !a.since.IsZero() {
@@ -64,22 +79,25 @@ func (a *asked) standing() translog.Cosigner {
 	return c
 }
 
-// cosign sends each new checkpoint to the witnesses, until ctx ends. It follows what was published, and is never in its way; what is not
-// there yet is asked for again. Nothing of it is kept: a witness signs the same checkpoint again.
-func (d *Daemon) cosign(ctx context.Context) {
-	all := map[string][]*asked{} // by pack
-	tick := time.NewTicker(witnessLook)
+// Run sends each new checkpoint to the witnesses, until ctx ends. What is not there yet is asked for again. Nothing is stored: a witness
+// signs the same checkpoint again.
+func (s *Set) Run(ctx context.Context) {
+	if len(s.Witnesses) == 0 {
+		return
+	}
+	all := map[string][]*cosigner{} // by pack
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	client := &http.Client{Timeout: witnessLimit, CheckRedirect: stay}
+	client := &http.Client{Timeout: answerLimit, CheckRedirect: stay}
 	for {
-		for _, pack := range d.packs.ids() {
+		for _, pack := range s.Packs() {
 			if all[pack] == nil {
-				for _, w := range d.cfg.Witnesses {
-					all[pack] = append(all[pack], &asked{witness: w})
+				for _, w := range s.Witnesses {
+					all[pack] = append(all[pack], &cosigner{witness: w})
 				}
 			}
-			d.cosignPack(ctx, client, pack, all[pack])
+			s.cosignPack(ctx, client, pack, all[pack])
 		}
 		select {
 		case <-tick.C:
@@ -90,14 +108,14 @@ func (d *Daemon) cosign(ctx context.Context) {
 }
 
 // cosignPack sends the checkpoint of a pack to those who have not signed it, all at once.
-func (d *Daemon) cosignPack(ctx context.Context, client *http.Client, pack string, list []*asked) {
-	head, err := d.proven.Head(ctx, pack)
+func (s *Set) cosignPack(ctx context.Context, client *http.Client, pack string, list []*cosigner) {
+	head, err := s.Logs.Head(ctx, pack)
 	if err != nil { // there is no log yet, or the database says what is wrong with it elsewhere
 		return
 	}
 	answers := make(chan bool)
 	waiting := 0
-	now := d.cfg.Now()
+	now := s.Now()
 	for _, a := range list {
 		if a.head != head && a.since.IsZero() {
 			a.since = now
@@ -106,7 +124,7 @@ func (d *Daemon) cosignPack(ctx context.Context, client *http.Client, pack strin
 			continue
 		}
 		waiting++
-		go func() { answers <- d.askWitness(ctx, client, head, a) }()
+		go func() { answers <- s.ask(ctx, client, head, a) }()
 	}
 	news := false
 	for range waiting {
@@ -120,21 +138,21 @@ func (d *Daemon) cosignPack(ctx context.Context, client *http.Client, pack strin
 		}
 		standing = append(standing, a.standing())
 	}
-	d.proven.Stand(pack, standing)
+	s.Logs.Stand(pack, standing)
 	if news {
-		d.proven.Cosign(head, lines)
+		s.Logs.Cosign(head, lines)
 	}
 }
 
-// askWitness asks one witness, and reports whether it signed.
-func (d *Daemon) askWitness(ctx context.Context, client *http.Client, head api.LogHead, a *asked) bool {
-	checkpoint, err := d.proven.Plain(head)
+// ask asks one witness, and reports whether it signed.
+func (s *Set) ask(ctx context.Context, client *http.Client, head api.LogHead, a *cosigner) bool {
+	checkpoint, err := s.Logs.Plain(head)
 	if err == nil {
 		prove := func(ctx context.Context, old int64) ([]string, error) {
 			if old > head.Size {
 				return nil, errors.New("it has seen more of this log than there is")
 			}
-			return d.proven.Consistency(ctx, head, old)
+			return s.Logs.Consistency(ctx, head, old)
 		}
 		a.line, err = sdk.AskWitness(ctx, client, a.witness.URL, a.witness.Key, checkpoint, a.head.Size, prove)
 	}
@@ -145,8 +163,8 @@ func (d *Daemon) askWitness(ctx context.Context, client *http.Client, head api.L
 	a.why = err
 	if a.failed++; a.failed == 1 && ctx.Err() == nil { // once for each outage
 		name, _, _ := strings.Cut(a.witness.Key, "+")
-		d.cfg.Logger.Warn("witness does not sign", "log", head.Origin, "witness", name, "error", err)
+		s.Logger.Warn("witness does not sign", "log", head.Origin, "witness", name, "error", err)
 	}
-	a.next = d.cfg.Now().Add(min(witnessLook<<min(a.failed, 10), witnessWait))
+	a.next = s.Now().Add(min(pollEvery<<min(a.failed, 10), longestWait))
 	return false
 }

@@ -1,0 +1,384 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/cluster"
+	"github.com/contextd/contextd/daemon/datadir"
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/daemon/operate"
+	"github.com/contextd/contextd/daemon/pipeline"
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/translog/witness"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+var (
+	_ account.Store       = (*store.Store)(nil)
+	_ pipeline.Store      = (*history.History)(nil)
+	_ reader.History      = (*history.History)(nil)
+	_ pipeline.Publisher  = (*feed.Feed)(nil)
+	_ billing.Store       = (*store.Store)(nil)
+	_ billing.Ledger      = (*store.Store)(nil)
+	_ gate.Keys           = (*account.Keys)(nil)
+	_ gate.Meter          = (*billing.Meter)(nil)
+	_ web.Reader          = (*reader.Reader)(nil)
+	_ web.Gate            = (*gate.Gate)(nil)
+	_ web.Streams         = (*feed.Feed)(nil)
+	_ web.Sheets          = (*reader.Reader)(nil)
+	_ account.SignInStore = (*store.Store)(nil)
+	_ account.InviteStore = (*store.Store)(nil)
+	_ account.PromptStore = (*store.Store)(nil)
+	_ web.Books           = (*billing.Credits)(nil)
+	_ mcp.Gate            = (*gate.Gate)(nil)
+	_ operate.Database    = (*store.Store)(nil)
+	_ operate.Database    = (*history.History)(nil)
+	_ admin.Daemon        = (*Daemon)(nil)
+)
+
+// lockDirectory takes the data directory, which no other daemon works on.
+func (d *Daemon) lockDirectory(ctx context.Context) (err error) {
+	if d.lock, err = datadir.Lock(d.cfg.DataDir); err != nil || d.cfg.Recording != nil {
+		return err
+	}
+	return refuseDemo(ctx, d.cfg.place())
+}
+
+// openDatabases opens the books and the history, after a backup if that upgrades one of them.
+func (d *Daemon) openDatabases(ctx context.Context) error {
+	saved, err := backup.BeforeUpgrade(ctx, d.cfg.place(), d.cfg.Now())
+	if err != nil {
+		return err
+	}
+	if saved != "" {
+		d.cfg.Logger.Info("upgrading the databases; backup made before", "backup", saved)
+	}
+	if d.store, err = store.Open(ctx, d.cfg.place(), d.cfg.Now()); err != nil {
+		return err
+	}
+	if len(d.cfg.StoreKey) > 0 {
+		seal, err := store.NewSeal(d.cfg.StoreKey)
+		if err != nil {
+			return err
+		}
+		d.store.SealWith(seal)
+	}
+	if _, err := os.Stat(filepath.Join(d.cfg.DataDir, store.File)); err == nil && d.cfg.StoreURL != "" {
+		d.cfg.Logger.Warn("the data directory holds unused SQLite databases: store.url names PostgreSQL",
+			"data_dir", d.cfg.DataDir)
+	}
+	if d.history, err = history.Open(ctx, d.cfg.place(), d.cfg.Now()); err != nil {
+		return err
+	}
+	d.secrets = secrets{dir: d.cfg.DataDir, logger: d.cfg.Logger}
+	if d.cfg.StoreURL != "" {
+		d.secrets.shared = d.store
+	}
+	if d.cfg.demo {
+		if err := d.history.MarkDemo(ctx); err != nil {
+			return err
+		}
+	}
+	if d.cfg.Litestream {
+		return errors.Join(d.store.LeaveLog(ctx), d.history.LeaveLog(ctx))
+	}
+	return nil
+}
+
+// joinCluster makes the daemon a node, which leads if nobody does.
+func (d *Daemon) joinCluster(ctx context.Context) (err error) {
+	cfg := cluster.Config{ID: uuid.NewString(), Stopping: d.stopping.Load, Now: d.cfg.Now, Logger: d.cfg.Logger}
+	if lease := d.store.Lease(cfg.ID); lease != nil {
+		d.history.Use(lease)
+		cfg.Lease, cfg.Registry = lease, d.store
+	}
+	d.node, err = cluster.Join(ctx, cfg)
+	return err
+}
+
+// openKeys loads the keys, makes the meter that charges calls to them, and follows what other nodes do to both.
+func (d *Daemon) openKeys(ctx context.Context) (err error) {
+	calls := billing.Config{
+		Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, PerClient: d.cfg.PerClient, Booked: d.metrics.Booked,
+		Sells: d.cfg.Chain != nil, Operator: account.OperatorID, Now: d.cfg.Now,
+	}
+	keys := account.Config{
+		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, Metered: d.cfg.Metered, Now: d.cfg.Now,
+	}
+	if d.cfg.StoreURL != "" { // before anything is loaded that others may change
+		d.outage = cluster.NewOutage(d.cfg.Logger)
+		if d.changes, err = cluster.OpenChanges(ctx, d.store, d.outage); err != nil {
+			return err
+		}
+		calls.CatchUp, keys.Others = d.changes.CatchUp, d.changes
+	}
+	d.meter = billing.New(calls)
+	keys.WithLock = d.meter.WithLock
+	d.credits = &billing.Credits{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
+	if d.keys, err = account.OpenKeys(ctx, keys); err != nil || d.changes == nil {
+		return err
+	}
+	d.changes.OnChange(func(ctx context.Context, owners []string) error {
+		return d.meter.WithLockOnAll(ctx, func() ([]string, error) { return d.keys.Reload(ctx, owners) })
+	})
+	return nil
+}
+
+// listenPublic begins to listen on the public address, and reads the certificate.
+func (d *Daemon) listenPublic(context.Context) (err error) {
+	d.proxies = web.NewProxies(d.cfg.TrustedProxies)
+	if d.listener = d.cfg.Listener; d.listener == nil {
+		if d.listener, err = web.Listen(d.cfg.Listen); err != nil {
+			return err
+		}
+	}
+	if d.cfg.TLS != nil {
+		c := *d.cfg.TLS
+		c.Now, c.Logger, c.Cache = d.cfg.Now, d.cfg.Logger, filepath.Join(d.cfg.DataDir, acmeDir)
+		if d.tls, err = c.Open(); err != nil {
+			return err
+		}
+	}
+	text := cmp.Or(d.cfg.PublicURL, d.URL())
+	if _, unix := web.UnixPath(text); unix {
+		return noPublicURL(d.listener.Addr().String())
+	}
+	d.publicURL, err = ParsePublicURL(text)
+	return err
+}
+
+// OutboxDir is the name, in the data directory, of the directory for mail where no SMTP server is configured.
+const OutboxDir = "outbox"
+
+// mailer sends mail to owners and to the operator.
+type mailer interface {
+	account.Mailer
+	operate.Mailer
+}
+
+// openMail makes what sends mail: by SMTP or, without a server, into files.
+func (d *Daemon) openMail(context.Context) (err error) {
+	if d.cfg.SMTP == nil {
+		d.mailer = &mail.Outbox{Dir: filepath.Join(d.cfg.DataDir, OutboxDir), Now: d.cfg.Now, Logger: d.cfg.Logger}
+		return nil
+	}
+	server := *d.cfg.SMTP
+	server.Now, server.Logger = d.cfg.Now, d.cfg.Logger
+	d.smtp, err = mail.NewSMTP(server)
+	d.mailer = d.smtp
+	return err
+}
+
+// openSignIn makes what signs owners in.
+func (d *Daemon) openSignIn(ctx context.Context) (err error) {
+	var key []byte // one of this process alone
+	if d.cfg.StoreURL != "" {
+		if key, err = d.store.Secret(ctx, "signin", newSecretKey); err != nil {
+			return err
+		}
+	}
+	d.signIn, err = account.NewSignIn(account.SignInConfig{
+		Store: d.store, Mailer: d.mailer, Signup: d.cfg.Signup, PublicURL: d.publicURL, ChainID: d.cfg.chainID(),
+		Recover: chain.Recover, Checksum: chain.Checksum, NewID: uuid.NewString, Key: key, Now: d.cfg.Now,
+	})
+	return err
+}
+
+// openAlerts makes what notifies the operator of flags.
+func (d *Daemon) openAlerts(context.Context) (err error) {
+	d.alerts, err = operate.OpenAlerts(operate.AlertsConfig{
+		Journal: filepath.Join(d.cfg.DataDir, backup.AlertJournal), Mailer: d.mailer, Feed: d.feed, Delivered: d.metrics.Alerted,
+		Synthetic: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+	}, d.cfg.Alerts)
+	return err
+}
+
+// openEditor makes the list of packs that are served, which is empty yet, and what writes briefs of them.
+func (d *Daemon) openEditor(ctx context.Context) (err error) {
+	served := &servedPacks{}
+	if d.editor, err = newEditor(ctx, d.cfg, served.packs, d.store, d.history, d.metrics); err != nil {
+		return err
+	}
+	d.jobs = &operate.Scheduler{Now: d.cfg.Now, Logger: d.cfg.Logger, AsLeader: d.node.AsLeader}
+	d.packs = &packSet{
+		servedPacks: served, cfg: d.cfg, node: d.node, sources: newSources(d.cfg), feed: d.feed, history: d.history,
+		models: d.editor.Models(), jobs: d.jobs, metrics: d.metrics, alerts: d.alerts,
+	}
+	return nil
+}
+
+// servePacks restores every pack, so that its newest stored state is served at once, and makes this node known by what it serves.
+func (d *Daemon) servePacks(ctx context.Context) error {
+	d.backups = operate.Backups{
+		DataDir: d.cfg.DataDir, Dir: d.cfg.Backup.Dir, Every: d.cfg.Backup.Every, Keep: d.cfg.Backup.Keep, Now: d.cfg.Now,
+		Logger: d.cfg.Logger,
+	}
+	witnesses := &witness.Set{Witnesses: d.cfg.Witnesses, Logs: d.logs, Packs: d.packs.ids, Now: d.cfg.Now, Logger: d.cfg.Logger}
+	d.node.Add(leaderWork{d.history, d.jobs, d.backups, d.alerts, witnesses}, nil) // first, so that states are read anew
+	first, err := d.packs.prepare(ctx, d.cfg.packList(), d.cfg.Disabled)
+	if err != nil {
+		return err
+	}
+	d.packs.swap(ctx, first)
+	d.packs.finish(first)
+	d.membership = &cluster.Membership{
+		Node: d.node, URL: cluster.NodeURL(d.URL(), d.listener.Addr()), Version: build.Read().Version, States: d.packs.stateTimes,
+	}
+	return nil
+}
+
+// openReader makes what answers the operations.
+func (d *Daemon) openReader(context.Context) error {
+	d.reader = reader.New(reader.Config{
+		Packs: d.packs.readable(), Feed: d.feed, History: d.history, Leaves: d.history, Briefs: d.editor, Now: d.cfg.Now,
+		Trouble: d.packs.trouble,
+	})
+	return nil
+}
+
+// openGate makes the gate, which admits calls, with the credentials that it takes.
+func (d *Daemon) openGate(context.Context) error {
+	rules := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans, Observer: d.metrics}
+	if d.payments != nil {
+		rules.Payments = d.payments
+	}
+	d.payers = web.NewPayers(d.proxies, d.cfg.Now)
+	d.standard.HTTPS = d.publicURL.Scheme == "https"
+	if d.cfg.PublicURL != "" {
+		d.standard.PublicURL = d.publicURL
+	}
+	if d.payments != nil && len(d.payments.Rails) > 0 {
+		d.standard.Exact, d.payers.Standard = d.payments, true
+	}
+	d.gate = gate.New(rules)
+	return nil
+}
+
+// origins are where browsers may come from, and what they may call the daemon.
+func (d *Daemon) origins() web.OriginCheck {
+	names := d.cfg.Hosts
+	if d.cfg.TLS != nil {
+		names = append(slices.Clone(names), d.cfg.TLS.Hosts...)
+	}
+	return web.OriginCheck{PublicURL: d.publicURL, Names: names, Origins: d.cfg.MCP.Origins}
+}
+
+// openConsole makes what owners call: sign-in, keys, credits and prompts.
+func (d *Daemon) openConsole(ctx context.Context) error {
+	made, err := d.store.SignedUp(ctx, d.cfg.Now().Add(-24*time.Hour))
+	if err != nil {
+		return err
+	}
+	d.console, err = web.NewConsole(web.ConsoleConfig{
+		SignedUp: made,
+		Sale:     d.sale(), Pages: d.cfg.Page != web.PageOff,
+		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.packs.ids,
+		Prompts:   &account.Prompts{Store: d.store, NoModel: d.cfg.Briefs.Model == nil, Now: d.cfg.Now},
+		PublicURL: d.publicURL, Hosts: d.origins(), TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
+	})
+	return err
+}
+
+// openPage makes the pages, and what says whether calls can be answered.
+func (d *Daemon) openPage(context.Context) error {
+	charges := d.changes.Lost
+	if d.node.Alone() { // on a server that is back, calls are charged again; a proxy that sends none would never know
+		charges = d.meter.Check
+	}
+	d.health = &operate.Health{
+		Stopping: d.stopping.Load, Packs: d.packs.ids, HasState: d.packs.hasState, Charges: charges,
+		Databases: []operate.Database{d.store, d.history}, Now: d.cfg.Now,
+	}
+	d.page = web.NewPage(web.PageConfig{
+		Mode: d.cfg.Page, Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packs.info, Ready: d.health.Ready,
+		Sells: d.payments != nil, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+	})
+	return nil
+}
+
+// openMCP makes the MCP server.
+func (d *Daemon) openMCP(context.Context) (err error) {
+	d.mcp, err = mcp.New(mcp.Config{
+		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Payers: d.payers, Standard: d.standard,
+		Packs: d.packs.ids(), Every: d.cfg.Every, Tells: d.packs.description,
+		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery, Origin: d.origins(),
+		Now: d.cfg.Now, Logger: d.cfg.Logger, Away: d.outage.Covers,
+	})
+	return err
+}
+
+// openHTTP makes the HTTP server of the public address, with the routes of all that answers there.
+func (d *Daemon) openHTTP(context.Context) error {
+	routes := d.console.Routes()
+	routes.Add(web.DescriptionRoutes())
+	routes.Add(web.PackRoutes(d.packs.info))
+	routes.Add(web.LogRoutes(d.logs, d.proxies, d.cfg.Now))
+	routes.Add(d.page.Routes())
+	if d.cfg.JobsKey != nil {
+		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
+	}
+	routes.Add(d.mcp.Routes())
+	routes.Add(web.Discovery{
+		PublicURL: d.publicURL, Packs: d.packs.info, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
+		Standard: d.standard.Exact != nil,
+	}.Routes())
+	d.web = web.New(web.Config{
+		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.health.Ready, Payers: d.payers, Standard: d.standard,
+		HTTPS: d.standard.HTTPS, More: routes, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Version: build.Release(), Away: d.outage.Covers,
+	})
+	return nil
+}
+
+// openPublic makes the endpoint that answers on the public address.
+func (d *Daemon) openPublic(context.Context) error {
+	var access *slog.Logger
+	if d.cfg.LogCalls {
+		access = d.cfg.Logger
+	}
+	calls := d.metrics.Calls(d.web, access, d.proxies.Client, d.keys.Untraced)
+	d.public = newEndpoint(d.listener, parting(calls, &d.stopping), d.cfg.Logger)
+	if d.tls != nil {
+		d.public.server.TLSConfig = d.tls.Config
+	}
+	d.public.server.RegisterOnShutdown(d.web.EndStreams)
+	d.public.server.RegisterOnShutdown(d.page.End)
+	d.public.server.RegisterOnShutdown(d.mcp.End)
+	return nil
+}
+
+// listenAdmin makes the endpoint of the operator's socket, and begins to listen there.
+func (d *Daemon) listenAdmin(context.Context) error {
+	l, err := datadir.Listen(d.cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	d.admin = newEndpoint(l, admin.Server{
+		DataDir: d.cfg.DataDir, StoreURL: d.cfg.StoreURL, Store: d.store, Keys: d.keys, Invites: d.Invites(), SignIn: d.signIn,
+		Credits: d.credits, Deposits: d.deposits, Signing: d.logs.Witnesses,
+		Briefs: d.editor, Daemon: d, Now: d.cfg.Now, Logger: d.cfg.Logger,
+	}.Handler(), d.cfg.Logger)
+	d.admin.server.WriteTimeout = 0 // a refresh may take a minute, a backup longer; only the operator's user is here
+	return nil
+}

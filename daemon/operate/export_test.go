@@ -1,0 +1,4 @@
+package operate
+
+// UntilBackup is untilBackup, for tests.
+var UntilBackup = untilBackup
