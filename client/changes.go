@@ -58,7 +58,7 @@ func (o changesOptions) run(ctx context.Context) (err error) {
 	if o.since == "" {
 		return cli.Invalid("--since is missing: the moment to compare with").WithHint("ctx changes --since 20m")
 	}
-	if ago, span := human.ParseAgo(o.since); span {
+	if ago, span := api.ParseAgo(o.since); span {
 		o.ask.Ago = ago
 	} else if o.ask.Since, err = human.ParsePoint(o.since, o.Now()); err != nil {
 		return cli.Invalid("--since: %w", err)

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -41,63 +40,78 @@ func (s *Server) addTools(list []*sdk.Tool) {
 func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
 // toolOrder is what a call of the tool of op asks, and the order of it.
-func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (q reader.Query, o gate.Order[reader.Answer], err error) {
-	values, err := toolArguments(op, arguments)
-	if err != nil {
+func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (q api.Query, o gate.Order[reader.Answer], err error) {
+	if q, err = s.query(op, arguments); err != nil {
 		return q, o, err
-	}
-	asked := moment(values, "at", s.cfg.Now())
-	if op == api.OpChanges {
-		asked = sinceMoment(values, s.cfg.Now())
-	}
-	members := values.Get("members")
-	if q, _, err = reader.ParseQuery(op, values); err != nil {
-		return q, o, withForms(err)
-	}
-	q.Asked = asked
-	if op == api.OpSnapshot { // over HTTP it has none
-		q.Members = reader.Listed(members)
 	}
 	o, err = s.order(rq, methodCall, q)
 	return q, o, err
 }
 
+// query reads the arguments of a call of the tool of op.
+func (s *Server) query(op api.Op, arguments json.RawMessage) (q api.Query, err error) {
+	values, err := toolArguments(op, arguments)
+	if err != nil {
+		return q, err
+	}
+	asked := resolveMoment(op.Operation(), values, s.cfg.Now())
+	if q, err = api.Parse(op, api.FaceTool, values); err != nil {
+		return q, withForms(err)
+	}
+	q.At.Asked = asked
+	return q, nil
+}
+
 // order makes the free checks of q, which a call of method asks, and returns the order of it. A payment of it is bound to the method and
-// to what the arguments come down to, however they were spelled; one that is presented may have an answer that is kept.
-func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order[reader.Answer], err error) {
+// to the canonical form of q; one that is presented may have an answer that is kept.
+func (s *Server) order(rq *request, method string, q api.Query) (o gate.Order[reader.Answer], err error) {
 	o, unready := web.OrderOf(s.cfg.Reader, q)
 	if unready != nil && (rq.who.HasBearer || !rq.who.Presented()) {
 		return o, unready
 	}
 	o.Credentials, o.Text = rq.who, s.text
+	o.Subject = x402.Subject{
+		Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), s.cfg.Reader.Canonical(q)),
+		Spelled: x402.Fingerprint(method, string(q.Op), formerForm(q)),
+	}
+	rq.paysFor = o.Subject
+	return o, nil
+}
+
+// formerForm is the form of q by which releases until 30f57cb knew a request over MCP. Their quotes are good for api.QuoteWindow and their
+// answers are kept for api.ProofIdempotency, so that it can go two releases after them.
+func formerForm(q api.Query) string {
 	at := strconv.FormatInt(q.At.At.Unix(), 10)
 	switch {
-	case q.Asked != "":
-		at = q.Asked // when it is paid the clock will have gone on
+	case q.At.Asked != "":
+		at = q.At.Asked
 	case q.At.Exact:
 		at = q.At.Key()
 	}
-	canonical := fmt.Sprintf("pack=%q q=%q k=%d at=%s ref=%d", q.Pack, q.Text, q.K, at, q.Ref)
+	var text string
+	var k int
+	if q.Op == api.OpSearch {
+		text, k = q.Text, q.Limit
+	}
+	form := fmt.Sprintf("pack=%q q=%q k=%d at=%s ref=%d", q.Pack, text, k, at, q.Ref)
 	switch q.Op {
 	case api.OpFresh, api.OpSnapshot:
 		if q.Members != "" {
-			canonical += fmt.Sprintf(" members=%q", q.Members)
+			form += fmt.Sprintf(" members=%q", q.Members)
 		}
 	case api.OpCite:
 		if q.Row != "" || !q.At.At.IsZero() {
-			canonical += fmt.Sprintf(" row=%q of=%s", q.Row, at)
+			form += fmt.Sprintf(" row=%q of=%s", q.Row, at)
 		}
 	case api.OpLookup:
-		canonical = fmt.Sprintf("pack=%q q=%q kind=%q limit=%d", q.Pack, q.Text, q.Kind, q.Limit)
+		form = fmt.Sprintf("pack=%q q=%q kind=%q limit=%d", q.Pack, q.Text, q.Kinds, q.Limit)
 	case api.OpChanges:
-		canonical = fmt.Sprintf("pack=%q since=%s min=%v kinds=%s", q.Pack, cmp.Or(q.Asked, q.SinceKey()), q.Min, q.Kinds)
+		form = fmt.Sprintf("pack=%q since=%s min=%v kinds=%s", q.Pack, q.At.Canonical(), q.Min, q.Kinds)
 	}
 	if q.Claims {
-		canonical += " claims"
+		form += " claims"
 	}
-	o.Subject = x402.Subject{Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), canonical)}
-	rq.paysFor = o.Subject
-	return o, nil
+	return form
 }
 
 // priced is the order that m, of who has no key, makes, as far as can be told before the SDK has read it. priced is false for what is no
@@ -154,7 +168,7 @@ func result(body []byte, text string) *sdk.CallToolResult {
 }
 
 // serve has the gate serve o, the order of q, and returns the JSON of the answer, and what to say beside it.
-func (s *Server) serve(rq *request, q reader.Query, o gate.Order[reader.Answer]) (body []byte, meta sdk.Meta, err error) {
+func (s *Server) serve(rq *request, q api.Query, o gate.Order[reader.Answer]) (body []byte, meta sdk.Meta, err error) {
 	served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
 	if err := s.cfg.Payers.Missed(rq.client, served, err); err != nil {
 		return nil, nil, err

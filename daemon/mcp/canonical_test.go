@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mcp"
@@ -132,6 +135,7 @@ func TestToolList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		slices.SortFunc(list, func(a, b *sdk.Tool) int { return strings.Compare(a.Name, b.Name) }) // as the SDK lists them
 		one, err := json.MarshalIndent(list, "", " ")
 		if err != nil {
 			t.Fatal(err)

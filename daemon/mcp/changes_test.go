@@ -75,7 +75,7 @@ func TestSinceOfModels(t *testing.T) {
 		"2026-11-22 02:12:07.5Z": {"2026-11-22T02:12:07.500Z", ""}, "soon": {"soon", ""},
 	} {
 		values := url.Values{"since": {in}}
-		if asked := mcp.SinceMoment(values, now); values.Get("since") != want[0] || asked != want[1] {
+		if asked := mcp.ResolveMoment(api.OpChanges, values, now); values.Get("since") != want[0] || asked != want[1] {
 			t.Errorf("%q: %q, asked %q; want %q", in, values.Get("since"), asked, want)
 		}
 	}

@@ -57,11 +57,10 @@ func ToolList(prefix string, packs ...string) ([]*sdk.Tool, error) {
 // ToolArguments is toolArguments.
 func ToolArguments(op api.Op, raw json.RawMessage) (url.Values, error) { return toolArguments(op, raw) }
 
-// Moment is moment.
-func Moment(values url.Values, now time.Time) string { return moment(values, "at", now) }
-
-// SinceMoment is sinceMoment.
-func SinceMoment(values url.Values, now time.Time) string { return sinceMoment(values, now) }
+// ResolveMoment is resolveMoment.
+func ResolveMoment(op api.Op, values url.Values, now time.Time) string {
+	return resolveMoment(op.Operation(), values, now)
+}
 
 // ToolText is toolText.
 func ToolText(op api.Op, pack string, body []byte) string { return toolText(op, pack, body) }
@@ -84,4 +83,4 @@ func (s *Server) Kept() (n int) {
 }
 
 // TextOf is textOf.
-func TextOf(q reader.Query, a reader.Answer, body []byte) string { return textOf(q, a, body) }
+func TextOf(q api.Query, a reader.Answer, body []byte) string { return textOf(q, a, body) }

@@ -10,8 +10,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -23,7 +21,7 @@ const (
 
 // resource is what a URI names.
 type resource struct {
-	query reader.Query
+	query api.Query
 	live  bool // it changes, so one can subscribe to it
 }
 
@@ -54,7 +52,7 @@ func (s *Server) parseURI(uri string) (r resource, ok bool) {
 	case len(parts) == 2 && parts[1] == "brief":
 		r.query.Op, r.live = api.OpBrief, true
 	case len(parts) == 3 && parts[1] == "snapshot":
-		at, err := state.ParseMoment(parts[2])
+		at, err := api.ParseMoment(parts[2])
 		if err != nil {
 			return r, false
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -42,16 +41,15 @@ func (s *Server) asked(r *http.Request, m message) (a web.Asked) {
 		a.Resource.Description = m.Text("uri")
 	case methodCall:
 		op, ok := toolOp(s.cfg.Prefix, m.Text("name"))
-		all := definitions()
-		i := slices.IndexFunc(all, func(d definition) bool { return d.op == op })
-		if !ok || i < 0 {
+		if !ok {
 			return a
 		}
-		a.Resource.Description = all[i].title
+		o := op.Operation()
+		a.Resource.Description = o.Tool.Title
 		a.Bazaar = &api.StandardExtension{
 			Info: map[string]any{"input": map[string]any{
 				"type": "mcp", "toolName": toolName(s.cfg.Prefix, op), "transport": "streamable-http",
-				"inputSchema": inputSchema(op, *s.packs.Load()),
+				"inputSchema": inputSchema(o, *s.packs.Load()),
 			}},
 			Schema: map[string]any{"type": "object", "required": []string{"input"}, "properties": map[string]any{
 				"input": map[string]any{"type": "object", "required": []string{"type", "toolName", "inputSchema"}},

@@ -53,7 +53,7 @@ func TestFreshIsShort(t *testing.T) {
 	for _, tick := range []string{"tick1", "tick2", "tick3", "degraded"} {
 		doc, s, body := recorded(t, tick)
 		const most, mostState = 10 << 10, 24 << 10
-		text := mcp.TextOf(reader.Query{Op: api.OpFresh, Pack: "crypto"}, reader.Answer{}, body)
+		text := mcp.TextOf(api.Query{Op: api.OpFresh, Pack: "crypto"}, reader.Answer{}, body)
 		t.Logf("%s: the state has %d bytes, its text %d", tick, len(doc), len(text))
 		if len(text) > most || len(doc) > mostState {
 			t.Errorf("%s: the state has %d bytes, its text %d\n%s", tick, len(doc), len(text), text)
@@ -97,7 +97,7 @@ func TestSearchText(t *testing.T) {
 		"fees": {"sentiment: fees btc fastest 9 sat/vB [16]"}, "breadth": {"1 of 1 row ", "advancing 32 · declining 55", "[1]"}, "flags": {"4 of 6 rows", "$44.5M loss reported", "severity critical"},
 		"fearGreed": {"sentiment: fearGreed 24 · \"Extreme Fear\""}, "price of zcash": {"2 of 2 rows", "top_movers: Zcash (ZEC)"},
 	} {
-		text := mcp.TextOf(reader.Query{Op: api.OpSearch, Pack: "crypto", Text: q, K: 4}, reader.Answer{Searched: state.Read(doc)}, none)
+		text := mcp.TextOf(api.Query{Op: api.OpSearch, Pack: "crypto", Text: q, Limit: 4}, reader.Answer{Searched: state.Read(doc)}, none)
 		for _, part := range want {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: no %q in %s", q, part, text)
@@ -105,7 +105,7 @@ func TestSearchText(t *testing.T) {
 		}
 	}
 	replayed := []byte(`{"matches":[{"path":"a[0].b","value":"x","score":1}],"total":1,"freshness":{"generatedAt":"2026-11-20T20:10:03Z","ageSeconds":5}}`)
-	if text := mcp.TextOf(reader.Query{Op: api.OpSearch, Pack: "crypto", Text: "x", K: 4}, reader.Answer{}, replayed); !strings.Contains(text, `a[0].b = "x"`) {
+	if text := mcp.TextOf(api.Query{Op: api.OpSearch, Pack: "crypto", Text: "x", Limit: 4}, reader.Answer{}, replayed); !strings.Contains(text, `a[0].b = "x"`) {
 		t.Errorf("an answer that was kept reads %s", text)
 	}
 }
@@ -115,7 +115,7 @@ func TestPartText(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"state":{"flags":[{"id":"a","message":"X is down","ref":2}]},"brief":"Quiet [1].","citations":[{"ref":1,"sourceId":"one","url":"https://one.test/"},` +
 		`{"ref":2,"sourceId":"two","url":"https://www.two.test/x/"}],"freshness":{"generatedAt":"2026-11-20T20:10:03Z","ageSeconds":5,"dataAgeSeconds":5}}`)
-	text := mcp.TextOf(reader.Query{Op: api.OpFresh, Pack: "crypto", Members: "flags"}, reader.Answer{}, body)
+	text := mcp.TextOf(api.Query{Op: api.OpFresh, Pack: "crypto", Members: "flags"}, reader.Answer{}, body)
 	if _, rest, _ := strings.Cut(text, "\n"); rest != "\n## flags [2]\nmessage\n\"X is down\"\n\n## sources\n[2] two two.test/x\n" {
 		t.Errorf("the text is %s", text)
 	}
@@ -130,11 +130,11 @@ func TestSnapshotText(t *testing.T) {
 		"2026-11-20T20:03:44.5Z":    "Pack crypto as of 2026-11-20T20:03:44.500Z: state of 2026-11-20T20:03:44Z, 76 s old.",
 		"2026-11-20T21:04:00+01:00": "Pack crypto as of the minute 2026-11-20T20:04 UTC, ",
 	} {
-		moment, err := state.ParseMoment(at)
+		moment, err := api.ParseMoment(at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := mcp.TextOf(reader.Query{Op: api.OpSnapshot, Pack: "crypto", At: moment}, reader.Answer{}, body); !strings.HasPrefix(text, want) {
+		if text := mcp.TextOf(api.Query{Op: api.OpSnapshot, Pack: "crypto", At: moment}, reader.Answer{}, body); !strings.HasPrefix(text, want) {
 			t.Errorf("%s: %s", at, text)
 		}
 	}

@@ -39,7 +39,7 @@ func toolText(op api.Op, pack string, body []byte) string {
 }
 
 // textOf is toolText for what q asks, whose answer was found as a.
-func textOf(q reader.Query, a reader.Answer, body []byte) string {
+func textOf(q api.Query, a reader.Answer, body []byte) string {
 	var text string
 	var err error
 	switch {
@@ -99,7 +99,7 @@ func stateText(pack, of string, part bool, body []byte) (string, error) {
 }
 
 // asOf says of which moment a snapshot is.
-func asOf(at state.Moment) string {
+func asOf(at api.Moment) string {
 	if at.Exact {
 		return " as of " + at.Key()
 	}
@@ -153,14 +153,14 @@ func searchText(pack string, body []byte) (string, error) {
 }
 
 // foundText renders the answer of search to q with the rows of state in which its words are.
-func foundText(q reader.Query, searched *state.Document, body []byte) (string, error) {
+func foundText(q api.Query, searched *state.Document, body []byte) (string, error) {
 	var r api.SearchResponse
 	if err := json.Unmarshal(body, &r); err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	w := newStateWriter(&b, r.Freshness)
-	rows, total := searched.Find(q.Text, q.K)
+	rows, total := searched.Find(q.Text, q.Limit)
 	if total == 0 {
 		word := human.Short(q.Text, human.Quoted)
 		fmt.Fprintf(&b, "No row of the state of pack %s has the word %q (%s). ", q.Pack, word, age(r.Freshness))

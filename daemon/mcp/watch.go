@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -47,7 +46,7 @@ const (
 
 // open makes the free checks of a subscription and check, if there is one, has it charged and returns what watches, and how far back the
 // caller may look. It is for keys alone.
-func (s *Server) open(rq *request, q reader.Query, check func(window time.Duration) error) (*feed.Watcher, time.Duration, error) {
+func (s *Server) open(rq *request, q api.Query, check func(window time.Duration) error) (*feed.Watcher, time.Duration, error) {
 	if _, err := s.cfg.Reader.Ready(q); err != nil {
 		return nil, 0, err
 	}
@@ -95,7 +94,7 @@ func (s *Server) watch(ctx context.Context, rq *request, op api.Op, req *sdk.Cal
 			return err
 		}
 	}
-	w, window, err := s.open(rq, reader.Query{Op: op, Pack: x.since.Pack}, check)
+	w, window, err := s.open(rq, api.Query{Op: op, Pack: x.since.Pack}, check)
 	if err != nil {
 		return s.failed(rq, err)
 	}
@@ -130,41 +129,17 @@ func (s *Server) watch(ctx context.Context, rq *request, op api.Op, req *sdk.Cal
 
 // watching reads the arguments of subscribe.
 func (s *Server) watching(op api.Op, arguments json.RawMessage) (*watching, error) {
-	values, err := toolArguments(op, arguments)
+	q, err := s.query(op, arguments)
 	if err != nil {
 		return nil, err
 	}
-	x := &watching{watched: watched{Events: []event{}}, lasts: defaultSeconds * time.Second, asked: values.Has("since")}
-	if values.Has("seconds") {
-		seconds, err := strconv.Atoi(values.Get("seconds"))
-		if err != nil || seconds < minSeconds || seconds > maxSeconds {
-			return nil, api.Errorf(api.ReasonInvalidRequest, "seconds is not a whole number from %d to %d", minSeconds, maxSeconds).
-				WithHint("leave it out for %d", defaultSeconds)
-		}
-		x.lasts = time.Duration(seconds) * time.Second
+	x := &watching{
+		watched: watched{Events: []event{}}, asked: q.At != api.Moment{}, least: q.Severity, full: q.Full,
+		lasts: time.Duration(q.Seconds) * time.Second,
+		since: api.Query{Op: api.OpChanges, Pack: q.Pack, At: q.At, Min: q.Min},
 	}
-	x.least = api.Severity(values.Get("severity"))
-	if values.Has("severity") && x.least.Rank() == 0 {
-		return nil, api.Errorf(api.ReasonInvalidRequest, "severity is none of %s", api.List(api.Severities())).
-			WithHint("leave it out for all news")
-	}
-	if values.Has("full") {
-		if x.full, err = strconv.ParseBool(values.Get("full")); err != nil {
-			return nil, api.Errorf(api.ReasonInvalidRequest, "full is neither true nor false").
-				WithHint("leave it out for changes only")
-		}
-	}
-	now := s.cfg.Now()
-	if x.asked {
-		sinceMoment(values, now)
-	} else {
-		values.Set("since", "-1s") // until the newest state is known
-	}
-	if x.since, _, err = reader.ParseQuery(api.OpChanges, values); err != nil {
-		return nil, withForms(err)
-	}
-	if x.asked && x.since.Ago > 0 { // of now, however long it takes
-		x.since.At, x.since.Ago = state.Moment{At: now.Add(-x.since.Ago).UTC().Truncate(time.Millisecond), Exact: true}, 0
+	if ago := q.At.Ago; ago > 0 { // of now, however long it takes
+		x.since.At = api.Moment{At: s.cfg.Now().Add(-ago).UTC().Truncate(time.Millisecond), Exact: true}
 	}
 	return x, nil
 }
@@ -172,7 +147,7 @@ func (s *Server) watching(op api.Op, arguments json.RawMessage) (*watching, erro
 // watching is one run of subscribe.
 type watching struct {
 	watched
-	since   reader.Query  // for what is different; of changes
+	since   api.Query     // for what is different; of changes
 	asked   bool          // since was given
 	least   api.Severity  // of the flags that are news; "" means that all changes are
 	full    bool          // the state is told too
@@ -231,7 +206,7 @@ func (x *watching) begin() error {
 	if x.asked {
 		return x.look()
 	}
-	x.since.At, x.since.Ago = state.Moment{At: edition.GeneratedAt, Exact: true}, 0
+	x.since.At = api.Moment{At: edition.GeneratedAt, Exact: true}
 	x.serial = edition.Serial
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // TestMomentsOfModels: what models write is the minute that it means, by the clock of the call where it goes by one.
@@ -23,7 +24,7 @@ func TestMomentsOfModels(t *testing.T) {
 		"-999999d": {"-999999d", ""}, "": {"", ""}, "yesterday": {"yesterday", ""},
 	} {
 		values := url.Values{"at": {in}}
-		if asked := mcp.Moment(values, now); values.Get("at") != want[0] || asked != want[1] {
+		if asked := mcp.ResolveMoment(api.OpSnapshot, values, now); values.Get("at") != want[0] || asked != want[1] {
 			t.Errorf("%q: %q, asked %q; want %q", in, values.Get("at"), asked, want)
 		}
 	}

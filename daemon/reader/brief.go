@@ -16,7 +16,7 @@ import (
 func (r *Reader) fresh(ctx context.Context, v View) (Answer, error) {
 	edition := v.edition.Part(v.Members)
 	if !v.Claims {
-		return Answer{Body: edition.Fresh(), Proof: v.proven(edition.Proof)}, nil
+		return Answer{Body: edition.Fresh(), Proof: proven(v.Query, edition.Proof)}, nil
 	}
 	told, err := r.claimed(ctx, v, edition.Brief)
 	if err != nil {
@@ -26,7 +26,7 @@ func (r *Reader) fresh(ctx context.Context, v View) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode fresh of %s: %w", v.pack.ID, err)
 	}
-	return Answer{Body: body, Proof: v.proven(edition.Proof)}, nil
+	return Answer{Body: body, Proof: proven(v.Query, edition.Proof)}, nil
 }
 
 // brief answers with the brief of the caller, or that of the pack.
@@ -48,7 +48,7 @@ func (r *Reader) brief(ctx context.Context, v View) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode brief of %s: %w", v.pack.ID, err)
 	}
-	return Answer{Body: body, Warning: warning, Proof: v.proven(told.Proof)}, nil
+	return Answer{Body: body, Warning: warning, Proof: proven(v.Query, told.Proof)}, nil
 }
 
 // checked are the claims of a text about a state, which are read once for all who ask.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -27,13 +26,13 @@ func changing(t *testing.T) *world {
 }
 
 // parsed is the query of changes with the given parameters.
-func parsed(t *testing.T, parameters string) reader.Query {
+func parsed(t *testing.T, parameters string) api.Query {
 	t.Helper()
 	values, err := url.ParseQuery(parameters)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, _, err := reader.ParseQuery(api.OpChanges, values)
+	q, err := api.Parse(api.OpChanges, api.FaceHTTP, values)
 	if err != nil {
 		t.Fatalf("%s: %v", parameters, err)
 	}
@@ -144,7 +143,7 @@ func TestChangesParameters(t *testing.T) {
 		"since=-20m&min=inf": api.ReasonInvalidMin, "since=-20m&min=1%25": api.ReasonInvalidMin, "since=-20m&min=1e999": api.ReasonInvalidMin,
 	} {
 		values, _ := url.ParseQuery(parameters)
-		_, _, err := reader.ParseQuery(api.OpChanges, values)
+		_, err := api.Parse(api.OpChanges, api.FaceHTTP, values)
 		if e := api.AsError(err); err == nil || e.Reason != want || e.Status != http.StatusBadRequest || e.Hint == "" {
 			t.Errorf("%s: %+v", parameters, err)
 		}
@@ -158,7 +157,8 @@ func TestChangesParameters(t *testing.T) {
 		var first string
 		for i, parameters := range same {
 			values, _ := url.ParseQuery(parameters)
-			_, canonical, err := reader.ParseQuery(api.OpChanges, values)
+			q, err := api.Parse(api.OpChanges, api.FaceHTTP, values)
+			canonical := q.Canonical()
 			if i == 0 {
 				first = canonical
 			}

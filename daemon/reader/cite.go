@@ -2,7 +2,6 @@ package reader
 
 import (
 	"context"
-	"net/url"
 	"strings"
 	"time"
 
@@ -10,24 +9,6 @@ import (
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
-
-// parseCite reads ref, row and at.
-func parseCite(q *Query, values url.Values) (err error) {
-	if err := parseRef(q, values.Get("ref")); err != nil {
-		return err
-	}
-	if values.Get("at") != "" {
-		if q.At, err = state.ParseMoment(values.Get("at")); err != nil {
-			return err
-		}
-	}
-	q.Row = strings.TrimSpace(values.Get("row"))
-	if kind, key, _ := strings.Cut(q.Row, "/"); q.Row != "" && (kind == "" || key == "") {
-		return api.Errorf(api.ReasonInvalidRow, "row is %q, not kind/key", human.Clip(q.Row, human.Quoted)).
-			WithHint("copy it from lookup, for example row=asset/bitcoin")
-	}
-	return nil
-}
 
 // cite resolves an anchor, of the newest state or of an earlier one.
 func (r *Reader) cite(ctx context.Context, v View, window time.Duration) (Answer, error) {

@@ -34,8 +34,8 @@ func shownWorld(t *testing.T, brief state.Narration) *reader.Reader {
 func TestCiteOfAnEarlierState(t *testing.T) {
 	t.Parallel()
 	r := shownWorld(t, state.Narration{})
-	then := state.Moment{At: newest().Add(-time.Hour), Exact: true}
-	cite := func(q reader.Query) (api.CiteResponse, error) {
+	then := api.Moment{At: newest().Add(-time.Hour), Exact: true}
+	cite := func(q api.Query) (api.CiteResponse, error) {
 		q.Op, q.Pack = api.OpCite, "crypto"
 		view, err := r.Ready(q)
 		if err != nil {
@@ -48,12 +48,12 @@ func TestCiteOfAnEarlierState(t *testing.T) {
 		}
 		return c, err
 	}
-	c, err := cite(reader.Query{Ref: 2, Row: "asset/btc", At: then})
+	c, err := cite(api.Query{Ref: 2, Row: "asset/btc", At: then})
 	if err != nil || c.Citation.SourceID != "two" || c.Source.PublicURL != "https://two.test/" || c.Citation.Excerpt != "Bitcoin $90,000.00" ||
 		!c.Freshness.GeneratedAt.Equal(then.At) || c.Freshness.AgeSeconds != 3660 {
 		t.Errorf("it is %+v, %v", c, err)
 	}
-	for what, q := range map[string]reader.Query{
+	for what, q := range map[string]api.Query{
 		"a row without a source": {Ref: 1, Row: "asset/none", At: then}, "a source that is no more": {Ref: 2}, "a row of another": {Ref: 1, Row: "asset/btc", At: then},
 	} {
 		if c, err := cite(q); api.AsError(err).Reason != api.ReasonCitationNotFound {
@@ -75,7 +75,7 @@ func TestClaimsAreOfTheirState(t *testing.T) {
 		{newest().Add(-30 * time.Minute), "Bitcoin trades at $90,000 [2].", 0}, // that state was pruned
 	} {
 		r := shownWorld(t, state.Narration{Brief: state.Brief{Text: c.text, At: newest(), Of: c.of}})
-		view, err := r.Ready(reader.Query{Op: api.OpBrief, Pack: "crypto", Claims: true})
+		view, err := r.Ready(api.Query{Op: api.OpBrief, Pack: "crypto", Claims: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,10 +92,10 @@ func TestClaimsAreAsked(t *testing.T) {
 	t.Parallel()
 	for _, op := range api.Ops() {
 		takes := op == api.OpFresh || op == api.OpBrief
-		q, canonical, err := reader.ParseQuery(op, url.Values{"claims": {"x"}, "q": {"a"}, "ref": {"1"}, "at": {"2026-11-20T20:05"},
+		q, err := api.Parse(op, api.FaceHTTP, url.Values{"claims": {"x"}, "token": {"cv_test"}, "q": {"a"}, "ref": {"1"}, "at": {"2026-11-20T20:05"},
 			"since": {"-1m"}, "path": {"a/b"}, "member": {"flags"}, "from": {"2026-11-20T20:05"}, "every": {"5m"}})
 		if (api.AsError(err).Reason == api.ReasonInvalidRequest) != takes && err != nil || !takes && q.Claims {
-			t.Errorf("%s with claims=x: %q, %v", op, canonical, err)
+			t.Errorf("%s with claims=x: %q, %v", op, q.Canonical(), err)
 		}
 	}
 }

@@ -26,7 +26,7 @@ const (
 
 // Find looks text up in pack and, where that finds nothing, searches the state for it.
 func (r *Reader) Find(pack, text string) (found Found, err error) {
-	q, _, err := ParseQuery(api.OpLookup, url.Values{"pack": {pack}, "q": {text}})
+	q, err := api.Parse(api.OpLookup, api.FaceHTTP, url.Values{"pack": {pack}, "q": {text}})
 	if err != nil {
 		return found, err
 	}
@@ -36,7 +36,7 @@ func (r *Reader) Find(pack, text string) (found Found, err error) {
 	}
 	s := &Sheet{edition: v.edition}
 	for question := range strings.SplitSeq(v.Text, ",") {
-		looked := v.edition.Lookup(question, v.Kind, v.Limit)
+		looked := v.edition.Lookup(question, v.Kinds, v.Limit)
 		for i, row := range looked.Rows {
 			made := s.row(*row)
 			made.At = row.FetchedAt

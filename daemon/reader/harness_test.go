@@ -113,7 +113,7 @@ func (w *world) narrate(t testing.TB, text string) {
 }
 
 // ask makes both steps of a call.
-func (w *world) ask(ctx context.Context, q reader.Query, tier api.Tier) (reader.Answer, error) {
+func (w *world) ask(ctx context.Context, q api.Query, tier api.Tier) (reader.Answer, error) {
 	view, err := w.Ready(q)
 	if err != nil {
 		return reader.Answer{}, err
@@ -122,7 +122,7 @@ func (w *world) ask(ctx context.Context, q reader.Query, tier api.Tier) (reader.
 }
 
 // get is ask where no error is expected.
-func (w *world) get(t testing.TB, q reader.Query, tier api.Tier) reader.Answer {
+func (w *world) get(t testing.TB, q api.Query, tier api.Tier) reader.Answer {
 	t.Helper()
 	a, err := w.ask(t.Context(), q, tier)
 	if err != nil {

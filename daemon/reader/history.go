@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/url"
 	"strings"
 	"time"
 
@@ -16,46 +15,6 @@ import (
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
-
-// parseHistory reads member, from, to and every. Without to it stays zero.
-func parseHistory(q *Query, values url.Values) (err error) {
-	if q.Member = values.Get("member"); q.Member == "" {
-		return api.Errorf(api.ReasonInvalidMembers, "member is missing or empty").WithHint("name a member of the state, such as top_movers")
-	}
-	if q.From, err = parseBound("from", values); err != nil {
-		return err
-	}
-	if values.Has("to") {
-		if q.To, err = parseBound("to", values); err != nil {
-			return err
-		}
-	}
-	q.Every = api.HistoryEveryMin
-	if !values.Has("every") {
-		return nil
-	}
-	text := values.Get("every")
-	if q.Every, err = api.ParseSpan(text); err != nil || q.Every < api.HistoryEveryMin {
-		least := api.FormatSpan(api.HistoryEveryMin)
-		return api.Errorf(api.ReasonInvalidEvery, "every is %q, not a duration of %s or more", human.Clip(text, human.Quoted), least).
-			WithHint("write it as 5m, 1h or 1d; leave it out for %s", least)
-	}
-	return nil
-}
-
-// parseBound reads from or to.
-func parseBound(name string, values url.Values) (time.Time, error) {
-	text := values.Get(name)
-	m, err := state.ParseMoment(text)
-	if err == nil {
-		return m.At, nil
-	}
-	e := api.Errorf(api.ReasonInvalidRange, "%s is %q, not a date-time from 1970 to 9999", name, human.Short(text, human.Quoted))
-	if text == "" {
-		e = api.Errorf(api.ReasonInvalidRange, "%s is missing or empty", name)
-	}
-	return time.Time{}, e.WithHint("write a minute in UTC, for example 2026-11-20T20:05, or any RFC 3339 date-time")
-}
 
 // ranged is v with both ends of its range, or the error for a range that nobody can ask for.
 func (r *Reader) ranged(v View) (View, error) {
@@ -73,15 +32,15 @@ func (r *Reader) ranged(v View) (View, error) {
 		return v, api.Errorf(api.ReasonInvalidRange, "from and to are more than %s apart", longest).
 			WithHint("ask for %s at a time", longest)
 	}
-	if v.edition.Doc.Root().Find(v.path()...) == nil {
+	if v.edition.Doc.Root().Find(v.memberPath()...) == nil {
 		return v, api.Errorf(api.ReasonInvalidMembers, "member is %q, not in the state of pack %s",
-			human.Short(v.Member, human.Quoted), v.Pack).WithHint("members: %s", strings.Join(v.edition.Doc.Names(), ", "))
+			human.Short(v.Path, human.Quoted), v.Pack).WithHint("members: %s", strings.Join(v.edition.Doc.Names(), ", "))
 	}
 	return v, nil
 }
 
-// path is where the member of v stands in a state.
-func (v View) path() []string { return strings.Split(v.Member, ".") }
+// memberPath is where the member of v stands in a state.
+func (v View) memberPath() []string { return strings.Split(v.Path, ".") }
 
 // Credits is what v, a call of history, costs.
 func (v View) Credits() int64 { return api.HistoryCredits(v.From, v.To) }
@@ -107,7 +66,7 @@ func (r *Reader) History(ctx context.Context, v View, window time.Duration) (*Li
 		return nil, api.Errorf(api.ReasonSnapshotNotFound, "from is more than %s ago, beyond the window of this caller", days(window)).
 			WithHint("%s", r.earliest(ctx, v, window))
 	}
-	l := &Lines{path: v.path()}
+	l := &Lines{path: v.memberPath()}
 	l.next, l.stop = iter.Pull2(r.cfg.History.Past(ctx, v.pack.ID, steps(v.From, v.To, v.Every)))
 	var err error
 	if l.first, err = l.read(); err != nil {

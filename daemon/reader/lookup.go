@@ -55,7 +55,7 @@ func (l *looked) next() {
 
 // answer writes what q finds.
 func (l *looked) answer(q string) error {
-	found := l.edition.Lookup(q, l.Kind, l.Limit)
+	found := l.edition.Lookup(q, l.Kinds, l.Limit)
 	name, err := jsonx.Encode(q)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (l *looked) cite(row *state.Row) bool {
 func (v View) findable() error {
 	var near []string
 	for q := range strings.SplitSeq(v.Text, ",") {
-		found := v.edition.Lookup(q, v.Kind, 1)
+		found := v.edition.Lookup(q, v.Kinds, 1)
 		if len(found.Rows) > 0 {
 			return nil
 		}
@@ -108,7 +108,7 @@ func (v View) findable() error {
 	}
 	err := api.Errorf(api.ReasonNothingFound, "pack %s has nothing by that name", v.Pack)
 	if len(near) == 0 {
-		return err.WithHint(askedByName)
+		return err.WithHint("%s", api.OpLookup.Operation().Param(api.FaceHTTP, "q").Hint)
 	}
 	return err.WithHint("nearest names: %s", strings.Join(near[:min(len(near), 2*api.DefaultLookupLimit)], ", "))
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
@@ -29,7 +28,7 @@ func rows(price float64) *state.Tables {
 }
 
 // looked is the answer to a lookup, which has to be on the wire as encoding/json writes it.
-func (w *world) looked(t *testing.T, q reader.Query) (r api.LookupResponse) {
+func (w *world) looked(t *testing.T, q api.Query) (r api.LookupResponse) {
 	t.Helper()
 	a := w.get(t, q, api.TierFree)
 	decoder := json.NewDecoder(bytes.NewReader(a.JSON))
@@ -55,7 +54,7 @@ func TestLookupOnTheWire(t *testing.T) {
 		for _, limit := range []int{1, 3} {
 			for _, wait := range []time.Duration{61 * time.Second, 62 * time.Second, 0} {
 				w.clock(newest().Add(wait))
-				r := w.looked(t, reader.Query{Op: api.OpLookup, Pack: "crypto", Text: text, Limit: limit})
+				r := w.looked(t, api.Query{Op: api.OpLookup, Pack: "crypto", Text: text, Limit: limit})
 				if n := len(r.Results[0].Rows); n > limit || text == "assets" && n != limit {
 					t.Errorf("%q has %d rows, limit %d", text, n, limit)
 				}
@@ -69,7 +68,7 @@ func TestLookupAges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.feed.PublishRows("crypto", rows(91240))
-	ask := reader.Query{Op: api.OpLookup, Pack: "crypto", Text: "btc price,odd", Limit: 3}
+	ask := api.Query{Op: api.OpLookup, Pack: "crypto", Text: "btc price,odd", Limit: 3}
 	for _, c := range []struct{ after, btc, odd int64 }{{61, 62, 121}, {0, 1, 60}, {-30, 0, 30}, {3600, 3601, 3660}} {
 		w.clock(newest().Add(time.Duration(c.after) * time.Second))
 		r := w.looked(t, ask)
@@ -81,7 +80,7 @@ func TestLookupAges(t *testing.T) {
 			t.Errorf("after %d s: citations %+v, asked %v", c.after, r.Citations, btc.Asked)
 		}
 	}
-	if both := w.looked(t, reader.Query{Op: api.OpLookup, Pack: "crypto", Text: "btc", Limit: 2}).Results[0].Rows; both[0].Key != "bitcoin" {
+	if both := w.looked(t, api.Query{Op: api.OpLookup, Pack: "crypto", Text: "btc", Limit: 2}).Results[0].Rows; both[0].Key != "bitcoin" {
 		t.Errorf("a symbol stands behind a name: %+v", both)
 	}
 	w.feed.PublishRows("crypto", rows(90000))
@@ -100,7 +99,7 @@ func TestLookupsOfMany(t *testing.T) {
 		if i%2 > 0 {
 			text = fmt.Sprintf("bitcoin,n%d", i)
 		}
-		a := w.get(t, reader.Query{Op: api.OpLookup, Pack: "crypto", Text: text, Limit: 1 + i%3}, api.TierFree)
+		a := w.get(t, api.Query{Op: api.OpLookup, Pack: "crypto", Text: text, Limit: 1 + i%3}, api.TierFree)
 		if a.Nothing != (i%2 == 0) || !bytes.Contains(a.JSON, fmt.Appendf(nil, `"q":"n%d"`, i)) {
 			t.Fatalf("%q is answered %s", text, a.JSON)
 		}

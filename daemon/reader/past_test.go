@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -39,15 +38,15 @@ func old(t *testing.T, n int) *world {
 }
 
 // series asks for a series of crypto.
-func series(path, field string, points int, span time.Duration) reader.Query {
-	return reader.Query{Op: api.OpSeries, Pack: "crypto", Path: path, Field: field, Points: points, Span: span}
+func series(path, field string, points int, span time.Duration) api.Query {
+	return api.Query{Op: api.OpSeries, Pack: "crypto", Path: path, Field: field, Points: points, Span: span}
 }
 
 func TestSeries(t *testing.T) {
 	t.Parallel()
 	w := old(t, 13) // an hour
 	for _, c := range []struct {
-		q    reader.Query
+		q    api.Query
 		want string
 	}{
 		{series("coins", "", 13, time.Hour), `X price 1 2 3 4 5 6 7 8 9 10 11 12 13`},
@@ -110,7 +109,7 @@ func TestSeriesEndNow(t *testing.T) {
 func TestSeriesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := old(t, 13)
-	for want, q := range map[api.Reason]reader.Query{
+	for want, q := range map[api.Reason]api.Query{
 		api.ReasonInvalidPath: series("n", "", 60, time.Hour), api.ReasonInvalidField: series("coins", "tvl", 60, time.Hour),
 	} {
 		if _, err := w.Ready(q); api.AsError(err).Reason != want {
@@ -139,7 +138,7 @@ func TestSeriesAreRefused(t *testing.T) {
 }
 
 // lines asks for history and returns what is in its lines, and the credits that it costs.
-func lines(ctx context.Context, w *world, q reader.Query, tier api.Tier) (text string, credits int64, err error) {
+func lines(ctx context.Context, w *world, q api.Query, tier api.Tier) (text string, credits int64, err error) {
 	q.Op, q.Pack = api.OpHistory, "crypto"
 	view, err := w.Ready(q)
 	if err != nil {
@@ -173,17 +172,17 @@ func TestHistory(t *testing.T) {
 	w.history.pulses = append(w.history.pulses[:2], w.history.pulses[4:]...) // without two in the middle
 	ago := func(minutes int) time.Time { return late().Add(-time.Duration(minutes) * time.Minute) }
 	for what, c := range map[string]struct {
-		q    reader.Query
+		q    api.Query
 		want string
 	}{
-		"all":                       {reader.Query{Member: "n", From: ago(30)}, "-30=0 -25=1 -10=4 -5=5 0=6"},
-		"from before the first":     {reader.Query{Member: "n", From: ago(300)}, "-30=0 -25=1 -10=4 -5=5 0=6"},
-		"both ends count":           {reader.Query{Member: "n", From: ago(25), To: ago(5)}, "-25=1 -10=4 -5=5"},
-		"a millisecond before each": {reader.Query{Member: "n", From: ago(25).Add(-1e6), To: ago(5).Add(-1e6)}, "-30=0 -25=1 -10=4"},
-		"every ten":                 {reader.Query{Member: "n", From: ago(30), Every: 10 * time.Minute}, "-30=0 -25=1 -10=4 0=6"},
-		"every hour":                {reader.Query{Member: "n", From: ago(30), Every: time.Hour}, "-30=0"},
-		"one moment":                {reader.Query{Member: "n", From: ago(7), To: ago(7)}, "-10=4"},
-		"a list":                    {reader.Query{Member: "coins", From: ago(25), To: ago(25)}, `-25=[{"id":"x","name":"X","price":2,"day":null},{"id":"y","name":"Y","price":101}]`},
+		"all":                       {api.Query{Path: "n", From: ago(30)}, "-30=0 -25=1 -10=4 -5=5 0=6"},
+		"from before the first":     {api.Query{Path: "n", From: ago(300)}, "-30=0 -25=1 -10=4 -5=5 0=6"},
+		"both ends count":           {api.Query{Path: "n", From: ago(25), To: ago(5)}, "-25=1 -10=4 -5=5"},
+		"a millisecond before each": {api.Query{Path: "n", From: ago(25).Add(-1e6), To: ago(5).Add(-1e6)}, "-30=0 -25=1 -10=4"},
+		"every ten":                 {api.Query{Path: "n", From: ago(30), Every: 10 * time.Minute}, "-30=0 -25=1 -10=4 0=6"},
+		"every hour":                {api.Query{Path: "n", From: ago(30), Every: time.Hour}, "-30=0"},
+		"one moment":                {api.Query{Path: "n", From: ago(7), To: ago(7)}, "-10=4"},
+		"a list":                    {api.Query{Path: "coins", From: ago(25), To: ago(25)}, `-25=[{"id":"x","name":"X","price":2,"day":null},{"id":"y","name":"Y","price":101}]`},
 	} {
 		if c.q.Every == 0 {
 			c.q.Every = api.HistoryEveryMin
@@ -193,7 +192,7 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	w.history.pulses[1].State = []byte(`{"coins":[]}`)
-	if got, _, err := lines(t.Context(), w, reader.Query{Member: "n", From: ago(30), To: ago(10), Every: api.HistoryEveryMin}, api.TierFree); got != "-30=0 -25=null -10=4" {
+	if got, _, err := lines(t.Context(), w, api.Query{Path: "n", From: ago(30), To: ago(10), Every: api.HistoryEveryMin}, api.TierFree); got != "-30=0 -25=null -10=4" {
 		t.Errorf("a member that one state has not: %s, %v", got, err)
 	}
 }
@@ -209,12 +208,12 @@ func TestHistoryGoesIntoParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for member, want := range map[string]string{"mood.market": `0={"cap":1}`, "mood.market.cap": "0=1", "mood.fear": "0=null", "mood": `0={"market":{"cap":1},"fear":null}`} {
-		if got, _, err := lines(t.Context(), w, reader.Query{Member: member, From: late(), Every: time.Hour}, api.TierFree); got != want || err != nil {
+		if got, _, err := lines(t.Context(), w, api.Query{Path: member, From: late(), Every: time.Hour}, api.TierFree); got != want || err != nil {
 			t.Errorf("%s: %s, %v", member, got, err)
 		}
 	}
 	for _, member := range []string{"mood.", ".mood", "market", "mood.fear.x", "coins.0", "coins[0]", "Coins"} {
-		_, _, err := lines(t.Context(), w, reader.Query{Member: member, From: late(), Every: time.Hour}, api.TierFree)
+		_, _, err := lines(t.Context(), w, api.Query{Path: member, From: late(), Every: time.Hour}, api.TierFree)
 		if e := api.AsError(err); e.Reason != api.ReasonInvalidMembers || e.Hint != "members: mood, coins" {
 			t.Errorf("%s: %v (%s)", member, err, e.Hint)
 		}
@@ -238,7 +237,7 @@ func TestHistoryBounds(t *testing.T) {
 		{api.TierTeam, 365*day + tick, 364 * day, "snapshot_not_found"}, {api.TierTeam, 0, -tick, "snapshot_not_found"},
 		{api.TierTeam, 10*time.Minute + tick, 10*time.Minute + tick, "snapshot_not_found"}, {api.TierTeam, 10 * time.Minute, 10 * time.Minute, "1"},
 	} {
-		q := reader.Query{Member: "n", From: late().Add(-c.from), To: late().Add(-c.to), Every: api.HistoryEveryMin}
+		q := api.Query{Path: "n", From: late().Add(-c.from), To: late().Add(-c.to), Every: api.HistoryEveryMin}
 		_, credits, err := lines(t.Context(), w, q, c.tier)
 		got := fmt.Sprint(credits)
 		if err != nil {
@@ -252,7 +251,7 @@ func TestHistoryBounds(t *testing.T) {
 		}
 	}
 	for from, want := range map[time.Duration]time.Duration{day: 0, 31 * day: 0, 31*day + tick: tick, 90 * day: 59 * day, -tick: -tick} {
-		view, err := w.Ready(reader.Query{Op: api.OpHistory, Pack: "crypto", Member: "n", From: late().Add(-from)})
+		view, err := w.Ready(api.Query{Op: api.OpHistory, Pack: "crypto", Path: "n", From: late().Add(-from)})
 		if from < 0 {
 			if api.AsError(err).Reason != api.ReasonInvalidRange {
 				t.Errorf("from in the future: %v", err)
@@ -267,7 +266,7 @@ func TestHistoryBounds(t *testing.T) {
 func TestHistoryFails(t *testing.T) {
 	t.Parallel()
 	w := old(t, 3)
-	q := reader.Query{Member: "n", From: late().Add(-10 * time.Minute), Every: api.HistoryEveryMin, Op: api.OpHistory, Pack: "crypto"}
+	q := api.Query{Path: "n", From: late().Add(-10 * time.Minute), Every: api.HistoryEveryMin, Op: api.OpHistory, Pack: "crypto"}
 	view, err := w.Ready(q)
 	if err != nil {
 		t.Fatal(err)
@@ -331,18 +330,18 @@ func TestParsePast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, canonical, err := reader.ParseQuery(api.Op(op), values)
+		q, err := api.Parse(api.Op(op), api.FaceHTTP, values)
 		switch {
 		case err != nil:
 			if e := api.AsError(err); string(e.Reason) != want || e.Hint == "" || e.Status != 400 {
 				t.Errorf("%s: %v, want %s", text, err, want)
 			}
 		case op == "history":
-			if got := fmt.Sprint("ok ", q.From.Format("15:04:05.999"), " ", q.To.Format("15:04:05.999"), " ", q.Every); got != want || q.Member != "a" {
-				t.Errorf("%s: %s of %s, want %s", text, got, q.Member, want)
+			if got := fmt.Sprint("ok ", q.From.Format("15:04:05.999"), " ", q.To.Format("15:04:05.999"), " ", q.Every); got != want || q.Path != "a" {
+				t.Errorf("%s: %s of %s, want %s", text, got, q.Path, want)
 			}
-		case canonical != want:
-			t.Errorf("%s is the same as %s, want %s", text, canonical, want)
+		case q.Canonical() != want:
+			t.Errorf("%s is the same as %s, want %s", text, q.Canonical(), want)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // proven is p as it proves an answer to q: of the whole state, where the answer is a part of that.
-func (q Query) proven(p api.Proof) api.Proof {
+func proven(q api.Query, p api.Proof) api.Proof {
 	if p.Log != "" && (q.Members != "" || q.Claims) {
 		p.Scope = api.ScopeFull
 	}
@@ -24,19 +24,19 @@ type Leaves interface {
 }
 
 // ProofOf is the leaf of the state or brief in text, an answer to q that was given before. It is zero where that is not known any more.
-func (r *Reader) ProofOf(ctx context.Context, q Query, text []byte) api.Proof {
+func (r *Reader) ProofOf(ctx context.Context, q api.Query, text []byte) api.Proof {
 	var told api.BriefResponse
 	switch {
 	case json.Unmarshal(text, &told) != nil:
 	case q.Op == api.OpFresh, q.Op == api.OpSnapshot:
 		at := told.Freshness.GeneratedAt
 		if pulse, err := r.cfg.History.PulseBefore(ctx, q.Pack, at.Add(time.Millisecond)); err == nil && pulse.GeneratedAt.Equal(at) {
-			return q.proven(pulse.Proof)
+			return proven(q, pulse.Proof)
 		}
 	case q.Op == api.OpBrief && r.cfg.Leaves != nil && told.BriefAt != nil && told.BriefOf != nil:
 		b := state.Brief{Text: told.Brief, At: *told.BriefAt, Of: *told.BriefOf}
 		if p, err := r.cfg.Leaves.ProofOfBrief(ctx, q.Pack, b); err == nil {
-			return q.proven(p)
+			return proven(q, p)
 		}
 	}
 	return api.Proof{}

@@ -1,4 +1,4 @@
-// Package reader answers the operations, free of transport: a Query in, an Answer or the exact *api.Error out.
+// Package reader answers the operations, free of transport: an api.Query in, an Answer or the exact *api.Error out.
 //
 // It reads the newest edition from daemon/feed and old states from history, and changes neither. Admission and charging are
 // daemon/gate's; HTTP, streams and MCP are the transports'. Ready is the free check that comes before admission, Answer the
@@ -37,37 +37,6 @@ type History interface {
 type Briefs interface {
 	// Of returns the brief of an owner about edition. warning says why it is not by their prompt, "" where they have none.
 	Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b state.Narration, warning string)
-}
-
-// Query is one call of an operation. Only the fields of its operation count.
-type Query struct {
-	Op   api.Op
-	Pack string
-	Text string       // search: not empty, white space trimmed; lookup: one or several of that with commas between
-	K    int          // search
-	At   state.Moment // snapshot, cite where it is not zero, and changes since then
-	Ref  int          // cite: at least 1
-	Row  string       // cite: kind/key of the row that is meant, "" for the source
-
-	Claims  bool   // fresh and brief: with what backs the figures of the brief
-	Proof   bool   // subscribe: with the leaf that proves each state
-	Members string // fresh, subscribe and, over MCP, snapshot: of the state that are told, sorted, with commas between; "" means all
-
-	Kind        string        // lookup: of rows, "" for all
-	Limit       int           // lookup: rows per question
-	Path, Field string        // series: of what; an empty Field is the first
-	Points      int           // series
-	Span        time.Duration // series
-
-	Member   string        // history
-	From, To time.Time     // history; a zero To is now, or as far as a call may reach
-	Every    time.Duration // history
-
-	Ago   time.Duration // changes: since so long before the answer; At counts where it is 0
-	Min   float64       // changes: percent that a row has to move
-	Kinds string        // changes: kinds of the rows that are told, sorted, with commas between; "" means all
-
-	Asked string // At as it was written, where it goes by the clock: 14:05. It, and not At, is what a payment is for.
 }
 
 // Answer is what an operation answers: a body whose age is measured when it is written, or finished JSON.
@@ -148,7 +117,7 @@ func (r *Reader) pack(id string) (p Pack, served bool) {
 
 // View is a query that passed the free checks, tied to the edition it will be answered from.
 type View struct {
-	Query
+	api.Query
 	pack    Pack
 	edition *feed.Edition
 	ownerID string // of the caller's key, "" if they have none
@@ -170,7 +139,7 @@ func (v View) AsOf(t time.Time) View {
 }
 
 // Ready makes the checks that cost nothing: the pack is registered, its state is there, and so is what the operation needs.
-func (r *Reader) Ready(q Query) (View, error) {
+func (r *Reader) Ready(q api.Query) (View, error) {
 	p, served := r.pack(q.Pack)
 	if !served {
 		return View{}, api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", q.Pack).
@@ -200,8 +169,8 @@ func (r *Reader) Ready(q Query) (View, error) {
 	if err := suits(q, edition.Rows.Kinds()); err != nil {
 		return View{}, err
 	}
-	if q.Ago > 0 {
-		q.At = state.Moment{At: r.cfg.Now().Add(-q.Ago).UTC().Truncate(time.Millisecond), Exact: true}
+	if q.At.Ago > 0 {
+		q.At.At, q.At.Exact = r.cfg.Now().Add(-q.At.Ago).UTC().Truncate(time.Millisecond), true
 	}
 	view := View{Query: q, pack: p, edition: edition}
 	if q.Op == api.OpHistory {
@@ -211,10 +180,10 @@ func (r *Reader) Ready(q Query) (View, error) {
 }
 
 // suits returns the error for a kind of rows that q names and that is not among kinds.
-func suits(q Query, kinds []string) error {
+func suits(q api.Query, kinds []string) error {
 	switch {
-	case q.Op == api.OpLookup && q.Kind != "" && !slices.Contains(kinds, q.Kind):
-		return unknownKind(q.Pack, q.Kind, kinds)
+	case q.Op == api.OpLookup && q.Kinds != "" && !slices.Contains(kinds, q.Kinds):
+		return unknownKind(q.Pack, q.Kinds, kinds)
 	case q.Op == api.OpChanges && q.Kinds != "":
 		for kind := range strings.SplitSeq(q.Kinds, ",") {
 			if !slices.Contains(kinds, kind) {
@@ -226,7 +195,7 @@ func suits(q Query, kinds []string) error {
 }
 
 // hasMembers reports a member that q names and the state of edition has not.
-func hasMembers(edition *feed.Edition, q Query) error {
+func hasMembers(edition *feed.Edition, q api.Query) error {
 	if q.Members == "" {
 		return nil
 	}
@@ -305,7 +274,7 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 
 // search looks for v.Text in the leaves of the newest state.
 func (r *Reader) search(v View) (Answer, error) {
-	found := v.edition.Doc.Table().Search(v.Text, v.K)
+	found := v.edition.Doc.Table().Search(v.Text, v.Limit)
 	a, err := encode(api.SearchResponse{
 		Matches: found.Matches, Total: found.Total, Freshness: v.edition.Freshness(r.cfg.Now()),
 	})
@@ -326,7 +295,7 @@ func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (An
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 	}
-	return Answer{Body: body, At: v.At.End(), Immutable: true, Proof: v.proven(pulse.Proof)}, nil
+	return Answer{Body: body, At: v.At.End(), Immutable: true, Proof: proven(v.Query, pulse.Proof)}, nil
 }
 
 // past is the newest state as of v.At, if that is over and within the window of the caller.
@@ -376,7 +345,7 @@ func (r *Reader) reach(ctx context.Context, v View, window time.Duration) error 
 	if !v.asOf.IsZero() {
 		now = v.asOf
 	}
-	if v.At.At.Before(now.Add(-window)) && (v.Ago == 0 || v.Ago > window) { // a span was counted a moment before now
+	if v.At.At.Before(now.Add(-window)) && (v.At.Ago == 0 || v.At.Ago > window) { // a span was counted a moment before now
 		return api.Errorf(api.ReasonSnapshotNotFound, "%s is more than %s ago, beyond the window of this caller", what, days(window)).
 			WithHint("%s", r.earliest(ctx, v, window))
 	}
@@ -391,12 +360,12 @@ func (r *Reader) noneYet(ctx context.Context, v View, window time.Duration) erro
 
 // earliest tells the earliest minute that a caller with a window may ask for.
 func (r *Reader) earliest(ctx context.Context, v View, window time.Duration) string {
-	oldest := state.Minute(r.cfg.Now().Add(time.Minute - 1 - window))
+	oldest := api.Minute(r.cfg.Now().Add(time.Minute - 1 - window))
 	switch first, err := r.cfg.History.Earliest(ctx, v.pack.ID); {
 	case err != nil:
 		return "there is no earlier state"
 	case first.After(oldest.At):
-		oldest = state.Minute(first)
+		oldest = api.Minute(first)
 	}
 	return "the earliest minute for this caller is " + oldest.Key()
 }

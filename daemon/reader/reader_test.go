@@ -26,8 +26,8 @@ func TestReadyRefuses(t *testing.T) {
 	stateless := api.Error{Code: api.CodeUpstreamError, Reason: api.ReasonStateUnavailable, Status: http.StatusServiceUnavailable,
 		Message: "pack ai has no state yet", Hint: "try again in a few seconds", RetryAfter: 5 * time.Second, SourceStatus: make([]api.SourceStatus, 1)}
 	for _, op := range api.Ops() {
-		ask := func(id string) reader.Query {
-			return reader.Query{Op: op, Pack: id, Path: "coins", Member: "coins", From: newest(), To: newest()}
+		ask := func(id string) api.Query {
+			return api.Query{Op: op, Pack: id, Path: "coins", From: newest(), To: newest()}
 		}
 		for _, id := range []string{"markets", "", "Crypto", "crypto "} {
 			_, err := w.Ready(ask(id))
@@ -44,7 +44,7 @@ func TestReadyRefuses(t *testing.T) {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
-	_, err := w.Ready(reader.Query{Op: api.OpFresh, Pack: "ai"})
+	_, err := w.Ready(api.Query{Op: api.OpFresh, Pack: "ai"})
 	if got := api.AsError(err).SourceStatus; len(got) != 1 || got[0].ID != "one of ai" || got[0].Failures != 2 {
 		t.Errorf("trouble of ai is %+v", got)
 	}
@@ -54,12 +54,12 @@ func TestReadyRefuses(t *testing.T) {
 func TestReadyWithoutTrouble(t *testing.T) {
 	t.Parallel()
 	r := reader.New(reader.Config{Packs: []reader.Pack{newPack("crypto")}, Feed: feed.New("crypto"), History: &memory{}})
-	_, err := r.Ready(reader.Query{Op: api.OpFresh, Pack: "crypto"})
+	_, err := r.Ready(api.Query{Op: api.OpFresh, Pack: "crypto"})
 	if e := api.AsError(err); e.Reason != api.ReasonStateUnavailable || e.SourceStatus != nil {
 		t.Errorf("%+v", e)
 	}
 	none := reader.New(reader.Config{Packs: []reader.Pack{newPack("late")}, Feed: feed.New("crypto"), History: &memory{}})
-	if _, err := none.Ready(reader.Query{Op: api.OpFresh, Pack: "late"}); api.AsError(err).Reason != api.ReasonStateUnavailable {
+	if _, err := none.Ready(api.Query{Op: api.OpFresh, Pack: "late"}); api.AsError(err).Reason != api.ReasonStateUnavailable {
 		t.Errorf("a pack that the feed was not made for: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestFreshAndBrief(t *testing.T) {
 	w.narrate(t, "Bitcoin rose [1].")
 	edition, _ := w.feed.Latest("crypto")
 	for op, want := range map[api.Op]*feed.Body{api.OpFresh: edition.Fresh(), api.OpBrief: edition.BriefBody()} {
-		got := w.get(t, reader.Query{Op: op, Pack: "crypto"}, api.TierFree)
+		got := w.get(t, api.Query{Op: op, Pack: "crypto"}, api.TierFree)
 		if !reflect.DeepEqual(got, reader.Answer{Body: want}) || got.Body != want {
 			t.Errorf("%s is %+v, want the body of the edition, aged when it is written", op, got)
 		}
@@ -96,7 +96,7 @@ func TestViewKeepsItsEdition(t *testing.T) {
 	w.narrate(t, "Bitcoin rose [1].")
 	old, _ := w.feed.Latest("crypto")
 	var views []reader.View
-	for _, q := range []reader.Query{{Op: api.OpFresh, Pack: "crypto"}, {Op: api.OpBrief, Pack: "crypto"}, {Op: api.OpSearch, Pack: "crypto", Text: "bitcoin", K: 9}} {
+	for _, q := range []api.Query{{Op: api.OpFresh, Pack: "crypto"}, {Op: api.OpBrief, Pack: "crypto"}, {Op: api.OpSearch, Pack: "crypto", Text: "bitcoin", Limit: 9}} {
 		view, err := w.Ready(q)
 		if err != nil {
 			t.Fatal(err)
@@ -130,13 +130,13 @@ func TestCite(t *testing.T) {
 		2: `{"citation":{"ref":2,"sourceId":"two","url":"https://two.test/","fetchedAt":"2026-11-20T20:04:02.34Z"},` +
 			`"source":{"id":"two","name":"Two","publicUrl":"https://two.test/"},"freshness":{"generatedAt":"2026-11-20T20:05:02.34Z","ageSeconds":61,"dataAgeSeconds":61}}`,
 	} {
-		got := w.get(t, reader.Query{Op: api.OpCite, Pack: "crypto", Ref: ref}, api.TierFree)
+		got := w.get(t, api.Query{Op: api.OpCite, Pack: "crypto", Ref: ref}, api.TierFree)
 		if !sameJSON(t, got.JSON, want) || got.Body != nil || got.Immutable {
 			t.Errorf("[%d]\n got %s\nwant %s", ref, got.JSON, want)
 		}
 	}
 	for _, ref := range []int{3, 4, 1 << 62, int(^uint(0) >> 1)} {
-		_, err := w.ask(t.Context(), reader.Query{Op: api.OpCite, Pack: "crypto", Ref: ref}, api.TierEnterprise)
+		_, err := w.ask(t.Context(), api.Query{Op: api.OpCite, Pack: "crypto", Ref: ref}, api.TierEnterprise)
 		refused(t, "cite above N", err, api.Error{Code: api.CodeCitationNotFound, Reason: api.ReasonCitationNotFound, Status: http.StatusNotFound,
 			Message: "pack crypto has 2 sources, none is [" + number(ref) + "]", Hint: "use a ref from 1 to 2"})
 	}
@@ -157,13 +157,13 @@ func TestSearch(t *testing.T) {
 		{"1.5", 50, `{"matches":[{"path":"coins[1].price","value":1.50,"score":0.5}],"total":1,`},
 		{"none", 50, `{"matches":[],"total":0,`},
 	} {
-		got := w.get(t, reader.Query{Op: api.OpSearch, Pack: "crypto", Text: c.q, K: c.k}, api.TierFree)
+		got := w.get(t, api.Query{Op: api.OpSearch, Pack: "crypto", Text: c.q, Limit: c.k}, api.TierFree)
 		if !sameJSON(t, got.JSON, c.want+freshness) || got.Body != nil || got.Immutable {
 			t.Errorf("%q\n got %s\nwant %s%s", c.q, got.JSON, c.want, freshness)
 		}
 	}
 	w.clock(newest().Add(-time.Hour)) // a clock that went back
-	got := w.get(t, reader.Query{Op: api.OpSearch, Pack: "crypto", Text: "none", K: 1}, api.TierFree)
+	got := w.get(t, api.Query{Op: api.OpSearch, Pack: "crypto", Text: "none", Limit: 1}, api.TierFree)
 	if age := decode[api.SearchResponse](t, got.JSON).Freshness.AgeSeconds; age != 0 {
 		t.Errorf("age %d", age)
 	}
@@ -174,7 +174,7 @@ func TestAnswerWithoutOperation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, op := range []api.Op{api.OpSubscribe, "", "FRESH", "delete"} {
-		_, err := w.ask(t.Context(), reader.Query{Op: op, Pack: "crypto"}, api.TierFree)
+		_, err := w.ask(t.Context(), api.Query{Op: op, Pack: "crypto"}, api.TierFree)
 		internal(t, string(op), err)
 	}
 }
@@ -199,7 +199,7 @@ func TestClockDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := reader.New(reader.Config{Packs: []reader.Pack{newPack("crypto")}, Feed: f, History: &memory{}})
-	view, err := r.Ready(reader.Query{Op: api.OpCite, Pack: "crypto", Ref: 1})
+	view, err := r.Ready(api.Query{Op: api.OpCite, Pack: "crypto", Ref: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,13 +219,15 @@ func TestMembersAreOneRequest(t *testing.T) {
 			"": "", "pack=crypto": "", "members=": "", "members=,+,": "", "members=b,a": "members=a%2Cb", "members=+a,b,,a": "members=a%2Cb", "pack=ai&members=a": "members=a&pack=ai",
 		} {
 			values, _ := url.ParseQuery(parameters)
-			_, canonical, err := reader.ParseQuery(op, values)
+			values.Set("token", "cv_test") // of subscribe
+			q, err := api.Parse(op, api.FaceHTTP, values)
+			canonical := q.Canonical()
 			if err != nil || canonical != want {
 				t.Errorf("%s %q is %q, %v", op, parameters, canonical, err)
 			}
 		}
 		for members, want := range map[string]string{"coins": "", "": "", "coin": `"coin"`, "coins,x": `"x"`, "Coins": `"Coins"`, "coins[0]": `"coins[0]"`} {
-			_, err := w.Ready(reader.Query{Op: op, Pack: "crypto", Members: members})
+			_, err := w.Ready(api.Query{Op: op, Pack: "crypto", Members: members})
 			if want == "" {
 				if err != nil {
 					t.Errorf("%s: %v", members, err)
@@ -237,7 +239,7 @@ func TestMembersAreOneRequest(t *testing.T) {
 		}
 	}
 	values, _ := url.ParseQuery("members=a")
-	if _, canonical, _ := reader.ParseQuery(api.OpBrief, values); canonical != "" {
-		t.Errorf("brief has no members, and asks %q", canonical)
+	if q, _ := api.Parse(api.OpBrief, api.FaceHTTP, values); q.Canonical() != "" {
+		t.Errorf("brief has no members, and asks %q", q.Canonical())
 	}
 }

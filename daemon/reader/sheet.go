@@ -106,7 +106,7 @@ const (
 
 // Sheet is the newest edition of pack as people read it: last, if that is it still.
 func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, error) {
-	v, err := r.Ready(Query{Op: api.OpFresh, Pack: pack})
+	v, err := r.Ready(api.Query{Op: api.OpFresh, Pack: pack})
 	if err != nil {
 		return nil, err
 	}

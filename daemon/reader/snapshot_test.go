@@ -53,8 +53,8 @@ func missing(message, hint string) api.Error {
 func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // snapshotOf is the query for the minute at.
-func snapshotOf(at time.Time) reader.Query {
-	return reader.Query{Op: api.OpSnapshot, Pack: "crypto", At: state.Minute(at)}
+func snapshotOf(at time.Time) api.Query {
+	return api.Query{Op: api.OpSnapshot, Pack: "crypto", At: api.Minute(at)}
 }
 
 // TestSnapshotIsTheNewestBeforeTheMinuteEnds puts states around the edges of a minute.
@@ -101,11 +101,11 @@ func TestExactMoment(t *testing.T) {
 	}
 	ask := func(text string) (api.StateResponse, error) {
 		t.Helper()
-		at, err := state.ParseMoment(text)
+		at, err := api.ParseMoment(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := w.ask(t.Context(), reader.Query{Op: api.OpSnapshot, Pack: "crypto", At: at}, api.TierFree)
+		a, err := w.ask(t.Context(), api.Query{Op: api.OpSnapshot, Pack: "crypto", At: at}, api.TierFree)
 		if err != nil {
 			return api.StateResponse{}, err
 		}
@@ -269,7 +269,7 @@ func TestWindowAsOfTheOffer(t *testing.T) {
 		w.history.pulses = []state.Pulse{pulse("crypto", noon(), `{}`)}
 		offered := noon().Add(c.ago)
 		w.clock(offered.Add(c.later))
-		view, err := w.Ready(reader.Query{Op: api.OpSnapshot, Pack: "crypto", At: state.Minute(noon())})
+		view, err := w.Ready(api.Query{Op: api.OpSnapshot, Pack: "crypto", At: api.Minute(noon())})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,10 +293,10 @@ func TestDeliverable(t *testing.T) {
 	w := newWorld(t)
 	w.history.pulses = []state.Pulse{pulse("crypto", noon(), `{`)} // which is no state
 	w.clock(noon().Add(time.Hour))
-	for q, ok := range map[reader.Query]bool{
-		{Op: api.OpSnapshot, At: state.Minute(noon())}: true, {Op: api.OpSnapshot, At: state.Minute(noon().Add(-time.Minute))}: false,
-		{Op: api.OpSnapshot, At: state.Minute(noon().Add(time.Hour))}:       false,
-		{Op: api.OpSnapshot, At: state.Minute(noon().Add(-48 * time.Hour))}: false, {Op: api.OpCite, Ref: 2}: true, {Op: api.OpCite, Ref: 3}: false, {Op: api.OpFresh}: true,
+	for q, ok := range map[api.Query]bool{
+		{Op: api.OpSnapshot, At: api.Minute(noon())}: true, {Op: api.OpSnapshot, At: api.Minute(noon().Add(-time.Minute))}: false,
+		{Op: api.OpSnapshot, At: api.Minute(noon().Add(time.Hour))}:       false,
+		{Op: api.OpSnapshot, At: api.Minute(noon().Add(-48 * time.Hour))}: false, {Op: api.OpCite, Ref: 2}: true, {Op: api.OpCite, Ref: 3}: false, {Op: api.OpFresh}: true,
 	} {
 		q.Pack = "crypto"
 		view, err := w.Ready(q)

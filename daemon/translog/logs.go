@@ -13,7 +13,6 @@ import (
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
-	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -245,7 +244,7 @@ func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, head m
 		return nil, nil, err
 	}
 	a, err := l.keep(l.name(nameBefore+minute, log, 0), func() (answer, error) {
-		m, err := state.ParseMoment(minute)
+		m, err := api.ParseMoment(minute)
 		if err != nil {
 			short := human.Short(minute, human.Quoted)
 			return answer{}, api.Errorf(api.ReasonInvalidAt, "minute is %q, not a time from 1970 to 9999", short).

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -87,7 +86,7 @@ func TestCitePost(t *testing.T) {
 func TestCitePostTakesAnyContentType(t *testing.T) {
 	t.Parallel()
 	p := newParsed(t)
-	want := reader.Query{Op: api.OpCite, Pack: "crypto", Ref: 3}
+	want := api.Query{Op: api.OpCite, Pack: "crypto", Ref: 3}
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "text/plain", "application/x-www-form-urlencoded", "", "/"} {
 		if got, reason := p.ask(t, http.MethodPost, "/v1/cite", sending(`{"ref":3}`), with("Content-Type", kind)); got != want {
 			t.Errorf("%q: got %v %s", kind, got, reason)

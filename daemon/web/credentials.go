@@ -47,15 +47,15 @@ func (p *Payers) Missed(client string, served gate.Served[reader.Answer], err er
 	return err
 }
 
-// subject is what the call r of op with the given parameters is to a payment.
-func subject(r *http.Request, op api.Op, asked parameters) x402.Subject {
+// subject is what the call r, of a canonical and a former form, is to a payment.
+func subject(r *http.Request, op api.Op, canonical, former string) x402.Subject {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	s := x402.Subject{Op: op, Fingerprint: x402.Fingerprint(method, r.URL.Path, asked.canonical)}
-	if asked.spelled != asked.canonical {
-		s.Spelled = x402.Fingerprint(method, r.URL.Path, asked.spelled)
+	s := x402.Subject{Op: op, Fingerprint: x402.Fingerprint(method, r.URL.Path, canonical)}
+	if former != canonical {
+		s.Spelled = x402.Fingerprint(method, r.URL.Path, former)
 	}
 	return s
 }

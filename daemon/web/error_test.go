@@ -206,7 +206,7 @@ func TestErrorsOfTheParts(t *testing.T) {
 		}},
 		{"why there is no state", "503 UPSTREAM_ERROR state_unavailable", "5",
 			`"source_status":[{"ref":1,"id":"one","status":"error","fetchedAt":null,"items":0,"failures":0,"intervalSeconds":0,"staleAfterSeconds":0,"error":"connection refused"}]`,
-			script{ready: func(reader.Query) error { return failing }}},
+			script{ready: func(api.Query) error { return failing }}},
 		{"store", "500 INTERNAL_ERROR internal_error", "", "", script{
 			answer: func(context.Context) (reader.Answer, error) { return reader.Answer{}, errors.New("disk I/O error") },
 		}},
@@ -246,7 +246,7 @@ func TestRefusedCallsGoNoFurther(t *testing.T) {
 		var steps []string
 		step := func(name string, err error) error { steps = append(steps, name); return err }
 		s := script{
-			ready:  func(reader.Query) error { return step("ready", c.ready) },
+			ready:  func(api.Query) error { return step("ready", c.ready) },
 			admit:  func(gate.Credentials) (gate.Caller, error) { return gate.Caller{}, step("admit", c.admit) },
 			charge: func() error { return step("charge", c.charge) },
 			answer: func(context.Context) (reader.Answer, error) {

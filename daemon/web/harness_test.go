@@ -151,13 +151,13 @@ func refusal(t testing.TB, a answer, method string) api.ErrorBody {
 
 // script is a Reader and a Gate for cases that the real ones cannot be brought to. A nil step lets the call pass.
 type script struct {
-	ready  func(reader.Query) error
+	ready  func(api.Query) error
 	admit  func(gate.Credentials) (gate.Caller, error)
 	answer func(context.Context) (reader.Answer, error)
 	charge func() error
 }
 
-func (s script) Ready(q reader.Query) (reader.View, error) {
+func (s script) Ready(q api.Query) (reader.View, error) {
 	if s.ready == nil {
 		return reader.View{Query: q}, nil
 	}
@@ -175,7 +175,7 @@ func (s script) Anonymous() (time.Duration, bool) { return 0, false }
 
 func (s script) WithQuote(err error, _ x402.Subject) error { return err }
 
-func (s script) Canonical(_ reader.Query, canonical string) string { return canonical }
+func (s script) Canonical(q api.Query) string { return q.Canonical() }
 
 func (s script) Deliverable(context.Context, reader.View, time.Duration) error { return nil }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
@@ -23,7 +22,7 @@ import (
 
 // troubled is a script whose search fails, whose brief panics and whose other operations answer.
 func troubled() script {
-	return script{ready: func(q reader.Query) error {
+	return script{ready: func(q api.Query) error {
 		switch q.Op {
 		case api.OpSearch:
 			return errors.New("disk I/O error")

@@ -6,36 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
-	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// parameters are those that an operation knows, sorted.
-type parameters struct {
-	canonical string // without those that say what counts anyhow
-	spelled   string // as they were sent
-}
-
-// namesOf are the names that op knows. Each may be given once; all others are ignored.
-func namesOf(op api.Op) []string {
-	names := op.Parameters()
-	if op == api.OpSubscribe {
-		names = append(names, "token")
-	}
-	return names
-}
-
-// parse reads the parameters of op, every one checked.
-func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q reader.Query, asked parameters, err error) {
-	names := namesOf(op)
+// parse reads the parameters of op, every one checked, and returns the form by which earlier releases knew the request; see formerForm.
+func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q api.Query, former string, err error) {
+	names := api.Names(op.Operation().ParamsOn(api.FaceHTTP))
 	values, err := Parameters(r, names...)
 	if err != nil {
-		return q, asked, err
+		return q, "", err
 	}
 	if r.Method == http.MethodPost {
 		body, err := readBody(w, r)
@@ -43,20 +29,27 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q reader.Query, a
 			err = merge(values, body, names)
 		}
 		if err != nil {
-			return q, asked, err
+			return q, "", err
 		}
 	}
-	if op == api.OpSubscribe {
-		if err := checkToken(values.Get("token")); err != nil {
-			return q, asked, err
-		}
-	}
-	q, asked.canonical, err = reader.ParseQuery(op, values)
-	asked.spelled = values.Encode()
+	q, err = api.Parse(op, api.FaceHTTP, values)
 	if e := (*api.Error)(nil); errors.As(err, &e) && e.Reason == api.ReasonInvalidAt && strings.Contains(values.Get("at"), " ") {
 		err = e.WithHint("%s; in a URL, + is %%2B", e.Hint)
 	}
-	return q, asked, err
+	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
+	return q, formerForm(q, values), err
+}
+
+// formerForm is the form of q by which releases until 6c28228 knew the request, and which payments may still be bound to: values, its
+// parameters as they were sent, with what counts anyhow where it was written out. It can go once nobody upgrades from such a release.
+func formerForm(q api.Query, values url.Values) string {
+	if q.Claims {
+		values.Set("claims", "true")
+	}
+	if q.Op == api.OpSnapshot && q.At.Exact {
+		values.Set("at", q.At.Key())
+	}
+	return values.Encode()
 }
 
 // Parameters returns the query parameters of r. Those with the given names may be there once.

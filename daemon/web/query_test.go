@@ -6,34 +6,33 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
-	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
-	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // parsed makes calls and returns what each was understood as.
 type parsed struct {
 	url     string
-	queries chan reader.Query
+	queries chan api.Query
 }
 
 func newParsed(t *testing.T) parsed {
 	t.Helper()
-	p := parsed{queries: make(chan reader.Query, 1)}
-	s := script{ready: func(q reader.Query) error { p.queries <- q; return nil }}
+	p := parsed{queries: make(chan api.Query, 1)}
+	s := script{ready: func(q api.Query) error { p.queries <- q; return nil }}
 	p.url = play(t, s)
 	return p
 }
 
 // ask returns the query that a call was understood as, or the reason of the refusal, with its status where that is not 400.
-func (p parsed) ask(t *testing.T, method, path string, changes ...change) (reader.Query, string) {
+func (p parsed) ask(t *testing.T, method, path string, changes ...change) (api.Query, string) {
 	t.Helper()
 	a := call(t, method, p.url+path, changes...)
 	if a.Status == http.StatusOK {
@@ -43,20 +42,31 @@ func (p parsed) ask(t *testing.T, method, path string, changes ...change) (reade
 	if a.Status != http.StatusBadRequest {
 		reason = fmt.Sprint(a.Status, " ", reason)
 	}
-	return reader.Query{}, reason
+	return api.Query{}, reason
+}
+
+// read is q as it was read, without how it was spelled.
+func read(q api.Query) (bare api.Query) {
+	from, to := reflect.ValueOf(q), reflect.ValueOf(&bare).Elem()
+	for i := range from.NumField() {
+		if to.Type().Field(i).IsExported() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	return bare
 }
 
 // search is the query of a search in the default pack.
-func search(text string, k int) reader.Query {
-	return reader.Query{Op: api.OpSearch, Pack: "crypto", Text: text, K: k}
+func search(text string, k int) api.Query {
+	return api.Query{Op: api.OpSearch, Pack: "crypto", Text: text, Limit: k}
 }
 
 func TestParameters(t *testing.T) {
 	t.Parallel()
 	p := newParsed(t)
-	fresh := reader.Query{Op: api.OpFresh, Pack: "crypto"}
+	fresh := api.Query{Op: api.OpFresh, Pack: "crypto"}
 	long := strings.Repeat("日本語 ", 20_000) + "x" // 200 KB, three times as much when escaped
-	for query, want := range map[string]reader.Query{
+	for query, want := range map[string]api.Query{
 		"fresh":                                    fresh,
 		"fresh?":                                   fresh,
 		"fresh?pack=crypto":                        fresh,
@@ -88,12 +98,12 @@ func TestParameters(t *testing.T) {
 		"cite?ref=01":                              {Op: api.OpCite, Pack: "crypto", Ref: 1},
 		"cite?ref=9223372036854775807":             {Op: api.OpCite, Pack: "crypto", Ref: math.MaxInt},
 		"cite?ref=000000000000000000000000000003":  {Op: api.OpCite, Pack: "crypto", Ref: 3},
-		"snapshot?at=2026-11-20T20:05&k=1&k=2&q=x": {Op: api.OpSnapshot, Pack: "crypto", At: state.Minute(time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC))},
-		"snapshot?at=2026-11-20T20:05Z":            {Op: api.OpSnapshot, Pack: "crypto", At: state.Minute(time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC))},
-		"snapshot?at=2026-11-20T21:05%2B01:00":     {Op: api.OpSnapshot, Pack: "crypto", At: state.Minute(time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC))},
-		"snapshot?at=2026-11-20T20:05:02.34Z":      {Op: api.OpSnapshot, Pack: "crypto", At: state.Moment{At: time.Date(2026, 11, 20, 20, 5, 2, 340e6, time.UTC), Exact: true}},
+		"snapshot?at=2026-11-20T20:05&k=1&k=2&q=x": {Op: api.OpSnapshot, Pack: "crypto", At: api.Minute(time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC))},
+		"snapshot?at=2026-11-20T20:05Z":            {Op: api.OpSnapshot, Pack: "crypto", At: api.Minute(time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC))},
+		"snapshot?at=2026-11-20T21:05%2B01:00":     {Op: api.OpSnapshot, Pack: "crypto", At: api.Minute(time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC))},
+		"snapshot?at=2026-11-20T20:05:02.34Z":      {Op: api.OpSnapshot, Pack: "crypto", At: api.Moment{At: time.Date(2026, 11, 20, 20, 5, 2, 340e6, time.UTC), Exact: true}},
 	} {
-		if got, reason := p.ask(t, http.MethodGet, "/v1/"+query); got != want || reason != "" {
+		if got, reason := p.ask(t, http.MethodGet, "/v1/"+query); read(got) != want || reason != "" {
 			t.Errorf("%.80s: got %.200v %s, want %.200v", query, got, reason, want)
 		}
 	}

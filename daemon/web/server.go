@@ -22,8 +22,8 @@ import (
 
 // Reader answers operations; *reader.Reader is one.
 type Reader interface {
-	Canonical(q reader.Query, canonical string) string
-	Ready(q reader.Query) (reader.View, error)
+	Canonical(q api.Query) string
+	Ready(q api.Query) (reader.View, error)
 	Answer(ctx context.Context, v reader.View, window time.Duration) (reader.Answer, error)
 	Deliverable(ctx context.Context, v reader.View, window time.Duration) error
 	History(ctx context.Context, v reader.View, window time.Duration) (*reader.Lines, error)
@@ -31,7 +31,7 @@ type Reader interface {
 
 // Proofs knows the leaves that prove answers that were given before; *reader.Reader is one.
 type Proofs interface {
-	ProofOf(ctx context.Context, q reader.Query, text []byte) api.Proof
+	ProofOf(ctx context.Context, q api.Query, text []byte) api.Proof
 }
 
 // Gate admits callers; *gate.Gate is one.
@@ -189,12 +189,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // operation answers an operation over HTTP.
 func (s *Server) operation(op api.Op) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		q, asked, err := parse(op, w, r)
+		q, former, err := parse(op, w, r)
 		if err != nil {
 			return err
 		}
-		asked.canonical = s.cfg.Reader.Canonical(q, asked.canonical)
-		who, err := s.cfg.Payers.Credentials(r, subject(r, op, asked))
+		who, err := s.cfg.Payers.Credentials(r, subject(r, op, s.cfg.Reader.Canonical(q), former))
 		o, unready := OrderOf(s.cfg.Reader, q)
 		if unready != nil && (err != nil || who.Proof == nil && who.Exact == nil) { // with a proof the answer may be one that is kept
 			return unready
@@ -226,7 +225,7 @@ func (s *Server) operation(op api.Op) Handler {
 }
 
 // OrderOf is the order of q, as far as it is the same on every transport, and why there is no answer to it now, which the order says too.
-func OrderOf(read Reader, q reader.Query) (o gate.Order[reader.Answer], unready error) {
+func OrderOf(read Reader, q api.Query) (o gate.Order[reader.Answer], unready error) {
 	view, unready := read.Ready(q)
 	return gate.Order[reader.Answer]{
 		Op: q.Op, Pack: q.Pack, First: q.Op == api.OpBrief, // an owner's prompt has a language model asked

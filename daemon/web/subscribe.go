@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,15 +36,6 @@ func (s *Server) EndStreams() { s.endStreams() }
 func stopper() (<-chan struct{}, func()) {
 	c := make(chan struct{})
 	return c, sync.OnceFunc(func() { close(c) })
-}
-
-// checkToken reports a token that cannot be a key.
-func checkToken(token string) error {
-	if strings.HasPrefix(token, "cv_") {
-		return nil
-	}
-	return api.Errorf(api.ReasonMissingToken, "token is missing or does not begin with cv_").
-		WithHint("send an API key as ?token=cv_…; streams ignore the Authorization header")
 }
 
 // subscribe streams the states of a pack. It is charged once, when the stream opens.

@@ -134,7 +134,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, op api.Op, served
 }
 
 // Proven is served, an answer to q, with the leaf that proves it, which its receipt names too.
-func Proven(ctx context.Context, proofs Proofs, q reader.Query, served gate.Served[reader.Answer]) gate.Served[reader.Answer] {
+func Proven(ctx context.Context, proofs Proofs, q api.Query, served gate.Served[reader.Answer]) gate.Served[reader.Answer] {
 	if !served.Replayed.IsZero() && proofs != nil {
 		served.Answer.Proof = proofs.ProofOf(ctx, q, served.Sold)
 	}

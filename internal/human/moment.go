@@ -66,17 +66,6 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time; write %s", text, MomentForms)
 }
 
-// ParseAgo reads text as a span before now, such as 20m, -20m or 1d 6h ago; ok is false for all else.
-func ParseAgo(text string) (ago time.Duration, ok bool) {
-	m := agoForm.FindStringSubmatch(strings.Join(strings.Fields(strings.ToLower(text)), " "))
-	if m == nil {
-		return 0, false
-	}
-	zero := time.Unix(0, 0)
-	at, err := before(zero, m[1])
-	return zero.Sub(at), err == nil
-}
-
 // longestAgo bounds spans, far below what a time.Duration holds.
 const longestAgo = 100 * 365 * 24 * time.Hour
 

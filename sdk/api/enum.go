@@ -81,14 +81,9 @@ const (
 	OpHistory   Op = "history"
 )
 
-// Ops returns the operations in the order of the specification.
-func Ops() []Op {
-	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite, OpLookup, OpChanges, OpSeries, OpHistory}
-}
-
 // Tools returns the operations that are MCP tools as well.
 func Tools() []Op {
-	return slices.DeleteFunc(Ops(), func(o Op) bool { return o == OpSeries || o == OpHistory })
+	return slices.DeleteFunc(Ops(), func(o Op) bool { return o.Operation().Tool.Title == "" })
 }
 
 // Path is the data endpoint of o.
@@ -100,48 +95,8 @@ func OpAt(path string) (o Op, ok bool) {
 	return o, slices.Contains(Ops(), o) && o.Path() == path
 }
 
-// Parameters returns the names of o's parameters, over HTTP and as a tool. Over HTTP, subscribe takes a token as well; as a tool, its
-// parameters differ except for members.
-func (o Op) Parameters() []string {
-	switch o {
-	case OpFresh:
-		return []string{"pack", "query", "members", "claims"} // query is for later: accepted and not used
-	case OpSubscribe:
-		return []string{"pack", "members", "proof"}
-	case OpSearch:
-		return []string{"pack", "q", "k"}
-	case OpSnapshot:
-		return []string{"pack", "at"}
-	case OpCite:
-		return []string{"pack", "ref", "row", "at"}
-	case OpBrief:
-		return []string{"pack", "claims"}
-	case OpLookup:
-		return []string{"pack", "q", "kind", "limit"}
-	case OpChanges:
-		return []string{"pack", "since", "min", "kinds"}
-	case OpSeries:
-		return []string{"pack", "path", "field", "points", "span"}
-	case OpHistory:
-		return []string{"pack", "member", "from", "to", "every"}
-	}
-	return []string{"pack"}
-}
-
 // PriceMicros is the price of one call of o in micro-USDG (millionths of one USDG); 0 means that o cannot be paid by call.
-func (o Op) PriceMicros() int64 {
-	switch o {
-	case OpFresh, OpCite, OpLookup:
-		return 1_000
-	case OpBrief:
-		return 5_000
-	case OpSearch, OpChanges, OpSeries:
-		return 2_000
-	case OpSnapshot:
-		return 10_000
-	}
-	return 0
-}
+func (o Op) PriceMicros() int64 { return o.Operation().PriceMicros }
 
 // TraceConsent is the consent to traces of a key's calls.
 type TraceConsent string

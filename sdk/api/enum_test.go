@@ -108,10 +108,10 @@ func TestOps(t *testing.T) {
 		"/v1/history"}
 	// 0.001, 0.005, 0.002, 0.01, not payable, 0.001, 0.001, 0.002, 0.002 USDG, not payable
 	micros := []int64{1_000, 5_000, 2_000, 10_000, 0, 1_000, 1_000, 2_000, 2_000, 0}
-	parameters := []string{"pack query members claims", "pack claims", "pack q k", "pack at", "pack members proof", "pack ref row at", "pack q kind limit", "pack since min kinds",
+	parameters := []string{"pack query members claims", "pack claims", "pack q k", "pack at", "pack token members proof", "pack ref row at", "pack q kind limit", "pack since min kinds",
 		"pack path field points span", "pack member from to every"}
 	for i, op := range api.Ops() {
-		if got := strings.Join(op.Parameters(), " "); got != parameters[i] {
+		if got := strings.Join(api.Names(op.Operation().ParamsOn(api.FaceHTTP)), " "); got != parameters[i] {
 			t.Errorf("%s takes %s, want %s", op, got, parameters[i])
 		}
 		if op.Path() != spelled[i] || paths[i] != spelled[i] {

@@ -1,4 +1,4 @@
-package state_test
+package api_test
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -39,7 +38,7 @@ func TestParseMoment(t *testing.T) {
 		"9999-12-31T23:59:59Z":                     "9999-12-31T23:59:59.000Z",
 		"2026-11-20T20:05:00." + zeros(300) + "1Z": "2026-11-20T20:05:00.000Z",
 	} {
-		got, err := state.ParseMoment(in)
+		got, err := api.ParseMoment(in)
 		if err != nil || got.Key() != want || got.At.Location() != time.UTC || !got.Exact && !got.At.Equal(got.At.Truncate(time.Minute)) {
 			t.Errorf("ParseMoment(%.40q) = %v, %v, want %s", in, got, err, want)
 		}
@@ -82,13 +81,13 @@ func TestParseMomentRejects(t *testing.T) {
 		" 2026-11-20T20:05", "2026-11-20T20:05 ", "2026-11-20T20:05\n", "2026-11-20T20:05\x00", "2026/11/20T20:05", "2026-11-20_20:05", "2026-11-20T20.05",
 		"２０２６-11-20T20:05", "2026\u201111\u201120T20:05", "\x1b[31m2026", "\xff\xfe", "[1] [2]", "%s%d%!", "\u202e50:02T02-11-6202", strings.Repeat("9", 100000),
 	} {
-		got, err := state.ParseMoment(in)
+		got, err := api.ParseMoment(in)
 		if err == nil {
 			t.Errorf("ParseMoment(%.60q) = %v", in, got)
 			continue
 		}
 		checkInvalidAt(t, in, err)
-		if got != (state.Moment{}) {
+		if got != (api.Moment{}) {
 			t.Errorf("ParseMoment(%.60q) gives %v beside its error", in, got)
 		}
 		if missing := strings.Contains(err.Error(), "missing"); missing != (in == "") {
@@ -109,7 +108,7 @@ func TestMinute(t *testing.T) {
 		{time.Date(2026, 11, 21, 1, 50, 30, 0, east), "2026-11-20T20:05"},
 		{time.Unix(0, 0), "1970-01-01T00:00"},
 	} {
-		if got := state.Minute(c.in).Key(); got != c.want {
+		if got := api.Minute(c.in).Key(); got != c.want {
 			t.Errorf("Minute(%v) is %s, want %s", c.in, got, c.want)
 		}
 	}
@@ -120,12 +119,12 @@ func FuzzParseMoment(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		got, err := state.ParseMoment(in)
+		got, err := api.ParseMoment(in)
 		if err != nil {
 			checkInvalidAt(t, in, err)
 			return
 		}
-		again, err := state.ParseMoment(got.Key())
+		again, err := api.ParseMoment(got.Key())
 		if err != nil || again != got || got.At.Year() < 1970 || got.At.Year() > 9999 || !got.End().After(got.At) {
 			t.Fatalf("ParseMoment(%q) = %v, its key gives %v, %v", in, got, again, err)
 		}

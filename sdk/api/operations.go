@@ -1,0 +1,342 @@
+package api
+
+import "reflect"
+
+// Ops returns the operations in the order of the specification: the six of the contract, then later additions.
+func Ops() []Op {
+	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite, OpLookup, OpChanges, OpSeries, OpHistory}
+}
+
+// Operation returns the declaration of o, one without parameters for an unknown operation.
+func (o Op) Operation() Operation {
+	switch o {
+	case OpFresh:
+		return fresh()
+	case OpBrief:
+		return brief()
+	case OpSearch:
+		return search()
+	case OpSnapshot:
+		return snapshot()
+	case OpSubscribe:
+		return subscribe()
+	case OpCite:
+		return cite()
+	case OpLookup:
+		return lookup()
+	case OpChanges:
+		return changes()
+	case OpSeries:
+		return series()
+	case OpHistory:
+		return history()
+	}
+	return Operation{Op: o, Params: func() []Param { return nil }}
+}
+
+func fresh() Operation {
+	return Operation{
+		Op: OpFresh, PriceMicros: 1_000, Answer: reflect.TypeFor[StateResponse](),
+		Params: func() []Param {
+			return []Param{packParam(), {
+				Name: "query", // accepted and not used
+				Doc:  "For a later version; accepted and ignored.", Example: "stablecoins",
+			}, membersParam(), claimsParam()}
+		},
+		Tool: Tool{
+			Title: "Fresh state",
+			Description: "The whole newest state as tables (large): 21 of the 100 coins (5 majors, 8 up, 8 down), " +
+				"24 protocols and chains, 12 pools, sentiment, narratives, flags, health of each source. " +
+				"For comparing many rows or seeing which sources fail; else lookup or brief. " +
+				"members=flags,sentiment returns only these.",
+		},
+	}
+}
+
+func brief() Operation {
+	return Operation{
+		Op: OpBrief, PriceMicros: 5_000, Answer: reflect.TypeFor[BriefResponse](),
+		Params: func() []Param { return []Param{packParam(), claimsParam()} },
+		Tool: Tool{
+			Title: "Brief",
+			Description: "What matters now, in about 300 words: flags first, then market, majors, movers, DeFi, narratives, odds; " +
+				"each figure with an [N] and the sources listed below. Cheapest overview. Quote with the [N]. " +
+				"For a single number, or a coin not named here, use lookup (absence here means nothing).",
+		},
+	}
+}
+
+func search() Operation {
+	return Operation{
+		Op: OpSearch, PriceMicros: 2_000, Answer: reflect.TypeFor[SearchResponse](),
+		Params: func() []Param {
+			return []Param{packParam(), {
+				Name: "q", Kind: KindWords, Required: true, Verbatim: true, field: func(q *Query) any { return &q.Text },
+				Reason: ReasonInvalidQ, Missing: "missing or empty", Hint: "say what to look for, for example q=bitcoin",
+				Doc: "The text to search for.", ToolDoc: "The word, such as bitcoin", Example: "bitcoin",
+			}, {
+				Name: "k", Kind: KindWhole, Min: SearchKMin, Max: SearchKMax, Default: "10", Verbatim: true,
+				field:  func(q *Query) any { return &q.Limit },
+				Reason: ReasonInvalidK, Hint: "leave k out for 10 matches",
+				Doc: "The maximum number of matches.", ToolDoc: "Rows at most", Example: "2",
+			}}
+		},
+		Tool: Tool{
+			Title: "Search the state",
+			Description: "Find where a WORD occurs in the newest state (names, headlines, flag texts, field names). " +
+				"Matches words, not questions: q=zcash, not q=\"why is zcash up\". q=message lists all flags, q=title all headlines. " +
+				"For numbers of a named thing use lookup.",
+		},
+	}
+}
+
+func snapshot() Operation {
+	return Operation{
+		Op: OpSnapshot, PriceMicros: 10_000, Answer: reflect.TypeFor[StateResponse](),
+		Params: func() []Param {
+			members := membersParam()
+			members.Only = FaceTool
+			return []Param{packParam(), momentParam(), members}
+		},
+		Tool: Tool{
+			Title: "Past state", Idempotent: true,
+			Description: "The state as it was at a past minute (large; members=top_movers for part of it). No brief. " +
+				"at=2026-11-20T14:05, 14:05 or -20m. Reach: 24 hours, 30 or 365 days by tier.",
+		},
+	}
+}
+
+func subscribe() Operation {
+	return Operation{
+		Op: OpSubscribe, Answer: reflect.TypeFor[StreamState](),
+		Params: func() []Param {
+			members, since, least := membersParam(), sinceParam(), minParam()
+			members.Only, since.Only, least.Only = FaceHTTP, FaceTool, FaceTool
+			since.Required = false
+			return []Param{packParam(), {
+				Name: "token", Kind: KindToken, Only: FaceHTTP, Required: true, Reason: ReasonMissingToken,
+				Fault: "token is missing or does not begin with cv_",
+				Hint:  "send an API key as ?token=cv_…; streams ignore the Authorization header",
+				Doc:   "The API key.", Example: "cv_test_EXAMPLEexampleEXAMPLEexample0000", Pattern: "^cv_",
+			}, members, {
+				Name: "proof", Kind: KindSwitch, Only: FaceHTTP, field: func(q *Query) any { return &q.Proof },
+				Reason: ReasonInvalidRequest, Hint: "leave it out for false", Component: "WithProof",
+				Doc: "Add to each state the leaf of the pack's log that proves it.", Example: "true",
+			}, since, {
+				Name: "severity", Kind: KindSeverity, Only: FaceTool, field: func(q *Query) any { return &q.Severity },
+				Reason: ReasonInvalidRequest, Hint: "leave it out for all news",
+				Fault: "severity is none of " + List(Severities()), ToolDoc: "Least of the flags",
+			}, least, {
+				Name: "full", Kind: KindSwitch, Only: FaceTool, field: func(q *Query) any { return &q.Full },
+				Reason: ReasonInvalidRequest, Hint: "leave it out for changes only",
+				Fault: "full is neither true nor false", ToolDoc: "Add the whole state",
+			}, {
+				Name: "seconds", Kind: KindWhole, Min: 1, Max: 55, Default: "55", Only: FaceTool, // several clients cut a call at a minute
+				field:  func(q *Query) any { return &q.Seconds },
+				Reason: ReasonInvalidRequest, Hint: "leave it out for 55",
+				Fault: "seconds is not a whole number from 1 to 55", ToolDoc: "At most",
+			}}
+		},
+		Tool: Tool{
+			Title: "Watch for changes",
+			Description: "Wait up to 55 s for news and return AT ONCE when it lands, with what changed only. " +
+				"reason=elapsed: nothing new, call again. " +
+				"since=<generatedAt> of the last answer misses nothing. For waking on danger set severity=warning.",
+		},
+	}
+}
+
+func cite() Operation {
+	return Operation{
+		Op: OpCite, PriceMicros: 1_000, Answer: reflect.TypeFor[CiteResponse](),
+		Params: func() []Param {
+			at := momentParam()
+			at.Required, at.Missing, at.Pattern, at.Component = false, "", "", "CiteAt"
+			at.Doc = "The time of the cited state, as `at` of a snapshot; for a quoted brief, its briefOf."
+			at.Example = "2026-11-20T20:05:00.123Z"
+			return []Param{packParam(), {
+				Name: "ref", Kind: KindWhole, Min: 1, Required: true, Verbatim: true, field: func(q *Query) any { return &q.Ref },
+				Reason: ReasonInvalidRef, Huge: "more than any pack has sources",
+				Hint: "use the number of an anchor: [3] in a brief is ref=3",
+				Doc:  "The number of the anchor, 1 to the number of the pack's sources.", ToolDoc: "The N of [N]", Example: "3",
+			}, {
+				Name: "row", Kind: KindRow, field: func(q *Query) any { return &q.Row },
+				Reason: ReasonInvalidRow, Hint: "copy it from lookup, for example row=asset/bitcoin", Component: "CiteRow",
+				Doc:     "A row under the anchor, kind/key, to cite its page and figures instead of the source.",
+				ToolDoc: "Row under it, such as asset/zcash, for its own link and figures", Example: "asset/bitcoin",
+			}, at}
+		},
+		Tool: Tool{
+			Title:       "Source of an anchor",
+			Description: "Proof of one figure: source, link, moment of fetching and the excerpt that holds it. ref=3 for [3].",
+		},
+	}
+}
+
+func lookup() Operation {
+	return Operation{
+		Op: OpLookup, PriceMicros: 1_000, Answer: reflect.TypeFor[LookupResponse](),
+		Params: func() []Param {
+			return []Param{packParam(), {
+				Name: "q", Kind: KindQuestions, Required: true, field: func(q *Query) any { return &q.Text },
+				Reason: ReasonInvalidQ, Missing: "missing or empty",
+				Hint: "ask by name, with commas between questions: q=ADA price,tether supply",
+				Doc:  "The questions, separated by commas, each of at most 200 characters.",
+				ToolDoc: "1 to 20 questions with commas: a name, symbol or contract address, then optionally what you want " +
+					"(price, 24h, volume, supply, tvl, peg, news)",
+				Example: "ADA price,tether supply",
+			}, {
+				Name: "kind", Kind: KindRowKind, field: func(q *Query) any { return &q.Kinds },
+				Doc: "Limits the answer to one kind of rows, such as asset or headline.", ToolDoc: "Only rows of this kind",
+				Example: "asset",
+			}, {
+				Name: "limit", Kind: KindWhole, Min: 1, Max: MaxLookupRows, Default: "3", Verbatim: true,
+				field:  func(q *Query) any { return &q.Limit },
+				Reason: ReasonInvalidLimit, Hint: "leave limit out for 3 rows per question",
+				Doc: "The maximum number of rows per question.", ToolDoc: "Rows per question", Example: "2",
+			}}
+		},
+		Tool: Tool{
+			Title: "Look up by name",
+			Description: "Look up numbers and facts by name: prices, changes (1h, 24h, 7d), volume, market cap, supply, peg, TVL, pools, " +
+				"fees, predictions, headlines. Up to 20 questions a call, with commas: " +
+				"q=\"ADA price, tether supply, aave tvl, solana news\". Knows every row fetched, not only those of fresh. " +
+				"Each row has value, source [N], link and age. START HERE for any question with a name in it. " +
+				"Unknown names are answered with the nearest ones; nothing is guessed.",
+		},
+	}
+}
+
+func changes() Operation {
+	return Operation{
+		Op: OpChanges, PriceMicros: 2_000, Answer: reflect.TypeFor[ChangesResponse](),
+		Params: func() []Param {
+			return []Param{packParam(), sinceParam(), minParam(), {
+				Name: "kinds", Kind: KindRowKinds, field: func(q *Query) any { return &q.Kinds },
+				Doc: "The kinds of rows and headlines in the answer, separated by commas; all if absent. " +
+					"Flags and sources are always in it.",
+				ToolDoc: "Of rows, with commas", Example: "asset,headline",
+			}}
+		},
+		Tool: Tool{
+			Title: "What changed",
+			Description: "What is different since a moment: flags that appeared, rose or ended first, then rows by size of move, " +
+				"headlines, sources that failed; each old → new with [N].",
+		},
+	}
+}
+
+func series() Operation {
+	return Operation{
+		Op: OpSeries, PriceMicros: 2_000, Answer: reflect.TypeFor[SeriesResponse](),
+		Params: func() []Param {
+			return []Param{packParam(), {
+				Name: "path", Required: true, field: func(q *Query) any { return &q.Path }, Reason: ReasonInvalidPath,
+				Missing: "missing or empty", Hint: "name a member, such as top_movers, or a row, such as asset/bitcoin",
+				Doc: "A member of the state, for its current rows, or a row as kind/key, as in lookup.", Example: "asset/bitcoin",
+			}, {
+				Name: "field", field: func(q *Query) any { return &q.Field },
+				Doc:     "The field, as in lookup, such as change24hPct; by default the most important one of the kind.",
+				Example: "priceUsd",
+			}, {
+				Name: "points", Kind: KindWhole, Min: SeriesPointsMin, Max: SeriesPointsMax, Default: "60",
+				field:  func(q *Query) any { return &q.Points },
+				Reason: ReasonInvalidPoints, Hint: "leave points out for 60", Doc: "The number of points.", Example: "4",
+			}, {
+				Name: "span", Kind: KindSpan, Least: SeriesSpanMin, Default: "24h", field: func(q *Query) any { return &q.Span },
+				Reason: ReasonInvalidSpan, Hint: "write it as 24h, 90m or 7d; leave it out for 24h", Pattern: spanPattern,
+				Doc:     "The time from the first point to the last, 1h or more: whole numbers with the units w, d, h, m or s.",
+				Example: "24h",
+			}}
+		},
+	}
+}
+
+func history() Operation {
+	bound := func(name, doc, example string, field func(q *Query) any) Param {
+		return Param{
+			Name: name, Kind: KindTime, field: field, Reason: ReasonInvalidRange, Missing: "missing or empty", Hint: momentHint,
+			Doc: doc, Example: example, Pattern: `^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?$`,
+		}
+	}
+	return Operation{
+		Op: OpHistory, Answer: reflect.TypeFor[HistoryLine](),
+		Params: func() []Param {
+			from := bound("from", "The start, any RFC 3339 date-time, or a minute in UTC.", "2026-11-20T19:05",
+				func(q *Query) any { return &q.From })
+			from.Required = true
+			return []Param{packParam(), {
+				Name: "member", Required: true, field: func(q *Query) any { return &q.Path }, Reason: ReasonInvalidMembers,
+				Missing: "missing or empty", Hint: "name a member of the state, such as top_movers",
+				Doc: "A member of the state, or a part of one: `sentiment.market`.", Example: "top_movers",
+			}, from, bound("to", "The end, at most 31 days after from; by default now or 31 days after from.", "2026-11-20T20:05",
+				func(q *Query) any { return &q.To }), {
+				Name: "every", Kind: KindSpan, Least: HistoryEveryMin, Default: "5m", field: func(q *Query) any { return &q.Every },
+				Reason: ReasonInvalidEvery, Hint: "write it as 5m, 1h or 1d; leave it out for 5m", Pattern: spanPattern,
+				Doc: "The interval, 5m or more.", Example: "1h",
+			}}
+		},
+	}
+}
+
+// Parameters of several operations.
+
+const (
+	momentHint  = "write a minute in UTC, for example 2026-11-20T20:05, or any RFC 3339 date-time"
+	spanPattern = `^(\d+[wdhms])+$`
+)
+
+// packParam is the pack. Which there are depends on the service.
+func packParam() Param {
+	return Param{
+		Name: "pack", Default: DefaultPack, field: func(q *Query) any { return &q.Pack }, Component: "Pack",
+		Doc: "The id of the pack. Packs that are not served answer 404.", Example: "crypto",
+	}
+}
+
+func membersParam() Param {
+	return Param{
+		Name: "members", Kind: KindNames, field: func(q *Query) any { return &q.Members }, Component: "Members",
+		Doc:     "The members of the state in the answer, separated by commas; all by default. The rest of the answer is complete.",
+		ToolDoc: "With commas", Example: "flags,sentiment",
+	}
+}
+
+func claimsParam() Param {
+	return Param{
+		Name: "claims", Kind: KindSwitch, field: func(q *Query) any { return &q.Claims }, Reason: ReasonInvalidRequest,
+		Hint: "leave it out for false", Component: "Claims", Doc: "Add the source of each figure of the brief.", Example: "true",
+	}
+}
+
+// momentParam is the moment that a state is asked as of.
+func momentParam() Param {
+	return Param{
+		Name: "at", Kind: KindTime, Required: true, field: func(q *Query) any { return &q.At }, Reason: ReasonInvalidAt,
+		Missing: "missing", Hint: momentHint, ToolDoc: "A minute in UTC, 14:05, -20m, or a generatedAt", Example: "2026-11-20T20:05",
+		Doc:     "A minute in UTC, `YYYY-MM-DDTHH:MM`, or any RFC 3339 date-time (`+` as `%2B`), cut to its minute.",
+		Pattern: `^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}(:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2}))?$`,
+	}
+}
+
+// sinceParam is the moment since which changes count.
+func sinceParam() Param {
+	return Param{
+		Name: "since", Kind: KindSince, Required: true, field: func(q *Query) any { return &q.At },
+		Reason: ReasonInvalidSince, Missing: "missing",
+		Hint: "use an age such as -20m, a minute in UTC such as 2026-11-20T20:05, or the generatedAt of an answer",
+		Doc: "An age, such as `-20m`, `-3h` or `-2d`; a minute in UTC, such as `2026-11-20T20:05`; or any RFC 3339 date-time " +
+			"(`+` as `%2B`): one with seconds, such as the `generatedAt` of an answer, names the newest state at that time.",
+		ToolDoc: "-20m, 14:05, a minute in UTC or a generatedAt", Example: "-20m",
+	}
+}
+
+// minParam is the least move of a figure that counts.
+func minParam() Param {
+	return Param{
+		Name: "min", Kind: KindNumber, Default: "0", field: func(q *Query) any { return &q.Min }, Reason: ReasonInvalidMin,
+		Hint:    "min=0.5 omits changes below 0.5 percent",
+		Doc:     "The minimum move of a figure in percent; for a figure in percent, in points.",
+		ToolDoc: "Least move in percent", Example: "0.5",
+	}
+}
