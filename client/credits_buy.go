@@ -216,7 +216,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	var paid *sdk.PaidError
 	if errors.As(err, &paid) && !errors.Is(err, &api.Error{Code: api.CodePaymentInvalid}) {
 		o.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s",
-			paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
+			paid.Payment.ID, intent.ID, paid.Payment.ID)
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "timeout",
@@ -316,7 +316,7 @@ func (o *buyOptions) buyKey(ctx context.Context, pack api.CreditPack, what strin
 		return err
 	}
 	var meta sdk.Response
-	bought, err := client.BuyKey(ctx, pack, o.payments.Exact(), o.Call(&meta)...)
+	bought, err := client.BuyKey(ctx, pack, o.payments.Payer(), o.Call(&meta)...)
 	if err == nil && bought.Key == "" {
 		err = &cli.Failure{Exit: cli.ExitPaid, Reason: "paid_unanswered",
 			Err:  fmt.Errorf("the credits are on key %s, which the service has told before and tells no more", bought.KeyID),
@@ -383,18 +383,18 @@ func (p purchases) finish(ctx context.Context, begun wallet.Payment) (*api.Depos
 	if err != nil {
 		return nil, err
 	}
-	payer, err := p.payments.ReadOnly(ctx, begun.Payer)
+	payer, err := p.payments.ReadOnly(ctx, begun.Payer, true)
 	if err != nil {
 		return nil, err
 	}
 	defer payer.Close()
-	proof, err := payer.Resume(ctx, sdk.Quote{Service: begun.Service, Request: begun.Request})
+	paid, err := payer.Resume(ctx, sdk.Quote{Service: begun.Service, Request: begun.Request})
 	if err != nil {
 		return nil, err
 	}
-	d, err := console.AwaitDeposit(ctx, strings.TrimPrefix(begun.Request, purchaseOf), proof.TxHash)
+	d, err := console.AwaitDeposit(ctx, strings.TrimPrefix(begun.Request, purchaseOf), paid.ID)
 	if err != nil {
 		return nil, err
 	}
-	return d, payer.Settled(proof, nil)
+	return d, payer.Conclude(context.WithoutCancel(ctx), paid, sdk.Outcome{})
 }

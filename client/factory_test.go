@@ -49,7 +49,7 @@ func TestToFailure(t *testing.T) {
 	t.Parallel()
 	lost := func(err error) error { return fmt.Errorf("call: %w", &sdk.TransportError{Method: "GET", Err: err}) }
 	sent := func(refused bool, r *api.StandardReceipt) error {
-		return fmt.Errorf("w: %w", &sdk.AuthorizedError{Refused: refused, Receipt: r, Err: api.Errorf(api.ReasonKeyRevoked, "x")})
+		return fmt.Errorf("w: %w", &sdk.PaidError{Payment: sdk.Payment{Scheme: api.SchemeExact}, Refused: refused, Receipt: r, Err: api.Errorf(api.ReasonKeyRevoked, "x")})
 	}
 	for name, c := range map[string]struct {
 		err    error

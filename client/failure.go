@@ -20,17 +20,17 @@ func toFailure(err error, journal []wallet.Payment) *cli.Failure {
 	f := cli.ToFailure(err, ownFailure)
 	paid, ok := errors.AsType[*sdk.PaidError](err)
 	_, said := errors.AsType[*cli.Failure](err)
-	if ok && !said {
-		return paidFailure(paid, journal)
+	switch {
+	case !ok || said:
+		return f
+	case paid.Payment.Scheme == api.SchemeExact:
+		return authorizedFailure(paid, journal)
 	}
-	if sent, ok := errors.AsType[*sdk.AuthorizedError](err); ok && !said {
-		return authorizedFailure(sent, journal)
-	}
-	return f
+	return paidFailure(paid, journal)
 }
 
 // authorizedFailure says what was authorized for a call without an answer, and what to do next.
-func authorizedFailure(sent *sdk.AuthorizedError, journal []wallet.Payment) *cli.Failure {
+func authorizedFailure(sent *sdk.PaidError, journal []wallet.Payment) *cli.Failure {
 	p := wallet.Payment{Request: "the call", Service: "SERVICE"}
 	for _, one := range journal {
 		if one.Authorization == sent.Payment.ID {
@@ -67,11 +67,11 @@ func paidFailure(paid *sdk.PaidError, journal []wallet.Payment) *cli.Failure {
 	is := refused != nil && refused.Status == http.StatusPaymentRequired
 	what, service := "paid", "SERVICE"
 	for _, p := range journal {
-		if p.TxHash == paid.Proof.TxHash {
+		if p.TxHash == paid.Payment.ID {
 			what, service = fmt.Sprintf("paid %s %s for %s", p.Amount, api.AssetUSDG, p.Request), p.Service
 		}
 	}
-	what = fmt.Sprintf("%s with transaction %s, and ", what, paid.Proof.TxHash)
+	what = fmt.Sprintf("%s with transaction %s, and ", what, paid.Payment.ID)
 	if is {
 		return &cli.Failure{Exit: cli.ExitPaid, Reason: cli.ReasonPaidRefused,
 			Err: fmt.Errorf("%sthe service refuses that: %v; nothing more is paid to it", what, paid.Err),

@@ -52,10 +52,7 @@ func (o endpointOptions) endpoint(names string) (*bridge.Endpoint, error) {
 		return nil, err
 	}
 	cfg := bridge.Config{Service: client.BaseURL(), Names: names, Key: client.Key(), Timeout: c.Timeout(), HTTP: o.http(),
-		Check: o.logs.Check}
-	if o.payments.On() {
-		cfg.Payer = o.payments.caller()
-	}
+		Payer: o.payments.caller(), Check: o.logs.Check}
 	return bridge.New(cfg), nil
 }
 
@@ -65,11 +62,7 @@ func (o endpointOptions) foreign(address string) (*bridge.Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := bridge.Config{Service: address, Timeout: c.Timeout(), HTTP: o.http()}
-	if o.payments.On() {
-		cfg.Exact = o.payments.Exact()
-	}
-	return bridge.NewForeign(cfg)
+	return bridge.NewForeign(bridge.Config{Service: address, Timeout: c.Timeout(), HTTP: o.http(), Payer: o.payments.caller()})
 }
 
 // newTools makes the command that lists the tools.

@@ -26,11 +26,11 @@ import (
 // refuses is a Payer that pays nothing, for a reason.
 type refuses struct{ err error }
 
-func (p refuses) Pay(context.Context, sdk.Quote) (api.PaymentProof, error) {
-	return api.PaymentProof{}, p.err
+func (p refuses) Pay(context.Context, sdk.Quote) (sdk.Payment, error) {
+	return sdk.Payment{}, p.err
 }
 
-func (p refuses) Settled(api.PaymentProof, error) error { return nil }
+func (p refuses) Conclude(context.Context, sdk.Payment, sdk.Outcome) error { return nil }
 
 // bridged is what the bridge answered to a call.
 type bridged struct {
@@ -110,12 +110,12 @@ func TestPricesOfTheBridge(t *testing.T) {
 // asks is a Payer that notes the published price.
 type asks struct{ price *atomic.Int64 }
 
-func (p asks) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
+func (p asks) Pay(_ context.Context, q sdk.Quote) (sdk.Payment, error) {
 	p.price.Store(q.Price)
-	return api.PaymentProof{}, wallet.ErrPolicy
+	return sdk.Payment{}, wallet.ErrPolicy
 }
 
-func (p asks) Settled(api.PaymentProof, error) error { return nil }
+func (p asks) Conclude(context.Context, sdk.Payment, sdk.Outcome) error { return nil }
 
 // TestRefusalsAreRead has what a model can mend, and what became of its money, be a result that it reads, as with a key; a resource that
 // is refused is an error, as with a key too.

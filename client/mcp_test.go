@@ -94,24 +94,24 @@ type walletPayer struct {
 }
 
 // Pay returns the payment of the request, or makes one.
-func (p *walletPayer) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
+func (p *walletPayer) Pay(_ context.Context, q sdk.Quote) (sdk.Payment, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if paid, ok := p.open[q.Request]; ok {
-		return paid, nil
+		return sdk.TransferPayment(paid), nil
 	}
 	p.n++
 	paid := api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: fmt.Sprintf("0x%064x", p.n)}
 	p.open[q.Request] = paid
-	return paid, nil
+	return sdk.TransferPayment(paid), nil
 }
 
-// Settled forgets a payment.
-func (p *walletPayer) Settled(paid api.PaymentProof, _ error) error {
+// Conclude forgets a payment.
+func (p *walletPayer) Conclude(_ context.Context, paid sdk.Payment, _ sdk.Outcome) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for request, open := range p.open {
-		if open == paid {
+		if open.TxHash == paid.ID {
 			delete(p.open, request)
 		}
 	}

@@ -112,16 +112,14 @@ func writeResumed(w io.Writer, style cli.Style, list []resumed) error {
 type resumer struct{ *wallet.Payer }
 
 // Pay goes on with the payment that was begun for the request.
-func (r resumer) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
-	return r.Resume(ctx, q)
-}
+func (r resumer) Pay(ctx context.Context, q sdk.Quote) (sdk.Payment, error) { return r.Resume(ctx, q) }
 
-// Settled notes refusals alone: that there is an answer is noted once it was shown.
-func (r resumer) Settled(proof api.PaymentProof, refused error) error {
-	if refused == nil {
+// Conclude notes refusals, and what was settled without an answer: that there is an answer is noted once it was shown.
+func (r resumer) Conclude(ctx context.Context, p sdk.Payment, o sdk.Outcome) error {
+	if o.Refused == nil && !o.Settled {
 		return nil
 	}
-	return r.Payer.Settled(proof, refused)
+	return r.Payer.Conclude(ctx, p, o)
 }
 
 // goOn goes on with a payment and returns its answer, and what notes that it was shown.
@@ -139,7 +137,7 @@ func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json
 		answer, err = cli.Marshal(d)
 		return answer, func() error { return nil }, err
 	}
-	payer, err := o.payments.ReadOnly(ctx, p.Payer)
+	payer, err := o.payments.ReadOnly(ctx, p.Payer, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -170,29 +168,19 @@ func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json
 	if !json.Valid(resp.Body) {
 		return nil, nil, errors.New("the answer is not JSON")
 	}
-	return resp.Body, func() error { return payer.Settled(api.PaymentProof{TxHash: p.TxHash}, nil) }, nil
-}
-
-// exactResumer sends authorizations that were signed before, and signs none.
-type exactResumer struct{ *wallet.Authorizer }
-
-// Concluded notes refusals, and what was settled without an answer: that there is an answer is noted once it was shown.
-func (r exactResumer) Concluded(ctx context.Context, p sdk.ExactPayment, o sdk.ExactOutcome) error {
-	if o.Refused == nil && !o.Settled {
-		return nil
-	}
-	return r.Authorizer.Concluded(ctx, p, o)
+	shown := sdk.TransferPayment(api.PaymentProof{TxHash: p.TxHash})
+	return resp.Body, func() error { return payer.Conclude(ctx, shown, sdk.Outcome{}) }, nil
 }
 
 // goOnExact sends an authorization again and returns the answer, and what notes that it was shown. One that is over, and is not answered,
 // is abandoned: nothing can be settled any more.
 func (o *resumeOptions) goOnExact(ctx context.Context, p wallet.Payment) (answer json.RawMessage, settled func() error, err error) {
-	payer, err := o.payments.ReadOnlyExact(ctx, p.Payer)
+	payer, err := o.payments.ReadOnly(ctx, p.Payer, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer payer.Close()
-	held, err := payer.Authorize(ctx, sdk.ExactQuote{Service: p.Service, Request: p.Request})
+	held, err := payer.Resume(ctx, sdk.Quote{Service: p.Service, Request: p.Request, Exact: &sdk.Required{}})
 	if errors.Is(err, wallet.ErrNotBegun) {
 		return nil, nil, errors.New("the chain says that it was not settled, and it can be no more")
 	}
@@ -214,7 +202,7 @@ func (o *resumeOptions) goOnExact(ctx context.Context, p wallet.Payment) (answer
 			return nil, nil, err
 		}
 	}
-	return text, func() error { return payer.Concluded(ctx, held, sdk.ExactOutcome{Receipt: receipt}) }, nil
+	return text, func() error { return payer.Conclude(ctx, held, sdk.Outcome{Receipt: receipt}) }, nil
 }
 
 // keep keeps the key that an answer tells as that of the profile, if that has none and is for the service of the payment, and returns the
@@ -245,7 +233,7 @@ func (o *resumeOptions) keep(p wallet.Payment, answer json.RawMessage) (json.Raw
 
 // again makes a request that the journal has, and pays with what was authorized for it.
 func (o *resumeOptions) again(
-	ctx context.Context, p wallet.Payment, payer *wallet.Authorizer,
+	ctx context.Context, p wallet.Payment, payer *wallet.Payer,
 ) (text []byte, r *api.StandardReceipt, err error) {
 	method, path, ok := strings.Cut(p.Request, " ")
 	if !p.Bare || !ok {
@@ -255,9 +243,10 @@ func (o *resumeOptions) again(
 	if err != nil {
 		return nil, nil, errors.New("the journal does not say what it is for")
 	}
-	transport := &sdk.ExactTransport{Payer: exactResumer{payer}, Service: p.Service, Base: o.http(), Patience: patience,
-		Name: func(*http.Request) (string, bool) { return p.Request, true },
-		Tell: func(_ sdk.ExactPayment, said *api.StandardReceipt) { r = said }}
+	transport := &sdk.PayTransport{Payer: resumer{payer}, Service: p.Service, Base: o.http(), Patience: patience,
+		Schemes: []sdk.Scheme{sdk.Exact{}},
+		Name:    func(*http.Request) (string, bool) { return p.Request, true },
+		Notify:  func(_ sdk.Payment, said *api.StandardReceipt) { r = said }}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return nil, nil, unsent(req, err)

@@ -29,34 +29,22 @@ import (
 )
 
 // asker takes a quote and pays nothing.
-type asker struct {
-	quote *sdk.Quote
-	exact *sdk.ExactQuote // by standard x402
-}
+type asker struct{ quote *sdk.Quote }
 
 // asked reports whether there is a quote.
-func (a *asker) asked() bool { return a != nil && (a.quote != nil || a.exact != nil) }
-
-// Authorize notes q.
-func (a *asker) Authorize(_ context.Context, q sdk.ExactQuote) (sdk.ExactPayment, error) {
-	a.exact = &q
-	return sdk.ExactPayment{}, errAsked
-}
-
-// Concluded is for what was paid, which is nothing.
-func (a *asker) Concluded(context.Context, sdk.ExactPayment, sdk.ExactOutcome) error { return nil }
+func (a *asker) asked() bool { return a != nil && a.quote != nil }
 
 // errAsked ends a call whose quote is known.
 var errAsked = errors.New("nothing was paid")
 
 // Pay notes q.
-func (a *asker) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
+func (a *asker) Pay(_ context.Context, q sdk.Quote) (sdk.Payment, error) {
 	a.quote = &q
-	return api.PaymentProof{}, errAsked
+	return sdk.Payment{}, errAsked
 }
 
-// Settled is for what was paid, which is nothing.
-func (a *asker) Settled(api.PaymentProof, error) error { return nil }
+// Conclude is for what was paid, which is nothing.
+func (a *asker) Conclude(context.Context, sdk.Payment, sdk.Outcome) error { return nil }
 
 // quoteFields are the members of a quote and of what paying it would do.
 func quoteFields() []string {
@@ -280,16 +268,16 @@ type quoted struct {
 // show shows a quote.
 func (o *urlOptions) show(ctx context.Context, ask *asker) error {
 	q := ask.quote
-	if ask.exact != nil {
-		return o.showExact(ctx, *ask.exact)
-	}
 	if q == nil {
 		o.Note("it costs nothing")
 		return nil
 	}
-	v, err := o.look(ctx, *q)
+	v, err := o.preview(ctx, *q)
 	if err != nil {
 		return err
+	}
+	if q.Exact != nil {
+		return o.showExact(ctx, *q, v)
 	}
 	until := time.Unix(q.ValidUntil, 0).UTC()
 	out := quoted{
@@ -322,21 +310,18 @@ func (o *urlOptions) show(ctx context.Context, ask *asker) error {
 	}})
 }
 
-// look is what paying q would do. Where ctx knows no chain or no wallet, that is why it would not be paid.
-func (o *urlOptions) look(ctx context.Context, q sdk.Quote) (wallet.Preview, error) {
-	address := "0x" + strings.Repeat("0", 40)
-	var refusal error
+// preview is what paying q would do. Where ctx knows no chain or no wallet, that is why it would not be paid.
+func (o *urlOptions) preview(ctx context.Context, q sdk.Quote) (wallet.Preview, error) {
+	address, refusal := "0x"+strings.Repeat("0", 40), "no wallet is configured: ctx wallet use NAME"
 	if o.wallets.Configured() {
 		found, err := o.wallets.Address(ctx, "", "")
 		if err != nil {
 			return wallet.Preview{}, err
 		}
-		address = found
-	} else {
-		refusal = errors.New("no wallet is configured: ctx wallet use NAME")
+		address, refusal = found, ""
 	}
-	p, err := o.payments.ReadOnly(ctx, address)
-	if failure, ok := errors.AsType[*cli.Failure](err); ok {
+	p, err := o.payments.ReadOnly(ctx, address, q.Exact == nil)
+	if failure, ok := errors.AsType[*cli.Failure](err); ok && q.Exact == nil {
 		return wallet.Preview{Refusal: failure.Error()}, nil // that something is not configured is the answer
 	}
 	if err != nil {
@@ -344,8 +329,12 @@ func (o *urlOptions) look(ctx context.Context, q sdk.Quote) (wallet.Preview, err
 	}
 	defer p.Close()
 	v, err := p.Preview(ctx, q)
-	if refusal != nil && err == nil {
-		v.Refusal, v.MaxFee = refusal.Error(), ""
+	switch {
+	case err != nil || refusal == "":
+	case q.Exact == nil:
+		v.Refusal, v.MaxFee = refusal, ""
+	case v.Refusal == "":
+		v.Refusal = refusal
 	}
 	return v, err
 }
@@ -492,14 +481,9 @@ func (o *urlOptions) call(ctx context.Context, service, address string, p sdk.Pa
 		return err
 	}
 	pays := &sdk.PayTransport{Payer: p, Service: service, Base: o.http(), Patience: patience,
-		Name: func(*http.Request) string { return r.name }}
-	exact := &sdk.ExactTransport{Payer: o.payments.Exact(), Service: service, Base: o.http(), Patience: patience,
-		Name: func(*http.Request) (string, bool) { return r.name, r.bare }, Tell: o.tellReceipt(service)}
-	if ask != nil {
-		exact.Payer = ask
-	}
+		Name: func(*http.Request) (string, bool) { return r.name, r.bare }, Notify: o.tellReceipt(service)}
 	if !o.own(service) {
-		pays.Base = exact
+		pays.Schemes = []sdk.Scheme{sdk.Exact{}, sdk.Transfer{}}
 	}
 	client := &http.Client{Transport: pays, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(r.Request)
@@ -523,9 +507,7 @@ func unsent(r *http.Request, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	_, authorized := errors.AsType[*sdk.AuthorizedError](err)
-	_, paid := errors.AsType[*sdk.PaidError](err)
-	if authorized || paid || !unreached(err) {
+	if _, paid := errors.AsType[*sdk.PaidError](err); paid || !unreached(err) {
 		return err
 	}
 	return &sdk.TransportError{Method: r.Method, URL: sdk.RedactURL(r.URL), Attempts: 1, Err: err}
@@ -584,8 +566,11 @@ type receipt struct {
 }
 
 // tellReceipt tells on stderr what was paid to a service: in words or, where the output was asked for as JSON, as JSON.
-func (o *urlOptions) tellReceipt(service string) func(sdk.ExactPayment, *api.StandardReceipt) {
-	return func(p sdk.ExactPayment, said *api.StandardReceipt) {
+func (o *urlOptions) tellReceipt(service string) func(sdk.Payment, *api.StandardReceipt) {
+	return func(p sdk.Payment, said *api.StandardReceipt) {
+		if p.Scheme != api.SchemeExact { // the answer of a context service says it
+			return
+		}
 		r := receipt{Service: service, Amount: p.Amount, Asset: p.Asset, Network: p.Network, Payer: p.Payer, Authorization: p.ID}
 		by := "authorization " + p.ID + "; the service gives no receipt"
 		if said != nil && said.Success {
@@ -605,27 +590,7 @@ func (o *urlOptions) tellReceipt(service string) func(sdk.ExactPayment, *api.Sta
 }
 
 // showExact shows what a request costs by standard x402.
-func (o *urlOptions) showExact(ctx context.Context, q sdk.ExactQuote) error {
-	address, refusal := "0x"+strings.Repeat("0", 40), "no wallet is configured: ctx wallet use NAME"
-	if o.wallets.Configured() {
-		found, err := o.wallets.Address(ctx, "", "")
-		if err != nil {
-			return err
-		}
-		address, refusal = found, ""
-	}
-	a, err := o.payments.ReadOnlyExact(ctx, address)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	v, err := a.Preview(ctx, q)
-	if err != nil {
-		return err
-	}
-	if v.Refusal == "" {
-		v.Refusal = refusal
-	}
+func (o *urlOptions) showExact(ctx context.Context, q sdk.Quote, v wallet.Preview) error {
 	doc, err := cli.Marshal(quoted{Request: q.Request, Service: q.Service, Amount: v.Amount.String(), Asset: v.Asset.Symbol,
 		Recipient: v.Recipient, ChainID: v.Asset.ChainID, Token: v.Asset.Token, Decimals: usdg.Decimals, MaxFeeWei: "0",
 		Refusal: v.Refusal})

@@ -12,7 +12,6 @@ import (
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
-	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
@@ -40,36 +39,28 @@ func (p *payments) Use(payer sdk.Payer) {
 
 // caller pays for calls, nil where they are made with the key.
 func (p *payments) caller() sdk.Payer {
-	switch {
-	case p.instead != nil:
-		return p.instead
-	case p.On():
-		return p.Payer()
+	if !p.On() {
+		return nil
 	}
-	return nil
+	return p.Payer()
 }
 
-// walletPayer pays for calls from the wallet, which it opens when the first has to be paid: by transactions, and by authorizations of
-// standard x402. It is safe for concurrent use: the terminal UI makes several calls at once.
+// walletPayer pays for calls from the wallet, which it opens when the first has to be paid. It is safe for concurrent use: the terminal UI
+// makes several calls at once.
 type walletPayer struct {
 	payments *payments
 
-	mu       sync.Mutex         // guards what follows
-	key      *wallet.Key        // nil until then
-	payer    *wallet.Payer      // likewise
-	exact    *wallet.Authorizer // likewise
-	answered []func() error     // note that a call was answered
+	mu       sync.Mutex     // guards what follows
+	payer    *wallet.Payer  // nil until then
+	answered []func() error // note that a call was answered
 	closed   bool
 }
 
 // Payer pays from the wallet. That a call was answered is noted when the next is paid for, or when ctx ends: until then the answer
 // was not shown, and a ctx that is killed gets it again with the same payment. It is safe for concurrent use.
-func (p *payments) Payer() sdk.Payer { return p.wallet() }
-
-// Exact pays from the wallet by standard x402, in the same way.
-func (p *payments) Exact() sdk.ExactPayer {
-	if instead, ok := p.instead.(sdk.ExactPayer); ok {
-		return instead
+func (p *payments) Payer() sdk.Payer {
+	if p.instead != nil {
+		return p.instead
 	}
 	return p.wallet()
 }
@@ -82,9 +73,9 @@ func (p *payments) wallet() *walletPayer {
 	return p.shared
 }
 
-// Open opens the wallet now, for who wants to know at once whether that can be done.
+// Open opens the wallet now, for who wants to know at once whether it can transfer.
 func (p *payments) Open(ctx context.Context) error {
-	_, err := p.wallet().open(ctx)
+	_, err := p.wallet().open(ctx, true)
 	return err
 }
 
@@ -98,28 +89,19 @@ func (p *payments) close() {
 // errClosed is why nothing is paid once ctx ends.
 var errClosed = errors.New("the wallet is closed")
 
-// unlock opens the wallet by cfg, if it is not open. It is called with mu held.
-func (p *walletPayer) unlock(ctx context.Context, cfg *wallet.Config) (err error) {
-	if p.key == nil {
-		p.key, err = p.payments.wallets.Open(ctx, "", "")
-	}
-	cfg.Key = p.key
-	return err
-}
-
-// open makes what pays by transactions, if need be, and notes what was answered.
-func (p *walletPayer) open(ctx context.Context) (*wallet.Payer, error) {
+// open opens the wallet, if need be, and notes what was answered. A transfer takes a chain, an authorization does not.
+func (p *walletPayer) open(ctx context.Context, transfer bool) (*wallet.Payer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, errClosed
 	}
+	cfg, err := p.payments.configured(transfer)
+	if err != nil {
+		return nil, err
+	}
 	if p.payer == nil {
-		cfg, err := p.payments.config()
-		if err == nil {
-			err = p.unlock(ctx, &cfg)
-		}
-		if err != nil {
+		if cfg.Key, err = p.payments.wallets.Open(ctx, "", ""); err != nil {
 			return nil, err
 		}
 		if p.payer, err = newPayer(ctx, cfg); err != nil {
@@ -129,62 +111,22 @@ func (p *walletPayer) open(ctx context.Context) (*wallet.Payer, error) {
 	return p.payer, p.note()
 }
 
-// authorizer makes what pays by authorizations, likewise. That takes no chain.
-func (p *walletPayer) authorizer(ctx context.Context) (*wallet.Authorizer, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil, errClosed
-	}
-	if p.exact == nil {
-		cfg, err := p.payments.bounds()
-		if err == nil {
-			err = p.unlock(ctx, &cfg)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if p.exact, err = newAuthorizer(ctx, cfg); err != nil {
-			return nil, err
-		}
-	}
-	return p.exact, p.note()
-}
-
 // Pay pays q.
-func (p *walletPayer) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
-	payer, err := p.open(ctx)
+func (p *walletPayer) Pay(ctx context.Context, q sdk.Quote) (sdk.Payment, error) {
+	payer, err := p.open(ctx, q.Exact == nil)
 	if err != nil {
-		return api.PaymentProof{}, err
+		return sdk.Payment{}, err
 	}
 	return payer.Pay(ctx, q)
 }
 
-// Settled notes what became of a payment.
-func (p *walletPayer) Settled(proof api.PaymentProof, refused error) error {
-	return p.later(refused == nil, func() error { return p.payer.Settled(proof, refused) })
-}
-
-// Authorize pays q.
-func (p *walletPayer) Authorize(ctx context.Context, q sdk.ExactQuote) (sdk.ExactPayment, error) {
-	exact, err := p.authorizer(ctx)
-	if err != nil {
-		return sdk.ExactPayment{}, err
-	}
-	return exact.Authorize(ctx, q)
-}
-
-// Concluded notes what became of a payment.
-func (p *walletPayer) Concluded(ctx context.Context, payment sdk.ExactPayment, o sdk.ExactOutcome) error {
+// Conclude notes what became of a payment: now or, for the answer to a call, once that was shown.
+func (p *walletPayer) Conclude(ctx context.Context, paid sdk.Payment, o sdk.Outcome) error {
 	ctx = context.WithoutCancel(ctx)
-	return p.later(o.Refused == nil && !o.Settled, func() error { return p.exact.Concluded(ctx, payment, o) })
-}
-
-// later has note called: now or, for the answer to a call, once that was shown.
-func (p *walletPayer) later(answer bool, note func() error) error {
+	note := func() error { return p.payer.Conclude(ctx, paid, o) }
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if answer && !p.closed {
+	if o.Refused == nil && !o.Settled && !p.closed {
 		p.answered = append(p.answered, note)
 		return nil
 	}
@@ -216,15 +158,12 @@ func (p *walletPayer) close() {
 	if p.payer != nil {
 		p.payer.Close()
 	}
-	if p.exact != nil {
-		p.exact.Close()
-	}
 }
 
-// config is how payments are made by the configuration on its chain, without a wallet.
-func (p *payments) config() (wallet.Config, error) {
+// configured is how payments are made by the configuration, without a wallet. For a transfer the chain has to be configured.
+func (p *payments) configured(transfer bool) (wallet.Config, error) {
 	cfg, err := p.bounds()
-	if err == nil && (cfg.RPCURL == "" || cfg.Token == "") {
+	if err == nil && transfer && (cfg.RPCURL == "" || cfg.Token == "") {
 		err = cli.Invalid("ctx needs the settings of the chain to pay").
 			WithHint("ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID")
 	}
@@ -259,29 +198,10 @@ func (p *payments) bounds() (wallet.Config, error) {
 	}, nil
 }
 
-// ReadOnlyExact is an Authorizer of the wallet with the given address that needs no passphrase, as ReadOnly is a Payer.
-func (p *payments) ReadOnlyExact(ctx context.Context, address string) (*wallet.Authorizer, error) {
-	cfg, err := p.bounds()
-	if err != nil {
-		return nil, err
-	}
-	cfg.Address = address
-	return newAuthorizer(ctx, cfg)
-}
-
-// newAuthorizer makes an Authorizer.
-func newAuthorizer(ctx context.Context, cfg wallet.Config) (*wallet.Authorizer, error) {
-	a, err := wallet.NewAuthorizer(ctx, cfg)
-	if err != nil {
-		return nil, cli.Invalid("%w", err)
-	}
-	return a, nil
-}
-
-// ReadOnly is a Payer of the wallet with the given address that needs no passphrase: it looks, goes on with what was begun,
-// and pays nothing.
-func (p *payments) ReadOnly(ctx context.Context, address string) (*wallet.Payer, error) {
-	cfg, err := p.config()
+// ReadOnly is a Payer of the wallet with the given address that needs no passphrase: it reads, goes on with what was begun, and pays
+// nothing. Where it is for a transfer, the chain has to be configured.
+func (p *payments) ReadOnly(ctx context.Context, address string, transfer bool) (*wallet.Payer, error) {
+	cfg, err := p.configured(transfer)
 	if err != nil {
 		return nil, err
 	}

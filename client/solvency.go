@@ -123,7 +123,7 @@ func (o *doctorOptions) chain(ctx context.Context, address string) {
 	if !known {
 		address = "0x0000000000000000000000000000000000000000"
 	}
-	p, err := o.payments.ReadOnly(ctx, address)
+	p, err := o.payments.ReadOnly(ctx, address, true)
 	if err != nil {
 		o.add("chain", outcomeError, hintOf(err), "%v", err)
 		return

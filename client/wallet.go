@@ -188,7 +188,7 @@ func (o *walletOptions) balance(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := o.payments.ReadOnly(ctx, address)
+	p, err := o.payments.ReadOnly(ctx, address, true)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package sdk
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Respon
 		resp, err := c.send(ctx, r, target, o)
 		var paid *PaidError
 		if errors.As(err, &paid) { // what was paid is sent with every further attempt
-			r.proof, _ = encodeProof(paid.Proof) // it has been sent so already
+			r.proof = base64.StdEncoding.EncodeToString(paid.Payment.Payload)
 		}
 		return resp, err
 	}

@@ -14,7 +14,7 @@ const soldPatience = 15
 // BuyKey buys a pack of credits by standard x402 and returns a new key with them. It needs a wallet, from which payer pays, and no account:
 // the purchase creates an account for the wallet. After a failure, the same call with the same payer finishes the purchase and returns the
 // same key. Key is empty if the service showed it long ago: sign in with the wallet to rotate it.
-func (c *Client) BuyKey(ctx context.Context, pack api.CreditPack, payer ExactPayer, opts ...CallOption) (*api.IssuedKey, error) {
+func (c *Client) BuyKey(ctx context.Context, pack api.CreditPack, payer Payer, opts ...CallOption) (*api.IssuedKey, error) {
 	var o call
 	for _, opt := range opts {
 		opt(&o)
@@ -34,8 +34,8 @@ func (c *Client) BuyKey(ctx context.Context, pack api.CreditPack, payer ExactPay
 		return nil, err
 	}
 	req.Header.Del("Authorization") // the key on it is another one
-	pays := &ExactTransport{Payer: payer, Service: target.Scheme + "://" + target.Host, Base: reaching{c.http.Transport}, Pack: pack,
-		Name: func(r *http.Request) (string, bool) { return r.Method + " " + r.URL.RequestURI(), true }, Patience: soldPatience}
+	pays := &PayTransport{Payer: payer, Service: target.Scheme + "://" + target.Host, Base: reaching{c.http.Transport},
+		Schemes: []Scheme{Exact{}}, Pack: pack, Patience: soldPatience}
 	answer, err := pays.RoundTrip(req)
 	if err != nil {
 		return nil, err

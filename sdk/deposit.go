@@ -79,15 +79,15 @@ func (s *Console) BuyCredits(ctx context.Context, pack api.CreditPack, keyID str
 
 // PayDeposit pays an open purchase and waits for the credits.
 func (s *Console) PayDeposit(ctx context.Context, intent *api.DepositIntent, payer Payer) (*api.Deposit, error) {
-	proof, err := payer.Pay(ctx, Quote{
+	paid, err := payer.Pay(ctx, Quote{
 		PaymentRequirements: intent.Requirements(), Service: s.client.BaseURL(), Request: "deposit " + intent.ID, Purchase: intent,
 	})
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.AwaitDeposit(ctx, intent.ID, proof.TxHash)
+	d, err := s.AwaitDeposit(ctx, intent.ID, paid.ID)
 	if err != nil {
-		return nil, &PaidError{Proof: proof, Err: err}
+		return nil, &PaidError{Payment: paid, Err: err}
 	}
-	return d, payer.Settled(proof, nil)
+	return d, payer.Conclude(context.WithoutCancel(ctx), paid, Outcome{})
 }

@@ -71,15 +71,15 @@ func ParseRequired(text []byte) (Required, error) {
 	for _, raw := range wire.Accepts {
 		a := Accept{Raw: raw}
 		if err := json.Unmarshal(raw, &a); err != nil { // of another scheme, with members of other types
-			a = Accept{Raw: raw, Scheme: schemeOf(raw)}
+			a = Accept{Raw: raw, Scheme: otherScheme(raw)}
 		}
 		required.Accepts = append(required.Accepts, a)
 	}
 	return required, nil
 }
 
-// schemeOf is the scheme of a way to pay whose other members are not those of the scheme exact.
-func schemeOf(raw []byte) string {
+// otherScheme is the scheme of a way to pay whose other members are not those of the scheme exact.
+func otherScheme(raw []byte) string {
 	var named struct{ Scheme string }
 	if json.Unmarshal(raw, &named) != nil || named.Scheme == api.SchemeExact {
 		return "unreadable"

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // FuzzParseRequired: whatever a service says, it is read within bounds or refused, and each way to pay is repeated as it came.
@@ -39,11 +40,11 @@ func FuzzParseRequired(f *testing.F) {
 	})
 }
 
-// TestExactPaymentHides: no way to print a payment shows what pays.
-func TestExactPaymentHides(t *testing.T) {
+// TestPaymentHides: no way to print a payment shows what pays.
+func TestPaymentHides(t *testing.T) {
 	t.Parallel()
-	p := sdk.ExactPayment{ID: "0x1", Asset: "USDC", Amount: "1", Payload: []byte("secret")}
-	lost := &sdk.AuthorizedError{Payment: p, Err: errors.New("lost")}
+	p := sdk.Payment{Scheme: api.SchemeExact, ID: "0x1", Asset: "USDC", Amount: "1", Payload: []byte("secret")}
+	lost := &sdk.PaidError{Payment: p, Err: errors.New("lost")}
 	for _, text := range []string{p.String(), p.GoString(), lost.Error()} {
 		if strings.Contains(text, "secret") || !strings.Contains(text, "0x1") {
 			t.Error(text)

@@ -220,13 +220,13 @@ func ExampleKey() {
 // prepaid is a Payer that has one transfer to show. *wallet.Payer of sdk/wallet makes them.
 type prepaid struct{ hash string }
 
-func (p prepaid) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
+func (p prepaid) Pay(_ context.Context, q sdk.Quote) (sdk.Payment, error) {
 	fmt.Println("paying", q.Amount, q.Asset, "for", q.Request)
-	return api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: p.hash}, nil
+	return sdk.TransferPayment(api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: p.hash}), nil
 }
 
-func (p prepaid) Settled(_ api.PaymentProof, refused error) error {
-	fmt.Println("refused:", refused)
+func (p prepaid) Conclude(_ context.Context, _ sdk.Payment, o sdk.Outcome) error {
+	fmt.Println("refused:", o.Refused)
 	return nil
 }
 

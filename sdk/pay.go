@@ -15,21 +15,64 @@ import (
 
 // Payer pays quotes. An implementation is *wallet.Payer of sdk/wallet.
 type Payer interface {
-	// Pay pays q if its rules allow it, and returns the proof. For the same request it returns the same payment until Settled is called: it
-	// never pays twice for one request.
-	Pay(ctx context.Context, q Quote) (api.PaymentProof, error)
-	// Settled records the outcome of a payment: nil after the answer, or the error of a final refusal.
-	Settled(p api.PaymentProof, refused error) error
+	// Pay pays q if its rules allow it, and returns the payment. For the same request it returns the same payment until Conclude is called:
+	// it never pays twice for one request.
+	Pay(ctx context.Context, q Quote) (Payment, error)
+	// Conclude records the outcome of a payment. A payment without an outcome may be sent again.
+	Conclude(ctx context.Context, p Payment, o Outcome) error
 }
 
-// Quote is the price that a service asks for a request.
+// Quote is the price that a service asks for a request: for a transfer, which the Payer makes, or by the scheme exact of x402.
 type Quote struct {
-	api.PaymentRequirements
-	Service string // base URL
-	Request string // method, path and query; for a purchase, deposit and its id
+	api.PaymentRequirements           // of a transfer; zero if Exact is set
+	Exact                   *Required // nil for a transfer
+
+	Service string // base URL; for the scheme exact, scheme and host
+	Request string // method, path and query, and what else tells the request from others; for a purchase, deposit and its id
+	Bare    bool   // Request says all of it
 	Price   int64  // published price of the request in micro-USDG; 0 for none
-	// Purchase is set for a purchase of credits at the agreed price of its Pack. It is nil for calls; only calls have bounds.
+
+	// Purchase is set for a purchase of credits by transfer, at the agreed price of its Pack, and Pack for one by the scheme exact. Both are
+	// zero for calls; only calls have bounds.
 	Purchase *api.DepositIntent
+	Pack     api.CreditPack
+}
+
+// Payment is a payment for a request. Anyone with the Payload of an authorization can settle it, so send it only to its service.
+type Payment struct {
+	Scheme  string // api.SchemeX402 for a transfer, api.SchemeExact for an authorization
+	ID      string // hash of the transaction, or nonce of the authorization
+	Payer   string
+	Asset   string // symbol of the token, such as USDC
+	Amount  string // decimal
+	Network string
+	Until   time.Time
+	Lapsed  bool            // an authorization that is over: nothing can be settled, and an answer is given again at most
+	Payload json.RawMessage // as sent: base64 in a header, or in the parameters of a tool
+}
+
+// String identifies the payment without the Payload.
+func (p Payment) String() string {
+	if p.Scheme == api.SchemeExact {
+		return fmt.Sprintf("%s %s on %s, authorization %s", p.Amount, p.Asset, p.Network, p.ID)
+	}
+	return "transaction " + p.ID
+}
+
+// GoString is String.
+func (p Payment) GoString() string { return p.String() }
+
+// TransferPayment is the payment that a proof shows.
+func TransferPayment(proof api.PaymentProof) Payment {
+	text, _ := json.Marshal(proof) // texts can always be written
+	return Payment{Scheme: api.SchemeX402, ID: proof.TxHash, Payer: proof.Payer, Network: proof.Network, Payload: text}
+}
+
+// Outcome is the outcome of a payment.
+type Outcome struct {
+	Receipt *api.StandardReceipt // from the service; nil if none
+	Refused error                // the refusal; nil after an answer, or a settlement without one
+	Settled bool                 // settled, and not answered
 }
 
 // WithPayer pays for single calls without a key. Without it, such a call fails with ErrPaymentRequired, whose Payment is the quote.
@@ -39,21 +82,26 @@ func WithPayer(p Payer) Option {
 
 // PaidError reports a paid call without an answer. The same call with the same Payer sends the same payment again.
 type PaidError struct {
-	Proof api.PaymentProof
-	Err   error
+	Payment Payment
+	Receipt *api.StandardReceipt // of an authorization, from the service; nil if none
+	Refused bool                 // the service has refused the payment
+	Err     error
 
 	answer *Response // what the service said instead, nil if nothing came
 }
 
-// Error returns the transaction and the cause.
+// Error returns the payment and the cause.
 func (e *PaidError) Error() string {
-	return fmt.Sprintf("paid with %s, not answered: %v", e.Proof.TxHash, e.Err)
+	if e.Payment.Scheme == api.SchemeExact {
+		return fmt.Sprintf("authorized %s, not answered: %v", e.Payment, e.Err)
+	}
+	return fmt.Sprintf("paid with %s, not answered: %v", e.Payment.ID, e.Err)
 }
 
 // Unwrap returns the cause.
 func (e *PaidError) Unwrap() error { return e.Err }
 
-// unpaidError says that a Payer did not pay.
+// unpaidError says that a Payer did not make a transfer.
 type unpaidError struct {
 	asked  api.PaymentRequirements
 	err    error
@@ -66,42 +114,47 @@ func (e *unpaidError) Error() string {
 
 func (e *unpaidError) Unwrap() error { return e.err }
 
-// PayTransport is an http.RoundTripper that pays for single requests. When the service answers 402 with a quote, the Payer pays, and the
-// transport repeats the request once with the proof. Other requests pass unchanged: it does not pay outside Service, or for bodies that
-// cannot be sent twice (without GetBody).
+// PayTransport is an http.RoundTripper that pays for single requests. When the service answers 402 and asks for a payment by one of the
+// Schemes, the Payer pays, and the transport repeats the request once with the payment. Other requests pass unchanged: it does not pay
+// outside Service, or for bodies that cannot be sent twice (without GetBody).
 //
-// It reads the whole answer to a paid request before it calls Settled; the Request of the answer is the one with the proof. A lost
+// It reads the whole answer to a paid request before it calls Conclude; the Request of the answer is the one with the payment. A lost
 // connection, a redirect, a failure or another 402 is a *PaidError, distinct from the errors of unpaid requests. A payment is spent only
-// after a 402: the same request again, by the caller or after a crash, gets the same proof from the Payer. A request that carries a proof
-// counts as paid.
+// after a 402: the same request again, by the caller or after a crash, gets the same payment from the Payer. A request that carries the
+// proof of a transfer counts as paid; one that carries an authorization passes unchanged.
 //
 // It is safe for concurrent use if the Payer is.
 type PayTransport struct {
 	Payer   Payer             // nil pays for nothing
 	Service string            // base URL, as quotes and the journal of the Payer name the service
 	Base    http.RoundTripper // sends the requests; nil means http.DefaultTransport
+	Schemes []Scheme          // ways to pay, the preferred first; nil means Transfer
 
-	// Name returns the name of a request in a Quote, the same for equal requests. Nil means method, path and query.
-	Name func(*http.Request) string
+	// Name returns the name of a request in a Quote, the same for equal requests, and whether it says all of the request. Nil means method,
+	// path and query.
+	Name func(*http.Request) (name string, bare bool)
 	// Price returns the published price of a request in micro-USDG, 0 for none. Nil means that of the operation at its path.
 	Price func(*http.Request) int64
+	// Pack is bought by a request; "" for calls.
+	Pack api.CreditPack
 	// Answered returns an error if the body of a 2xx is not a paid answer. Nil accepts every 2xx.
 	Answered func(r *http.Request, body []byte) error
-	// Patience is the number of times to repeat the proof after a 503, with which a service reports that it does not see the payment yet.
+	// Notify is called for each paid answer with its receipt, nil if there is none. It may be nil.
+	Notify func(Payment, *api.StandardReceipt)
+	// Patience is the number of times to repeat the payment after a 503, with which a service reports that it does not see the payment yet,
+	// and an authorization also after a 429.
 	Patience int
 }
 
 // RoundTrip sends r, and pays for it if the service asks.
 func (t *PayTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	ours := strings.HasPrefix(r.URL.String(), strings.TrimSuffix(t.Service, "/")+"/")
 	once := r.Body != nil && r.Body != http.NoBody && r.GetBody == nil
-	if t.Payer == nil || !ours || once {
+	if t.Payer == nil || !t.ours(r) || once || r.Header.Get(api.HeaderSignature) != "" {
 		return t.base().RoundTrip(r)
 	}
 	if header := r.Header.Get(api.HeaderPayment); header != "" {
-		var proof api.PaymentProof
-		if text, err := base64.StdEncoding.DecodeString(header); err == nil && json.Unmarshal(text, &proof) == nil {
-			return t.show(r, proof, header)
+		if p, ok := shownIn(header); ok {
+			return t.show(r, p)
 		}
 		return t.base().RoundTrip(r)
 	}
@@ -109,61 +162,141 @@ func (t *PayTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || resp.StatusCode != http.StatusPaymentRequired {
 		return resp, err
 	}
-	text, err := readAnswer(r, resp)
-	if err != nil {
-		return nil, err
+	schemes := t.Schemes
+	if schemes == nil {
+		schemes = []Scheme{Transfer{}}
 	}
-	asked := decodeError(resp, text).Payment
-	if asked == nil {
-		return resp, nil
+	for _, s := range schemes {
+		q, err := s.quote(r, resp)
+		if err != nil {
+			_ = resp.Body.Close() // there is nothing to write
+			return nil, err
+		}
+		if q == nil {
+			continue
+		}
+		q.Service, q.Price, q.Pack = t.Service, t.price(r), t.Pack
+		q.Request, q.Bare = t.name(r)
+		return t.pay(r, *q, resp)
 	}
-	proof, err := t.Payer.Pay(r.Context(), Quote{
-		PaymentRequirements: *asked, Service: t.Service, Request: t.name(r), Price: t.price(r),
-	})
-	if err != nil {
-		return nil, &unpaidError{*asked, err, newResponse(resp, text)}
-	}
-	header, err := encodeProof(proof)
-	if err != nil {
-		return nil, &PaidError{Proof: proof, Err: err}
-	}
-	return t.show(r, proof, header)
+	return resp, nil
 }
 
-// show sends r with a proof until it is answered, and tells the Payer.
-func (t *PayTransport) show(r *http.Request, proof api.PaymentProof, header string) (*http.Response, error) {
-	for n := 0; ; n++ {
-		resp, text, err := resend(t.base(), r, api.HeaderPayment, header)
+// ours reports whether r is for the service.
+func (t *PayTransport) ours(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.String()+"/", strings.TrimSuffix(t.Service, "/")+"/")
+}
+
+// shownIn is the payment in a header of a request.
+func shownIn(header string) (Payment, bool) {
+	var proof api.PaymentProof
+	text, err := base64.StdEncoding.DecodeString(header)
+	if err != nil || json.Unmarshal(text, &proof) != nil {
+		return Payment{}, false
+	}
+	p := TransferPayment(proof)
+	p.Payload = text
+	return p, true
+}
+
+// pay pays q, which the answer resp asks for, and shows the payment.
+func (t *PayTransport) pay(r *http.Request, q Quote, resp *http.Response) (*http.Response, error) {
+	var asked *Response
+	if q.Exact == nil {
+		text, err := readAnswer(r, resp)
 		if err != nil {
-			return nil, &PaidError{Proof: proof, Err: err}
+			return nil, err
 		}
-		unanswered := func(err error) error { return &PaidError{proof, err, newResponse(resp, text)} }
+		asked = newResponse(resp, text)
+	}
+	_ = resp.Body.Close() // there is nothing to write
+	answer, err := PayAndShow(r.Context(), t.Payer, q, func(p Payment) (*http.Response, error) { return t.show(r, p) })
+	if _, paid := errors.AsType[*PaidError](err); err != nil && !paid && asked != nil {
+		err = &unpaidError{q.PaymentRequirements, err, asked}
+	}
+	return answer, err
+}
+
+// PayAndShow has the Payer pay q and shows the payment. An authorization that has lapsed is shown in case its answer is given again, and
+// then another is made. What is shown and not answered is a *PaidError of show.
+func PayAndShow[T any](ctx context.Context, payer Payer, q Quote, show func(Payment) (T, error)) (T, error) {
+	for again := false; ; again = true {
+		p, err := payer.Pay(ctx, q)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		answer, err := show(p)
+		not, ok := errors.AsType[*PaidError](err)
+		if again || !p.Lapsed || !ok || !not.Refused {
+			return answer, err
+		}
+	}
+}
+
+// show sends r with a payment until it is answered, and has the Payer record the outcome.
+func (t *PayTransport) show(r *http.Request, p Payment) (*http.Response, error) {
+	done := context.WithoutCancel(r.Context()) // what is known is recorded
+	scheme := schemeOf(p)
+	for n := 0; ; n++ {
+		resp, text, err := resend(t.base(), r, scheme.header(), base64.StdEncoding.EncodeToString(p.Payload))
+		if err != nil {
+			return nil, t.lost(done, p, resp, err)
+		}
+		if n < t.Patience && passes(r.Context(), p, resp) {
+			continue
+		}
+		o := Outcome{Receipt: scheme.receipt(resp)}
 		switch {
 		case resp.StatusCode/100 == 2:
 			if t.Answered != nil {
 				err = t.Answered(r, text)
 			}
 			if err == nil {
-				err = t.Payer.Settled(proof, nil)
+				err = t.Payer.Conclude(done, p, o)
 			}
-			if err != nil {
-				return nil, unanswered(err)
+			if err == nil && t.Notify != nil {
+				t.Notify(p, o.Receipt)
 			}
-			return resp, nil
-		case resp.StatusCode == http.StatusPaymentRequired:
-			refused := decodeError(resp, text)
-			return nil, unanswered(errors.Join(refused, t.Payer.Settled(proof, refused)))
-		case resp.StatusCode == http.StatusServiceUnavailable && n < t.Patience:
-			if err := sleep(r.Context(), max(retryAfter(resp.Header), firstShown)); err == nil {
-				continue
+			if err == nil {
+				return resp, nil
 			}
+		case resp.StatusCode == http.StatusPaymentRequired, p.Lapsed && resp.StatusCode/100 == 4:
+			o.Refused = scheme.refusal(p, resp, text, o.Receipt)
+			err = errors.Join(o.Refused, t.Payer.Conclude(done, p, o))
+		case o.Receipt != nil && o.Receipt.Success:
+			o.Settled = true
+			err = errors.Join(decodeError(resp, text), t.Payer.Conclude(done, p, o))
+		default:
+			err = decodeError(resp, text)
 		}
-		return nil, unanswered(decodeError(resp, text))
+		return nil, &PaidError{Payment: p, Receipt: o.Receipt, Refused: o.Refused != nil, Err: err, answer: newResponse(resp, text)}
 	}
 }
 
-// firstShown is how soon a proof is shown again where the service does not say.
+// lost says that err has kept the answer to p away, of which resp is the beginning, if it has come.
+func (t *PayTransport) lost(ctx context.Context, p Payment, resp *http.Response, err error) error {
+	not := &PaidError{Payment: p, Err: err}
+	if resp == nil {
+		return not
+	}
+	if not.Receipt = schemeOf(p).receipt(resp); not.Receipt != nil && not.Receipt.Success {
+		not.Err = errors.Join(err, t.Payer.Conclude(ctx, p, Outcome{Receipt: not.Receipt, Settled: true}))
+	}
+	return not
+}
+
+// firstShown is how soon a payment is shown again where the service does not say.
 const firstShown = 100 * time.Millisecond
+
+// passes waits as long as a service asks for that does not see a payment yet or, of an authorization, is busy, and reports whether it is to
+// be asked again.
+func passes(ctx context.Context, p Payment, resp *http.Response) bool {
+	wait := max(retryAfter(resp.Header), firstShown)
+	later := resp.StatusCode == http.StatusServiceUnavailable ||
+		resp.StatusCode == http.StatusTooManyRequests && p.Scheme == api.SchemeExact
+	return later && wait <= longestHeeded && sleep(ctx, wait) == nil
+}
 
 // resend sends r again with a header more, and reads the whole answer.
 func resend(base http.RoundTripper, r *http.Request, name, value string) (*http.Response, []byte, error) {
@@ -193,12 +326,12 @@ func (t *PayTransport) base() http.RoundTripper {
 	return t.Base
 }
 
-// name is what r is called in the journal of the Payer.
-func (t *PayTransport) name(r *http.Request) string {
+// name is what r is called in the journal of the Payer, and whether that says all of it.
+func (t *PayTransport) name(r *http.Request) (name string, bare bool) {
 	if t.Name != nil {
 		return t.Name(r)
 	}
-	return r.Method + " " + r.URL.RequestURI()
+	return r.Method + " " + r.URL.RequestURI(), r.Body == nil || r.Body == http.NoBody
 }
 
 // price is what is published as the price of r.
@@ -213,12 +346,4 @@ func (t *PayTransport) price(r *http.Request) int64 {
 		return 0
 	}
 	return op.PriceMicros()
-}
-
-func encodeProof(proof api.PaymentProof) (string, error) {
-	text, err := json.Marshal(proof)
-	if err != nil {
-		return "", fmt.Errorf("encode proof: %w", err)
-	}
-	return base64.StdEncoding.EncodeToString(text), nil
 }

@@ -25,16 +25,16 @@ type journal struct {
 	live    map[string]string // hashes, by request
 	made    int               // transfers
 	asked   []string          // requests, in order
-	refused []error           // what Settled was told
+	refused []error           // of the outcomes
 }
 
 // Pay returns the payment of the request that is not settled, or makes one.
-func (j *journal) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
+func (j *journal) Pay(_ context.Context, q sdk.Quote) (sdk.Payment, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.asked = append(j.asked, q.Request)
 	if j.refuses != nil {
-		return api.PaymentProof{}, j.refuses
+		return sdk.Payment{}, j.refuses
 	}
 	if j.live == nil {
 		j.live = map[string]string{}
@@ -43,16 +43,16 @@ func (j *journal) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) 
 		j.made++
 		j.live[q.Request] = fmt.Sprintf("0x%02d", j.made)
 	}
-	return api.PaymentProof{TxHash: j.live[q.Request]}, nil
+	return sdk.TransferPayment(api.PaymentProof{TxHash: j.live[q.Request]}), nil
 }
 
-// Settled ends a payment.
-func (j *journal) Settled(p api.PaymentProof, refused error) error {
+// Conclude ends a payment.
+func (j *journal) Conclude(_ context.Context, p sdk.Payment, o sdk.Outcome) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.refused = append(j.refused, refused)
+	j.refused = append(j.refused, o.Refused)
 	for request, hash := range j.live {
-		if hash == p.TxHash {
+		if hash == p.ID {
 			delete(j.live, request)
 		}
 	}
@@ -129,7 +129,7 @@ func TestPayTransport(t *testing.T) {
 			}}}
 			_, err := client.Post(url+"/v1/cite?ref=1", "application/json", strings.NewReader("body"))
 			var paid *sdk.PaidError
-			if !errors.As(err, &paid) || paid.Proof.TxHash != "0x01" {
+			if !errors.As(err, &paid) || paid.Payment.ID != "0x01" {
 				t.Fatalf("the first time: %v", err)
 			}
 			if c.spent != (len(j.refused) == 1) {

@@ -249,7 +249,7 @@ func found(ctx context.Context, p *purchase, pending string) func(*api.Deposit, 
 		case ctx.Err() != nil:
 			return nil
 		case errors.As(err, &paid):
-			return depositMsg{p, nil, "transaction " + paid.Proof.TxHash + " is sent; the service finds it by itself"}
+			return depositMsg{p, nil, "transaction " + paid.Payment.ID + " is sent; the service finds it by itself"}
 		case err != nil:
 			return tea.BatchMsg{Send(Fail(err)), Send(depositMsg{p, nil, ""})}
 		case d.Status == api.DepositPending:

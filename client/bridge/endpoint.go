@@ -65,7 +65,6 @@ type Config struct {
 	Names   string            // how tools are listed, "" as the service does
 	Key     sdk.Key           // sent with every call; zero for none
 	Payer   sdk.Payer         // pays for each call in place of a key; nil pays nothing
-	Exact   sdk.ExactPayer    // pays a server of somebody else by x402; nil pays nothing
 	Timeout time.Duration     // of Tools and Call
 	HTTP    http.RoundTripper // what requests are sent with
 	Check   Check             // of what is proven, nil for none
@@ -141,13 +140,13 @@ func sent(r *http.Request) *jsonrpc.Request {
 	return &jsonrpc.Request{}
 }
 
-// nameOf is what r asks for, in the journal of payments: the same for the same.
-func nameOf(r *http.Request) string {
+// nameOf is what r asks for, in the journal of payments: the same for the same. Its headers are not in it.
+func nameOf(r *http.Request) (name string, bare bool) {
 	m := sent(r)
 	if !priced(m) {
-		return "POST " + api.PathMCP
+		return "POST " + api.PathMCP, false
 	}
-	return nameAt(api.PathMCP, m)
+	return nameAt(api.PathMCP, m), false
 }
 
 // nameAt is what m asks for at a path.
@@ -203,9 +202,9 @@ func (e *Endpoint) dress(r *http.Request, m *jsonrpc.Request) *http.Request {
 // send sends r and pays for it. What has no price of its own is opened by one payment for all.
 func (e *Endpoint) send(r *http.Request, m *jsonrpc.Request) (*http.Response, error) {
 	switch {
-	case e.foreign != nil:
-		return e.foreign.send(r)
-	case e.paying.Payer == nil:
+	case e.foreign != nil && r.Method != http.MethodPost: // the stream of a session has no end
+		return e.paying.Base.RoundTrip(r)
+	case e.foreign != nil || e.paying.Payer == nil:
 		return e.paying.RoundTrip(r)
 	case m.Method == methodSubscribe || m.Method == methodUnsubscribe || m.Method == methodListen:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "who pays by call cannot subscribe: that takes an API key"}

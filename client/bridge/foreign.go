@@ -18,13 +18,11 @@ import (
 // metaPayment is where the parameters of a tool carry a payment.
 const metaPayment = "x402/payment"
 
-// foreign is how a service of somebody else is paid, by x402: over HTTP, where it answers 402, or in the parameters of a tool, where its
+// foreign is a service of somebody else, which is paid by x402: over HTTP, where it answers 402, or in the parameters of a tool, where its
 // result says how.
 type foreign struct {
-	payer   sdk.ExactPayer // nil pays nothing
-	service string         // scheme and host
-	path    string         // of the endpoint, as the journal names requests
-	http    *sdk.ExactTransport
+	service string // scheme and host
+	path    string // of the endpoint, as the journal names requests
 }
 
 // NewForeign makes the endpoint of an MCP server of somebody else: no key goes there, and tools are listed as it lists them.
@@ -37,21 +35,11 @@ func NewForeign(c Config) (*Endpoint, error) {
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	e := &Endpoint{url: u.String(), timeout: c.Timeout}
-	e.paying = sdk.PayTransport{Base: patient{e, c.HTTP}}
-	f := &foreign{payer: c.Exact, service: u.Scheme + "://" + u.Host, path: u.RequestURI()}
-	f.http = &sdk.ExactTransport{Payer: f.payer, Service: f.service, Base: e.paying.Base, Patience: maxPending,
-		Name: func(r *http.Request) (string, bool) { return nameAt(f.path, sent(r)), false }}
-	e.foreign = f
+	f := &foreign{service: u.Scheme + "://" + u.Host, path: u.RequestURI()}
+	e := &Endpoint{url: u.String(), timeout: c.Timeout, foreign: f}
+	e.paying = sdk.PayTransport{Payer: c.Payer, Service: f.service, Base: patient{e, c.HTTP}, Patience: maxPending,
+		Schemes: []sdk.Scheme{sdk.Exact{}}, Name: func(r *http.Request) (string, bool) { return nameAt(f.path, sent(r)), false }}
 	return e, nil
-}
-
-// send sends r and pays for it, but for the stream of a session, which has no end.
-func (f *foreign) send(r *http.Request) (*http.Response, error) {
-	if f.payer == nil || r.Method != http.MethodPost {
-		return f.http.Base.RoundTrip(r)
-	}
-	return f.http.RoundTrip(r)
 }
 
 // askedError says that the result of a tool is how it is paid.
@@ -89,10 +77,11 @@ func (r *result) asks() []byte {
 	return nil
 }
 
-// judge looks at the answer to a call of a tool, which p was sent with, if anything. An *askedError is in place of an answer.
-func (f *foreign) judge(ctx context.Context, c *openCall, answer *jsonrpc.Response) error {
+// judge reads the answer to a call of a tool of a foreign service, which the payment of c was sent with, if anything. An *askedError is in
+// place of an answer.
+func (e *Endpoint) judge(ctx context.Context, c *openCall, answer *jsonrpc.Response) error {
 	var r result
-	if f == nil || f.payer == nil || c.Method != methodCall || answer.Error != nil || json.Unmarshal(answer.Result, &r) != nil {
+	if e.foreign == nil || e.paying.Payer == nil || c.Method != methodCall || answer.Error != nil || json.Unmarshal(answer.Result, &r) != nil {
 		return nil
 	}
 	if text := r.asks(); text != nil {
@@ -101,25 +90,25 @@ func (f *foreign) judge(ctx context.Context, c *openCall, answer *jsonrpc.Respon
 	if c.payment == nil {
 		return nil
 	}
-	o := sdk.ExactOutcome{}
+	o := sdk.Outcome{}
 	if text := r.Meta[metaReceipt]; text != nil {
 		o.Receipt = sdk.ParseReceipt(text)
 	}
 	if r.IsError && (o.Receipt == nil || !o.Receipt.Success) { // who has failed settles nothing: the same call sends the same
 		return nil
 	}
-	return f.payer.Concluded(ctx, *c.payment, o)
+	return e.paying.Payer.Conclude(ctx, *c.payment, o)
 }
 
 // pay has the tool of c called again with a payment.
 func (r *relay) pay(ctx context.Context, c *openCall, asked *askedError) error {
-	f := r.endpoint.foreign
+	f, payer := r.endpoint.foreign, r.endpoint.paying.Payer
 	required, err := sdk.ParseRequired(asked.required)
 	if err != nil {
 		return err
 	}
-	q := sdk.ExactQuote{Required: required, Service: f.service, Request: nameAt(f.path, c.Request)}
-	_, err = sdk.PayExact(ctx, f.payer, q, func(p sdk.ExactPayment) (none struct{}, err error) {
+	q := sdk.Quote{Exact: &required, Service: f.service, Request: nameAt(f.path, c.Request)}
+	_, err = sdk.PayAndShow(ctx, payer, q, func(p sdk.Payment) (none struct{}, err error) {
 		paid, err := withPayment(c.Request, p)
 		if err != nil {
 			return none, err
@@ -128,14 +117,14 @@ func (r *relay) pay(ctx context.Context, c *openCall, asked *askedError) error {
 		again.payment = &p
 		defer again.cancel()
 		err = r.await(ctx, again)
-		not := &sdk.AuthorizedError{Payment: p, Err: err}
+		not := &sdk.PaidError{Payment: p, Err: err}
 		if asked, ok := errors.AsType[*askedError](err); ok {
 			refused := p.Refusal(asked.required)
 			not.Refused = true
-			o := sdk.ExactOutcome{Refused: refused}
-			not.Err = errors.Join(refused, f.payer.Concluded(context.WithoutCancel(ctx), p, o))
+			o := sdk.Outcome{Refused: refused}
+			not.Err = errors.Join(refused, payer.Conclude(context.WithoutCancel(ctx), p, o))
 		}
-		if _, within := errors.AsType[*sdk.AuthorizedError](err); err == nil || within {
+		if _, within := errors.AsType[*sdk.PaidError](err); err == nil || within {
 			return none, err
 		}
 		return none, not
@@ -144,7 +133,7 @@ func (r *relay) pay(ctx context.Context, c *openCall, asked *askedError) error {
 }
 
 // withPayment is a call with a payment in its parameters.
-func withPayment(m *jsonrpc.Request, p sdk.ExactPayment) (*jsonrpc.Request, error) {
+func withPayment(m *jsonrpc.Request, p sdk.Payment) (*jsonrpc.Request, error) {
 	var members, meta map[string]json.RawMessage
 	if err := json.Unmarshal(m.Params, &members); err != nil {
 		return nil, err

@@ -107,7 +107,7 @@ func (e *Endpoint) unpayable(r *http.Request, m *jsonrpc.Request) (*http.Respons
 
 // honest is the result of a call of method without what a payer by call does not get: a subscription.
 func (e *Endpoint) honest(method string, result json.RawMessage) json.RawMessage {
-	if e.paying.Payer == nil || method != methodInitialize && method != methodDiscover && method != methodTools {
+	if e.foreign != nil || e.paying.Payer == nil || method != methodInitialize && method != methodDiscover && method != methodTools {
 		return result
 	}
 	var members map[string]json.RawMessage

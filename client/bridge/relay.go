@@ -76,8 +76,8 @@ type link struct {
 type openCall struct {
 	*jsonrpc.Request
 	cancel   context.CancelFunc
-	answered chan error        // has one: nil when the client has the answer, or why there is none
-	payment  *sdk.ExactPayment // in its parameters, nil for none
+	answered chan error   // has one: nil when the client has the answer, or why there is none
+	payment  *sdk.Payment // in its parameters, nil for none
 }
 
 // Program is the one on this machine that a relay serves.
@@ -428,7 +428,7 @@ func (r *relay) settle(answer *jsonrpc.Response) {
 	r.mu.Unlock()
 	err := r.endpoint.refusal(answer)
 	if err == nil {
-		err = r.endpoint.foreign.judge(r.life, c, answer)
+		err = r.endpoint.judge(r.life, c, answer)
 	}
 	if err == nil && answer.Error == nil {
 		err = r.endpoint.proven(r.life, c.Request, answer.Result)

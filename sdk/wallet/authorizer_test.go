@@ -165,7 +165,7 @@ func TestAuthorizationKept(t *testing.T) {
 				s.replies = append(s.replies, again(s))
 			}
 			_, err := p.post(s, "/", "")
-			if not, ok := errors.AsType[*sdk.AuthorizedError](err); !ok || not.Refused || strings.Contains(err.Error(), s.paid()[0][:60]) {
+			if not, ok := errors.AsType[*sdk.PaidError](err); !ok || not.Refused || strings.Contains(err.Error(), s.paid()[0][:60]) {
 				t.Fatalf("the first: %v", err)
 			}
 			if got := fmt.Sprint(p.states()); got != "[signed]" {
@@ -235,7 +235,7 @@ func TestAuthorizationRefused(t *testing.T) {
 			p, s := newSpender(t), newSeller(t, usdc("5"))
 			s.replies = []func(http.ResponseWriter){func(w http.ResponseWriter) { c.refuse(s, w) }}
 			_, err := p.post(s, "/", "")
-			if not, ok := errors.AsType[*sdk.AuthorizedError](err); !ok || !not.Refused || !strings.Contains(err.Error(), c.says) {
+			if not, ok := errors.AsType[*sdk.PaidError](err); !ok || !not.Refused || !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("the first: %v", err)
 			}
 			for _, path := range []string{"/", "/other"} {
@@ -299,7 +299,7 @@ func TestAuthorizationAnswers(t *testing.T) {
 			p, s := newSpender(t), newSeller(t, usdc("5"))
 			s.replies = []func(http.ResponseWriter){c.reply}
 			_, err := p.post(s, "/", "")
-			if _, not := errors.AsType[*sdk.AuthorizedError](err); not == (c.want == "[answered]") {
+			if _, not := errors.AsType[*sdk.PaidError](err); not == (c.want == "[answered]") {
 				t.Errorf("%v", err)
 			}
 			if got := fmt.Sprint(p.states()); got != c.want || len(s.paid()) != c.times {

@@ -15,12 +15,14 @@ import (
 
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk"
 )
 
 // State is the state of a payment.
 type State string
 
-// The states of a payment. Signed and mined payments may still be presented; the others are final.
+// The states of a payment. Signed and mined payments may still be presented; the others are final, but for an authorization that was
+// refused: the service may settle it until it lapses.
 const (
 	stateSigned   State = "signed"   // may have been broadcast
 	stateMined    State = "mined"    // is on chain, and was not answered yet
@@ -62,6 +64,47 @@ type exact struct {
 
 // live reports whether e may still be presented.
 func (e entry) live() bool { return e.State == stateSigned || e.State == stateMined }
+
+// name is what a payment is known by: the hash of its transaction, or the nonce of its authorization.
+func (e entry) name() string {
+	if e.Exact != nil {
+		return e.Exact.Nonce
+	}
+	return e.TxHash
+}
+
+// by names the transaction or the authorization.
+func (e entry) by() string {
+	if e.Exact != nil {
+		return "authorization " + e.Exact.Nonce
+	}
+	return "transaction " + e.TxHash
+}
+
+// is reports whether e pays for a request of a service.
+func (e entry) is(q sdk.Quote) bool { return e.Service == q.Service && e.Request == q.Request }
+
+// transitions are the states that may follow one. A mined payment is never dropped: a node that forgets it would have it paid twice.
+func transitions(from State) []State {
+	switch from {
+	case stateSigned:
+		return []State{stateMined, stateAnswered, stateReverted, stateRefused, stateDropped, stateLapsed}
+	case stateMined:
+		return []State{stateMined, stateAnswered, stateReverted, stateRefused, stateLapsed}
+	case stateRefused:
+		return []State{stateMined, stateAnswered, stateRefused, stateLapsed}
+	}
+	return nil
+}
+
+// advance has e be in another state, and puts that on disk.
+func (j journal) advance(e *entry, to State) error {
+	if !slices.Contains(transitions(e.State), to) {
+		return fmt.Errorf("write journal of payments: %s is %s, and cannot be %s", j.file(*e), e.State, to)
+	}
+	e.State = to
+	return j.write(*e)
+}
 
 // journalDir is the name of the journal in the directory of a Config.
 const journalDir = "payments"
@@ -214,4 +257,56 @@ func checkRecipient(service, pinned, recipient string) error {
 	}
 	return fmt.Errorf("%w: %s was paid at %s, now wants %s; if that is right: ctx pay policy trust %s %s",
 		ErrRecipient, service, pinned, recipient, service, recipient)
+}
+
+// Payment is a payment in the journal.
+type Payment struct {
+	At        time.Time   `json:"at"`
+	Service   string      `json:"service"`
+	Request   string      `json:"request"`
+	Amount    usdg.Amount `json:"amountMicros"`
+	Recipient string      `json:"recipient"`
+	Payer     string      `json:"payer"`
+	TxHash    string      `json:"txHash"`
+	State     State       `json:"state"`
+	Note      string      `json:"note,omitempty"`
+	Purchase  bool        `json:"purchase,omitempty"` // of credits: Request names the deposit, or is the one that an authorization was for
+	Live      bool        `json:"unfinished"`         // may still be presented
+	Stops     bool        `json:"stops,omitempty"`    // was refused: nothing more is paid to Service before AllowService
+
+	// Of an authorization of standard x402, whose TxHash is known after the service reports it.
+	Authorization string    `json:"authorization,omitempty"` // its nonce
+	Asset         string    `json:"asset,omitempty"`
+	Network       string    `json:"network,omitempty"`
+	Until         time.Time `json:"validUntil,omitzero"` // until then it can be settled
+	Bare          bool      `json:"-"`                   // Request says all of the request
+}
+
+// By names the transaction or the authorization.
+func (p Payment) By() string {
+	if p.TxHash == "" {
+		return "authorization " + p.Authorization
+	}
+	return "transaction " + p.TxHash
+}
+
+// Payments returns the payments in the journal of dir, the Dir of a Config, oldest first.
+func Payments(dir string) ([]Payment, error) {
+	all, err := journal{filepath.Join(dir, journalDir)}.all()
+	var list []Payment
+	for _, e := range all {
+		list = append(list, e.payment())
+	}
+	return list, err
+}
+
+// payment is e as others see it.
+func (e entry) payment() Payment {
+	p := Payment{At: e.At, Service: e.Service, Request: e.Request, Amount: e.Amount, Recipient: e.Recipient, Payer: e.Payer,
+		TxHash: e.TxHash, State: e.State, Note: e.Note, Purchase: e.Purchase, Live: e.live(), Stops: e.Stops}
+	if e.Exact != nil {
+		p.Authorization, p.Asset, p.Bare = e.Exact.Nonce, e.Exact.Asset, e.Exact.Bare
+		p.Network, p.Until = Asset{ChainID: e.ChainID}.Network(), time.Unix(e.Until, 0).UTC()
+	}
+	return p
 }

@@ -4,15 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/rpc"
 
@@ -24,26 +19,28 @@ import (
 
 var _ sdk.Payer = (*Payer)(nil)
 
-// Config configures a Payer. Chain and token come from the user, never from the service.
+// Config configures a Payer. Chain, token and assets come from the user, never from the service.
 type Config struct {
-	Key     *Key   // nil makes a Payer that looks, and goes on with what was begun, and pays nothing
+	Key     *Key   // nil makes a Payer that reads, and goes on with what was begun, and pays nothing
 	Address string // of the wallet where Key is nil
-	RPCURL  string // JSON-RPC over HTTP; it may hold a secret, so it reaches no error
+	RPCURL  string // JSON-RPC over HTTP; it may hold a secret, so it reaches no error; "" for no node
 	ChainID int64
-	Token   string           // address of the USDG contract
+	Token   string           // address of the USDG contract; "" for no node
 	Dir     string           // of the journal, for the user alone
 	Policy  Policy           // bounds of payments
-	Assets  []Asset          // of an Authorizer
+	Assets  []Asset          // that authorizations are of
 	Now     func() time.Time // nil means time.Now
 	Tell    func(string)     // called with progress for people; may be nil
 }
 
-// Payer pays quotes from a wallet. It is safe for concurrent use, also across processes: an address makes one payment at a time.
+// Payer pays from a wallet: by transfers, which it brings onto the chain, and by authorizations of standard x402, which services settle and
+// which take neither ether nor a node. Both share bounds, journal and recipients. It is safe for concurrent use, also across processes: an
+// address makes one transfer at a time.
 type Payer struct {
 	cfg     Config
 	address string // of the wallet, in the spelling of EIP-55
 	token   common.Address
-	chain   *ethclient.Client
+	chain   *ethclient.Client // nil without a node
 	journal journal
 }
 
@@ -57,27 +54,29 @@ var (
 	ErrWrongChain = errors.New("the node serves another chain")
 	ErrNode       = errors.New("the node of the chain does not answer")
 	ErrNotBegun   = errors.New("there is no payment to go on with")
+
+	errNoNode = fmt.Errorf("%w: none is configured", ErrNode)
 )
 
-// NewPayer makes a Payer. It does not contact the node.
+// NewPayer makes a Payer. It does not contact the node. Without a node it makes no transfers. With one, it also checks the balance before
+// an authorization of a token on the node's chain, and whether an unanswered one was settled there.
 func NewPayer(ctx context.Context, cfg Config) (*Payer, error) {
-	if !common.IsHexAddress(cfg.Token) {
-		return nil, fmt.Errorf("make payer: the token %q is not an address", cfg.Token)
-	}
 	if err := cfg.complete(); err != nil {
 		return nil, err
+	}
+	p := &Payer{cfg: cfg, address: common.HexToAddress(cfg.Address).Hex(), journal: journal{filepath.Join(cfg.Dir, journalDir)}}
+	if cfg.RPCURL == "" || cfg.Token == "" {
+		return p, nil
+	}
+	if !common.IsHexAddress(cfg.Token) {
+		return nil, fmt.Errorf("make payer: the token %q is not an address", cfg.Token)
 	}
 	client, err := rpc.DialContext(ctx, cfg.RPCURL)
 	if err != nil {
 		return nil, errors.New("make payer: the RPC URL cannot be used")
 	}
-	return &Payer{
-		cfg:     cfg,
-		address: common.HexToAddress(cfg.Address).Hex(),
-		token:   common.HexToAddress(cfg.Token),
-		chain:   ethclient.NewClient(client),
-		journal: journal{filepath.Join(cfg.Dir, journalDir)},
-	}, nil
+	p.token, p.chain = common.HexToAddress(cfg.Token), ethclient.NewClient(client)
+	return p, nil
 }
 
 // complete fills in what cfg leaves out.
@@ -98,7 +97,11 @@ func (cfg *Config) complete() error {
 }
 
 // Close ends the connections.
-func (p *Payer) Close() { p.chain.Close() }
+func (p *Payer) Close() {
+	if p.chain != nil {
+		p.chain.Close()
+	}
+}
 
 // ask is err without the URL of the node. That the caller has given up, rather than that the node fails, can be told from it.
 func (p *Payer) ask(ctx context.Context, err error) error {
@@ -109,31 +112,49 @@ func (p *Payer) ask(ctx context.Context, err error) error {
 }
 
 // Pay pays q within the policy, or continues an unanswered payment for the same request.
-func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, err error) {
-	proof, err = p.goOn(ctx, q, checkSend)
-	if !errors.Is(err, ErrNotBegun) {
-		return proof, err
-	}
-	if p.cfg.Key == nil {
-		return proof, errors.New("the wallet was not opened")
-	}
-	unlock, err := p.journal.lock(ctx, p.address)
-	if err != nil {
-		return proof, err
-	}
-	defer unlock()
-	e, begun, err := p.begin(ctx, q)
-	if err != nil {
-		return proof, err
-	}
-	if begun { // by another process, just now
-		return p.complete(ctx, e)
-	}
-	return p.proof(*e), p.finish(ctx, e)
+func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (sdk.Payment, error) {
+	return p.pay(ctx, q, true)
 }
 
-// begin signs the payment of q and writes it down, unless it was begun. Wallets share the bounds: no other begins one in between.
-func (p *Payer) begin(ctx context.Context, q sdk.Quote) (_ *entry, begun bool, err error) {
+// Resume continues an unanswered payment for the request of q, of the scheme of q, whatever q asks. It never makes one: it fails with
+// ErrNotBegun if there is none, or none that is unfinished. A paid purchase returns its payment.
+func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (sdk.Payment, error) {
+	return p.pay(ctx, q, false)
+}
+
+// pay continues the payment for the request of q or, if it may begin one, begins it. A transfer that was begun and has come to an end
+// without having moved anything leaves the request as good as new.
+func (p *Payer) pay(ctx context.Context, q sdk.Quote, mayBegin bool) (sdk.Payment, error) {
+	if q.Exact == nil { // the transactions of an address have an order
+		if p.chain == nil {
+			return sdk.Payment{}, errNoNode
+		}
+		unlock, err := p.journal.lock(ctx, p.address)
+		if err != nil {
+			return sdk.Payment{}, err
+		}
+		defer unlock()
+	}
+	for {
+		e, begun, err := p.open(ctx, q, mayBegin)
+		if err != nil {
+			return sdk.Payment{}, err
+		}
+		if e.Exact == nil && e.live() {
+			err = p.finish(ctx, e)
+		}
+		switch {
+		case err == nil || !begun || e.live():
+			return p.payment(*e), err
+		case !mayBegin:
+			return p.payment(*e), fmt.Errorf("%w: %w", ErrNotBegun, err)
+		}
+	}
+}
+
+// open is the payment for the request of q, and whether it was begun before. Else it is judged, signed and written down. Wallets share the
+// journal: nobody else begins one in between.
+func (p *Payer) open(ctx context.Context, q sdk.Quote, mayBegin bool) (_ *entry, begun bool, err error) {
 	release, err := p.journal.hold(ctx, "journal")
 	if err != nil {
 		return nil, false, err
@@ -144,331 +165,140 @@ func (p *Payer) begin(ctx context.Context, q sdk.Quote) (_ *entry, begun bool, e
 		return nil, false, err
 	}
 	if e := p.begun(past, q); e != nil {
-		return e, true, nil
+		if over, err := p.goOn(ctx, e, past, mayBegin); err != nil || !over {
+			return e, true, err
+		}
 	}
-	if e := heldFor(past, q.Service, q.Request, p.cfg.Now()); e != nil {
-		return nil, false, fmt.Errorf("authorization %s pays for the same request and is unanswered: ctx pay resume", e.Exact.Nonce)
+	if err := p.checkOther(past, q); err != nil {
+		return nil, false, err
 	}
-	amount, nonce, err := p.judge(q, past)
+	switch {
+	case !mayBegin || p.cfg.Key == nil && q.Exact != nil:
+		return nil, false, ErrNotBegun
+	case p.cfg.Key == nil:
+		return nil, false, errors.New("the wallet was not opened")
+	}
+	sign := p.signTransfer
+	if q.Exact != nil {
+		sign = p.signExact
+	}
+	e, notice, err := sign(ctx, q, past)
+	if err == nil {
+		err = p.journal.write(e) // before anybody else knows of it
+	}
 	if err != nil {
 		return nil, false, err
 	}
-	recipient, err := p.journal.recipient(ctx, q.Service, common.HexToAddress(q.Recipient).Hex())
-	if err != nil {
-		return nil, false, err
-	}
-	e := entry{
-		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(),
-		Service: q.Service, Request: q.Request, Purchase: q.Purchase != nil,
-		Amount: amount, Recipient: recipient,
-		Payer: p.address, ChainID: p.cfg.ChainID, Token: p.token.Hex(), Until: q.ValidUntil, State: stateSigned,
-	}
-	fee, err := p.sign(ctx, &e, nonce)
-	if err != nil {
-		return nil, false, err
-	}
-	if err := p.journal.write(e); err != nil { // before anybody else knows of it
-		return nil, false, err
-	}
-	p.cfg.Tell(fmt.Sprintf("paying %s %s to %s; the chain takes at most %s ether for it",
-		amount, api.AssetUSDG, recipient, Ether(fee.String())))
+	p.cfg.Tell(notice)
 	return &e, false, nil
 }
 
-// Resume continues an unanswered payment for the request of q, whatever q asks. It never makes one: it fails with ErrNotBegun if there is
-// none, or none that is unfinished. A paid purchase returns its proof.
-func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
-	return p.goOn(ctx, q, func(entry, []entry) error { return nil })
-}
-
-// goOn is Resume of a payment that may be gone on with, after what the journal has.
-func (p *Payer) goOn(ctx context.Context, q sdk.Quote, may func(e entry, past []entry) error) (proof api.PaymentProof, err error) {
-	unlock, err := p.journal.lock(ctx, p.address)
-	if err != nil {
-		return proof, err
-	}
-	defer unlock()
-	past, err := p.journal.all()
-	if err != nil {
-		return proof, err
-	}
-	e := p.begun(past, q)
-	if e == nil {
-		return proof, ErrNotBegun
-	}
-	if err := may(*e, past); err != nil {
-		return proof, err
-	}
-	return p.complete(ctx, e)
-}
-
-// complete brings a payment that was begun onto the chain. Where it has come to an end instead, the request is as good as new, but for a
-// purchase, which is paid once.
-func (p *Payer) complete(ctx context.Context, e *entry) (api.PaymentProof, error) {
-	if !e.live() {
-		return p.proof(*e), nil
-	}
-	if e.Payer != p.address {
-		return api.PaymentProof{}, fmt.Errorf("the wallet %s pays for it already, with transaction %s: ctx pay resume", e.Payer, e.TxHash)
-	}
-	if e.ChainID != 0 && (e.ChainID != p.cfg.ChainID || e.Token != p.token.Hex()) {
-		return api.PaymentProof{}, fmt.Errorf("%w: payment %s is of token %s on chain %d, the wallet pays with %s on %d", ErrWrongChain,
-			e.TxHash, e.Token, e.ChainID, p.token, p.cfg.ChainID)
-	}
-	p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
-	err := p.finish(ctx, e)
-	if err != nil && !e.live() {
-		err = fmt.Errorf("%w: %w", ErrNotBegun, err)
-	}
-	return p.proof(*e), err
-}
-
-// judge reads a quote and says whether it may be paid now, after what the journal has.
-func (p *Payer) judge(q sdk.Quote, past []entry) (amount usdg.Amount, nonce []byte, err error) {
-	if amount, nonce, err = checkQuote(q, p.cfg.Now()); err == nil {
-		err = p.checkPlace(q)
-	}
-	if err == nil {
-		err = checkStopped(q.Service, past)
-	}
-	switch {
-	case err != nil:
-	case q.Purchase != nil:
-		err = p.checkPurchase(*q.Purchase, amount)
-	default:
-		err = p.cfg.Policy.allow(amount, usdg.Amount(q.Price), past, p.cfg.Now())
-	}
-	return amount, nonce, err
-}
-
-// begun is the payment for the same request that has not come to an end, nil if there is none. For a purchase it is the one that has moved
-// something or still may, from whichever wallet.
+// begun is the payment for the same request, of the same scheme, that has not come to an end, nil if there is none. For a purchase by
+// transfer it is the one that has moved something or still may, from whichever wallet.
 func (p *Payer) begun(past []entry, q sdk.Quote) *entry {
 	for _, e := range past {
-		if e.Service != q.Service || e.Request != q.Request || e.Exact != nil {
+		if !e.is(q) || (e.Exact != nil) != (q.Exact != nil) {
 			continue
 		}
-		if e.live() && e.Payer == p.address || q.Purchase != nil && e.State != stateDropped && e.State != stateReverted {
+		open := e.live() && e.Payer == p.address || q.Purchase != nil && e.State != stateDropped && e.State != stateReverted
+		if e.Exact != nil {
+			open = e.held(p.cfg.Now())
+		}
+		if open {
 			return &e
 		}
 	}
 	return nil
 }
 
-func (p *Payer) proof(e entry) api.PaymentProof {
-	return api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: e.TxHash, Payer: e.Payer}
-}
-
-// Settled records the outcome of a payment.
-func (p *Payer) Settled(proof api.PaymentProof, refused error) error {
-	past, err := p.journal.all()
-	if err != nil {
-		return err
-	}
+// checkOther refuses a request that the other scheme pays for already.
+func (p *Payer) checkOther(past []entry, q sdk.Quote) error {
 	for _, e := range past {
-		if e.TxHash == proof.TxHash && e.live() {
-			e.State = stateAnswered
-			if refused != nil {
-				e.State, e.Stops = stateRefused, true
-				e.Note = human.Short(refused.Error(), human.Quoted)
-			}
-			return p.journal.write(e)
+		other := e.is(q) && (e.Exact != nil) != (q.Exact != nil)
+		if other && (e.live() || e.held(p.cfg.Now())) {
+			return fmt.Errorf("%s pays for the same request and is unanswered: ctx pay resume", e.by())
 		}
 	}
 	return nil
 }
 
-// sign makes the transaction of a payment and signs it, and returns the most that the chain may take for it, in wei.
-func (p *Payer) sign(ctx context.Context, e *entry, nonce []byte) (fee *big.Int, err error) {
-	if err := p.CheckChain(ctx); err != nil {
-		return nil, err
-	}
-	from := common.HexToAddress(p.address)
-	tx, err := p.price(ctx, e.Amount, append(transferData(common.HexToAddress(e.Recipient), e.Amount), nonce...))
-	if err != nil {
-		return nil, err
-	}
-	if tx.Nonce, err = p.chain.PendingNonceAt(ctx, from); err != nil {
-		return nil, p.ask(ctx, err)
-	}
-	signed, err := types.SignNewTx(p.cfg.Key.secret, types.LatestSignerForChainID(tx.ChainID), tx)
-	if err != nil {
-		return nil, fmt.Errorf("sign payment: %w", err)
-	}
-	raw, err := signed.MarshalBinary()
-	if err != nil {
-		return nil, fmt.Errorf("sign payment: %w", err)
-	}
-	e.TxNonce, e.RawTx, e.TxHash = tx.Nonce, hexutil.Encode(raw), signed.Hash().Hex()
-	return maxFee(tx), nil
-}
-
-// price is the transaction that transfers amount with the given calldata, without its nonce. It fails where the wallet cannot afford it
-// and where the chain may take more than the policy allows.
-func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*types.DynamicFeeTx, error) {
-	from := common.HexToAddress(p.address)
-	ether, err := p.afford(ctx, from, amount)
-	if err != nil {
-		return nil, err
-	}
-	head, err := p.chain.HeaderByNumber(ctx, nil)
-	if err != nil {
-		return nil, p.ask(ctx, err)
-	}
-	tip, err := p.chain.SuggestGasTipCap(ctx)
-	if err != nil {
-		return nil, p.ask(ctx, err)
-	}
-	gas, err := p.chain.EstimateGas(ctx, ethereum.CallMsg{From: from, To: &p.token, Data: data})
-	if err != nil {
-		return nil, p.explain(ctx, from, err)
-	}
-	gas += gas / 5 // storage that is cold by then costs more
-	tx := &types.DynamicFeeTx{
-		ChainID: big.NewInt(p.cfg.ChainID), To: &p.token, Data: data,
-		Gas: gas, GasTipCap: tip, GasFeeCap: new(big.Int).Add(tip, new(big.Int).Lsh(head.BaseFee, 1)),
-	}
-	fee := maxFee(tx)
-	if fee.Cmp(big.NewInt(p.cfg.Policy.withDefaults().MaxFee)) > 0 {
-		return nil, fmt.Errorf("%w: the fee may reach %s ether; credits are cheaper", ErrPolicy, Ether(fee.String()))
-	}
-	if ether.Cmp(fee) < 0 {
-		return nil, fmt.Errorf("%w: the fee may reach %s ether, the wallet has %s; send some to %s",
-			ErrNoGas, Ether(fee.String()), Ether(ether.String()), from)
-	}
-	return tx, nil
-}
-
-// afford says what the wallet lacks, and returns its wei: what the fee is is not known yet.
-func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amount) (ether *big.Int, err error) {
-	if ether, err = p.chain.BalanceAt(ctx, from, nil); err != nil {
-		return nil, p.ask(ctx, err)
-	}
-	if ether.Sign() == 0 {
-		return nil, fmt.Errorf("%w: send some to %s", ErrNoGas, from)
-	}
-	have, err := p.tokens(ctx, p.token, from)
-	if err != nil {
-		return nil, err
-	}
-	if have.Cmp(big.NewInt(int64(amount))) < 0 {
-		return nil, fmt.Errorf("%w: %s has %s micro-USDG, the call costs %d", ErrNoUSDG, from, have, amount)
-	}
-	return ether, nil
-}
-
-// explain is why a transfer cannot be made.
-func (p *Payer) explain(ctx context.Context, from common.Address, err error) error {
-	if strings.Contains(err.Error(), "insufficient funds") {
-		return fmt.Errorf("%w: send some to %s", ErrNoGas, from)
-	}
-	if strings.Contains(err.Error(), "revert") {
-		return fmt.Errorf("%w: %s", ErrReverted, human.Short(strings.TrimPrefix(err.Error(), "execution reverted: "), human.Quoted))
-	}
-	return p.ask(ctx, err)
-}
-
-// poll is how often the chain is asked for a receipt.
-const poll = 100 * time.Millisecond
-
-// finish brings a signed payment onto the chain, however often it was begun, and writes down what became of it.
-func (p *Payer) finish(ctx context.Context, e *entry) error {
-	hash := common.HexToHash(e.TxHash)
-	for sent := false; ; {
-		receipt, err := p.chain.TransactionReceipt(ctx, hash)
-		switch {
-		case err == nil && receipt.Status == types.ReceiptStatusSuccessful:
-			e.State = stateMined
-			return p.journal.write(*e)
-		case err == nil:
-			e.State = stateReverted
-			return errors.Join(fmt.Errorf("%w: transaction %s", ErrReverted, e.TxHash), p.journal.write(*e))
-		case !errors.Is(err, ethereum.NotFound) && !strings.Contains(err.Error(), "indexing is in progress"):
-			return p.ask(ctx, err)
-		}
-		if !sent {
-			if p.cfg.Now().Unix() >= e.Until {
-				if err := p.expire(ctx, e); err != nil {
-					return err
-				}
-			}
-			if err := p.send(ctx, e); err != nil {
-				return err
-			}
-			sent = true
-		}
-		if err := pause(ctx); err != nil {
-			return err
+// goOn checks that e, which was begun, may be sent again. An authorization is over where the chain says that it was not settled. What may
+// not have been sent yet goes to no service that is paid nothing more, but for a transfer that is resumed by hand.
+func (p *Payer) goOn(ctx context.Context, e *entry, past []entry, mayBegin bool) (over bool, err error) {
+	unsent := e.State == stateSigned && (mayBegin || e.Exact != nil) || e.Exact != nil && e.State == stateRefused
+	if unsent {
+		if err := checkStopped(e.Service, past); err != nil {
+			return false, err
 		}
 	}
+	switch {
+	case e.Exact == nil && !e.live(): // a purchase, which is paid once
+		return false, nil
+	case e.Payer != p.address:
+		return false, fmt.Errorf("the wallet %s pays for it already, with %s: ctx pay resume", e.Payer, e.by())
+	case e.Exact != nil:
+		return p.goOnExact(ctx, e)
+	case e.ChainID != 0 && (e.ChainID != p.cfg.ChainID || e.Token != p.token.Hex()):
+		return false, fmt.Errorf("%w: payment %s is of token %s on chain %d, the wallet pays with %s on %d", ErrWrongChain,
+			e.TxHash, e.Token, e.ChainID, p.token, p.cfg.ChainID)
+	}
+	p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
+	return false, nil
 }
 
-// pause waits until the chain may be asked again.
-func pause(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(poll):
-		return nil
+// payment is e as it is shown.
+func (p *Payer) payment(e entry) sdk.Payment {
+	if e.Exact == nil {
+		shown := sdk.TransferPayment(api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: e.TxHash, Payer: e.Payer})
+		shown.Asset, shown.Amount, shown.Until = api.AssetUSDG, e.Amount.String(), time.Unix(e.Until, 0)
+		return shown
+	}
+	return sdk.Payment{
+		Scheme: api.SchemeExact, ID: e.Exact.Nonce, Payer: e.Payer, Asset: e.Exact.Asset, Amount: e.Amount.String(),
+		Network: Asset{ChainID: e.ChainID}.Network(), Until: time.Unix(e.Until, 0),
+		Lapsed: e.State == stateSigned && e.lapsed(p.cfg.Now()), Payload: e.Exact.Payload,
 	}
 }
 
-// expire ends a payment that was signed and never sent, once its quote has ended: on chain now, it would pay for nothing. One that the
-// node knows of goes on.
-func (p *Payer) expire(ctx context.Context, e *entry) error {
-	_, _, err := p.chain.TransactionByHash(ctx, common.HexToHash(e.TxHash))
-	if err == nil {
-		return nil
-	}
-	if !errors.Is(err, ethereum.NotFound) {
-		return p.ask(ctx, err)
-	}
-	if err := p.CheckChain(ctx); err != nil {
+// maxNote is how much the journal keeps of why a service refuses.
+const maxNote = 120
+
+// Conclude records the outcome of a payment.
+func (p *Payer) Conclude(ctx context.Context, paid sdk.Payment, o sdk.Outcome) error {
+	release, err := p.journal.hold(ctx, "journal")
+	if err != nil {
 		return err
 	}
-	next, err := p.chain.NonceAt(ctx, common.HexToAddress(e.Payer), nil)
+	defer release()
+	past, err := p.journal.all()
 	if err != nil {
-		return p.ask(ctx, err)
+		return err
 	}
-	if e.State == stateMined || next > e.TxNonce {
-		return p.errUnknown(e)
-	}
-	e.State = stateDropped
-	return errors.Join(errors.New("the quote ended before the payment was sent: ask again"), p.journal.write(*e))
-}
-
-// errUnknown says that the node does not know a transaction that may well be on chain, as its place there is taken. The payment stays
-// what it is: nodes forget old transactions, and are behind others.
-func (p *Payer) errUnknown(e *entry) error {
-	return fmt.Errorf("the node does not know transaction %s, whose place on the chain is taken: "+
-		"ask again, or another node; if no node knows it, delete %s",
-		e.TxHash, p.journal.file(*e))
-}
-
-// send sends the signed transaction. That it is known already is as good.
-func (p *Payer) send(ctx context.Context, e *entry) error {
-	raw, err := hexutil.Decode(e.RawTx)
-	if err != nil {
-		return fmt.Errorf("read journal of payments: %w", err)
-	}
-	err = p.chain.Client().CallContext(ctx, nil, "eth_sendRawTransaction", hexutil.Encode(raw))
-	switch {
-	case err == nil || strings.Contains(err.Error(), "already known"):
-		return nil
-	case strings.Contains(err.Error(), "nonce too low"):
-		// Either it is in a block that this node, or the one beside it that answers the next call, comes to, or another has its place.
-		const looks = 10
-		for range looks {
-			if _, _, lookErr := p.chain.TransactionByHash(ctx, common.HexToHash(e.TxHash)); lookErr == nil {
-				return nil
-			} else if !errors.Is(lookErr, ethereum.NotFound) {
-				return p.ask(ctx, lookErr)
-			}
-			if err := pause(ctx); err != nil {
-				return err
-			}
+	for _, e := range past {
+		exact := e.Exact != nil
+		if e.name() != paid.ID || exact != (paid.Scheme == api.SchemeExact) || !e.live() && !(exact && e.State == stateRefused) {
+			continue
 		}
-		return p.errUnknown(e)
+		if o.Receipt != nil && o.Receipt.Success && o.Receipt.Transaction != "" {
+			e.TxHash = o.Receipt.Transaction
+		}
+		to := stateAnswered
+		switch {
+		case o.Refused == nil && o.Settled:
+			to = stateMined
+		case o.Refused == nil:
+			e.Stops, e.Note = false, ""
+		case paid.Lapsed: // as it has to be
+			to = stateLapsed
+		default:
+			to, e.Stops, e.Note = stateRefused, true, human.Short(o.Refused.Error(), maxNote)
+		}
+		return p.journal.advance(&e, to)
 	}
-	return p.explain(ctx, common.HexToAddress(e.Payer), err)
+	return nil
+}
+
+// Abandon ends a lapsed payment without an answer.
+func (p *Payer) Abandon(ctx context.Context, paid sdk.Payment) error {
+	return p.Conclude(ctx, paid, sdk.Outcome{Refused: errors.New("it has lapsed")})
 }

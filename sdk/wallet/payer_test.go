@@ -297,7 +297,7 @@ func TestPaysNoSecondTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	var paid *sdk.PaidError
-	if _, err := c.Fresh(t.Context(), ""); !errors.As(err, &paid) || paid.Proof.TxHash == "" || calls != 2 {
+	if _, err := c.Fresh(t.Context(), ""); !errors.As(err, &paid) || paid.Payment.ID == "" || calls != 2 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 	if m.balance() != 1_000 || m.states() != "refused" {

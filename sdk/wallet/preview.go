@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"math/big"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -20,6 +20,9 @@ import (
 
 // CheckChain checks that the node answers and serves the chain of the Config, else ErrWrongChain.
 func (p *Payer) CheckChain(ctx context.Context) error {
+	if p.chain == nil {
+		return errNoNode
+	}
 	id, err := p.chain.ChainID(ctx)
 	if err != nil {
 		return p.ask(ctx, err)
@@ -32,6 +35,9 @@ func (p *Payer) CheckChain(ctx context.Context) error {
 
 // CheckToken checks that the token of the Config can be USDG, with six decimals.
 func (p *Payer) CheckToken(ctx context.Context) error {
+	if p.chain == nil {
+		return errNoNode
+	}
 	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &p.token, Data: []byte{0x31, 0x3c, 0xe5, 0x67}}, nil)
 	if err != nil {
 		return p.ask(ctx, err)
@@ -52,6 +58,9 @@ type Balance struct {
 
 // Balance returns the balance of the wallet.
 func (p *Payer) Balance(ctx context.Context) (Balance, error) {
+	if p.chain == nil {
+		return Balance{}, errNoNode
+	}
 	address := common.HexToAddress(p.address)
 	ether, err := p.chain.BalanceAt(ctx, address, nil)
 	if err != nil {
@@ -77,60 +86,62 @@ func (p *Payer) tokens(ctx context.Context, token, of common.Address) (*big.Int,
 	return new(big.Int).SetBytes(word), nil
 }
 
-// maxFee is the most that the chain may take for a transaction, in wei.
-func maxFee(tx *types.DynamicFeeTx) *big.Int {
-	return new(big.Int).Mul(tx.GasFeeCap, new(big.Int).SetUint64(tx.Gas))
-}
-
-func transferData(to common.Address, amount usdg.Amount) []byte {
-	data := []byte{0xa9, 0x05, 0x9c, 0xbb}
-	data = append(data, common.LeftPadBytes(to[:], common.HashLength)...)
-	return append(data, common.LeftPadBytes(big.NewInt(int64(amount)).Bytes(), common.HashLength)...)
-}
-
 // Preview is the expected result of paying a quote. Nothing was signed.
 type Preview struct {
-	Amount   usdg.Amount `json:"amountMicros"`      // of the quote
-	Calldata string      `json:"calldata"`          // of the transaction to the token, for wallets that send it by themselves
-	MaxFee   string      `json:"maxFeeWei"`         // the most that the chain may take; "" where it was not asked
-	Refusal  string      `json:"refusal,omitempty"` // why it would not be paid; "" if it would be
+	Amount    usdg.Amount
+	Asset     Asset  // of an authorization; zero where the service takes none that the wallet makes
+	Recipient string // in the spelling of EIP-55
+	Calldata  string // of the transaction to the token, for wallets that send it by themselves; "" for an authorization
+	MaxFee    string // wei, the most that the chain may take for a transfer; "" where it was not asked
+	Refusal   string // why it would not be paid; "" if it would be
 }
 
 // Preview returns the expected result of paying q. An error means that it is unknown.
-func (p *Payer) Preview(ctx context.Context, q sdk.Quote) (Preview, error) {
+func (p *Payer) Preview(ctx context.Context, q sdk.Quote) (v Preview, err error) {
 	past, err := p.journal.all()
 	if err != nil {
-		return Preview{}, err
+		return v, err
 	}
-	amount, nonce, err := p.judge(q, past)
-	if nonce == nil {
-		return Preview{Refusal: err.Error()}, nil
-	}
-	recipient := common.HexToAddress(q.Recipient)
-	data := append(transferData(recipient, amount), nonce...)
-	v := Preview{Amount: amount, Calldata: hexutil.Encode(data)}
-	pins, errPins := p.journal.pins()
-	if errPins != nil {
-		return v, errPins
-	}
-	for _, pin := range pins {
-		if err == nil && pin.Service == q.Service {
-			err = checkRecipient(q.Service, pin.Recipient, recipient.Hex())
-		}
-	}
-	if err == nil {
-		err = p.CheckChain(ctx)
-	}
-	if err == nil {
-		tx, errPrice := p.price(ctx, amount, data)
-		if err = errPrice; err == nil {
-			v.MaxFee = maxFee(tx).String()
-		}
-	}
+	pins, err := p.journal.pins()
 	if err != nil {
-		v.Refusal = err.Error()
+		return v, err
+	}
+	var refusal error
+	var data []byte
+	if q.Exact != nil {
+		w, err := p.judgeExact(ctx, q, past)
+		v, refusal = Preview{Amount: w.amount, Asset: w.asset, Recipient: w.payTo}, err
+	} else {
+		amount, nonce, err := p.judgeTransfer(q, past)
+		if nonce == nil {
+			return Preview{Refusal: err.Error()}, nil
+		}
+		recipient := common.HexToAddress(q.Recipient)
+		data = append(transferData(recipient, amount), nonce...)
+		v, refusal = Preview{Amount: amount, Recipient: recipient.Hex(), Calldata: hexutil.Encode(data)}, err
+	}
+	if i := slices.IndexFunc(pins, func(pin Pin) bool { return pin.Service == q.Service }); i >= 0 && refusal == nil {
+		refusal = checkRecipient(q.Service, pins[i].Recipient, v.Recipient)
+	}
+	if refusal == nil && q.Exact == nil {
+		v.MaxFee, refusal = p.previewFee(ctx, v.Amount, data)
+	}
+	if refusal != nil {
+		v.Refusal = refusal.Error()
 	}
 	return v, nil
+}
+
+// previewFee is the most that the chain may take for a transfer, in wei.
+func (p *Payer) previewFee(ctx context.Context, amount usdg.Amount, data []byte) (string, error) {
+	if err := p.CheckChain(ctx); err != nil {
+		return "", err
+	}
+	tx, err := p.price(ctx, amount, data)
+	if err != nil {
+		return "", err
+	}
+	return maxFee(tx).String(), nil
 }
 
 // Spending is the sum of payments for calls in the journal.

@@ -96,7 +96,7 @@ func TestPackIsAsOffered(t *testing.T) {
 			}
 			continue
 		}
-		var lost *sdk.AuthorizedError
+		var lost *sdk.PaidError
 		if !errors.As(err, &lost) {
 			t.Errorf("%s, not answered: %v", c.pack, err)
 		}
@@ -135,11 +135,11 @@ func TestPurchaseIsPaidOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.payer().Settled(proof, nil); err != nil {
+	if err := m.payer().Conclude(t.Context(), proof, sdk.Outcome{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range []*wallet.Payer{m.payer(), other} {
-		if again, err := p.Pay(t.Context(), m.purchase("1")); err != nil || again != proof {
+		if again, err := p.Pay(t.Context(), m.purchase("1")); err != nil || again.ID != proof.ID {
 			t.Errorf("%+v, not %+v; %v", again, proof, err)
 		}
 	}

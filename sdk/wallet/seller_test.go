@@ -168,7 +168,7 @@ func newSpender(t *testing.T) *spender {
 }
 
 // authorizer is one as a process that has just begun has it.
-func (p *spender) authorizer() *wallet.Authorizer {
+func (p *spender) authorizer() *wallet.Payer {
 	p.t.Helper()
 	key, err := wallet.ParseKey(sellerKey)
 	if err != nil {
@@ -177,7 +177,7 @@ func (p *spender) authorizer() *wallet.Authorizer {
 	cfg := wallet.Config{Key: key, Dir: p.dir, Now: func() time.Time { return p.now }, Policy: wallet.Policy{PerCall: 10_000},
 		Assets: []wallet.Asset{wallet.Assets()["usdc-base"], wallet.Assets()["usdg"]}}
 	p.cfg(&cfg)
-	a, err := wallet.NewAuthorizer(p.t.Context(), cfg)
+	a, err := wallet.NewPayer(p.t.Context(), cfg)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func (p *spender) authorizer() *wallet.Authorizer {
 // post asks a seller for path with a body, and pays.
 func (p *spender) post(s *seller, path, body string) (answer string, err error) {
 	p.t.Helper()
-	transport := &sdk.ExactTransport{Payer: p.authorizer(), Service: s.URL, Base: http.DefaultTransport, Patience: 3,
+	transport := &sdk.PayTransport{Schemes: []sdk.Scheme{sdk.Exact{}}, Payer: p.authorizer(), Service: s.URL, Base: http.DefaultTransport, Patience: 3,
 		Name: func(r *http.Request) (string, bool) { return r.Method + " " + r.URL.RequestURI() + " " + body, false }}
 	client := &http.Client{Transport: transport}
 	resp, err := client.Post(s.URL+path, "text/plain", strings.NewReader(body))

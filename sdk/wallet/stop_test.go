@@ -93,7 +93,7 @@ func TestRefusedOnce(t *testing.T) {
 	}
 	var stopped *wallet.StoppedError
 	for ref := range 5 {
-		if err := ask(ref); !errors.As(err, &stopped) || stopped.Refused.TxHash != paid.Proof.TxHash {
+		if err := ask(ref); !errors.As(err, &stopped) || stopped.Refused.TxHash != paid.Payment.ID {
 			t.Errorf("%d: %v", ref, err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/ethereum/go-ethereum/accounts/keystore"
 	"github.com/ethereum/go-ethereum/common"
@@ -20,7 +19,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/contextd/contextd/internal/atomicfile"
-	"github.com/contextd/contextd/internal/usdg"
 )
 
 // New makes a key, which exists only in memory until Save.
@@ -217,56 +215,4 @@ func List(dirs ...string) ([]File, error) {
 		}
 	}
 	return list, nil
-}
-
-// Payment is a payment in the journal.
-type Payment struct {
-	At        time.Time   `json:"at"`
-	Service   string      `json:"service"`
-	Request   string      `json:"request"`
-	Amount    usdg.Amount `json:"amountMicros"`
-	Recipient string      `json:"recipient"`
-	Payer     string      `json:"payer"`
-	TxHash    string      `json:"txHash"`
-	State     State       `json:"state"`
-	Note      string      `json:"note,omitempty"`
-	Purchase  bool        `json:"purchase,omitempty"` // of credits: Request names the deposit, or is the one that an authorization was for
-	Live      bool        `json:"unfinished"`         // may still be presented
-	Stops     bool        `json:"stops,omitempty"`    // was refused: nothing more is paid to Service before AllowService
-
-	// Of an authorization of standard x402, whose TxHash is known after the service reports it.
-	Authorization string    `json:"authorization,omitempty"` // its nonce
-	Asset         string    `json:"asset,omitempty"`
-	Network       string    `json:"network,omitempty"`
-	Until         time.Time `json:"validUntil,omitzero"` // until then it can be settled
-	Bare          bool      `json:"-"`                   // Request says all of the request
-}
-
-// By names the transaction or the authorization.
-func (p Payment) By() string {
-	if p.TxHash == "" {
-		return "authorization " + p.Authorization
-	}
-	return "transaction " + p.TxHash
-}
-
-// Payments returns the payments in the journal of dir, the Dir of a Config, oldest first.
-func Payments(dir string) ([]Payment, error) {
-	all, err := journal{filepath.Join(dir, journalDir)}.all()
-	var list []Payment
-	for _, e := range all {
-		list = append(list, e.payment())
-	}
-	return list, err
-}
-
-// payment is e as others see it.
-func (e entry) payment() Payment {
-	p := Payment{At: e.At, Service: e.Service, Request: e.Request, Amount: e.Amount, Recipient: e.Recipient, Payer: e.Payer,
-		TxHash: e.TxHash, State: e.State, Note: e.Note, Purchase: e.Purchase, Live: e.live(), Stops: e.Stops}
-	if e.Exact != nil {
-		p.Authorization, p.Asset, p.Bare = e.Exact.Nonce, e.Exact.Asset, e.Exact.Bare
-		p.Network, p.Until = Asset{ChainID: e.ChainID}.Network(), time.Unix(e.Until, 0).UTC()
-	}
-	return p
 }

@@ -17,7 +17,7 @@
 //  3. It asks the chain for balances, fee and the next nonce, 17, and signs a transfer whose calldata ends in the nonce of the quote.
 //  4. The transaction, its hash 0xab… and the state "signed" are on disk, in a separate file, before anyone else knows of them.
 //  5. It sends the transaction and asks for its receipt until there is one. In a block, the payment is "mined".
-//  6. The SDK sends the proof, 0xab…, with the same request. After reading the whole answer it calls Settled: "answered".
+//  6. The SDK sends the proof, 0xab…, with the same request. After reading the whole answer it calls Conclude: "answered".
 //
 // A kill before 4 leaves nothing that could pay. After 4, the next Pay or Resume for the same request finds the payment at 1 and continues
 // it:
@@ -27,8 +27,13 @@
 //     nonce 17 is still free is "dropped", and the new quote is paid instead. If the nonce is taken and the node does not know the
 //     hash, the payment stays as it is and the error names its file.
 //   - Killed between 5 and 6: the receipt exists, and the proof is sent.
-//   - Killed after the answer and before Settled: the next call for the same request sends the same proof. The service repeats its
+//   - Killed after the answer and before Conclude: the next call for the same request sends the same proof. The service repeats its
 //     answer or, if that is too old, refuses the proof as used: then the payment is "refused".
+//
+// A payment by standard x402 goes the same way with an authorization in place of the transaction: 3 and 5 fall away, as the service
+// settles it, and no address is locked. Until a minute after its end the same request sends the same authorization; then it is shown once
+// more, in case its answer is given again, and is "lapsed" if the service refuses it. With a node of its chain, one that was not settled is
+// "dropped" and counts no more against the bounds. A request that one scheme pays for is not paid by the other.
 //
 // A transfer that the token refuses is "reverted", a proof that the service refuses for good is "refused". After a refusal nothing more is
 // paid to the service, by any process, until AllowService. Only "signed" and "mined" payments are live; all other states are final. A

@@ -171,18 +171,14 @@ func (b *buyer) misuse(ctx context.Context, info daemon.Demo, p *wallet.Payer) e
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(proof)
-	if err != nil {
-		return err
-	}
-	status, answer, err := get(api.PathCite+"?ref=1", base64.StdEncoding.EncodeToString(text))
+	status, answer, err := get(api.PathCite+"?ref=1", base64.StdEncoding.EncodeToString(proof.Payload))
 	if err != nil {
 		return err
 	}
 	if status != http.StatusPaymentRequired || answer.Error == nil || answer.Error.Reason != api.ReasonNonceMismatch {
 		b.t.Errorf("a payment for another call is answered with %d %+v", status, answer.Error)
 	}
-	b.refused = append(b.refused, proof.TxHash)
+	b.refused = append(b.refused, proof.ID)
 	return nil
 }
 
