@@ -32,8 +32,8 @@ type Quote struct {
 	Bare    bool   // Request says all of it
 	Price   int64  // published price of the request in micro-USDG; 0 for none
 
-	// Purchase is set for a purchase of credits by transfer, at the agreed price of its Pack, and Pack for one by the scheme exact. Both are
-	// zero for calls; only calls have bounds.
+	// Purchase is set for a purchase of credits by transfer, at the agreed price of its Pack, and Pack for one by the scheme exact. Both
+	// are zero for calls; only calls have bounds.
 	Purchase *api.DepositIntent
 	Pack     api.CreditPack
 }
