@@ -252,8 +252,8 @@ func (d *Daemon) sweep(ctx context.Context, r *rail) error {
 func (d *Daemon) chainReadings() map[string]metrics.Chain {
 	list := map[string]metrics.Chain{}
 	for _, r := range d.rails {
-		if newest, looked := d.deposits.Progress(r.ID); newest > 0 {
-			list[r.ID] = metrics.Chain{Newest: newest, Looked: looked}
+		if newest, scanned := d.deposits.Progress(r.ID); newest > 0 {
+			list[r.ID] = metrics.Chain{Newest: newest, Looked: scanned}
 		}
 	}
 	return list

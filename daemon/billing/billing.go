@@ -7,24 +7,48 @@
 //
 // # A charge
 //
-// Ada has two keys of tier pro, a with 1 credit and b with 100. A program calls fresh with key a twice at once. The first call finds no
-// open batch, opens one and leads it: the Meter reads Ada's records and takes 1 credit from a, the key of the call. The second joins the
-// batch while the leader waits for the disk; a is empty by now, so it takes 1 credit from b, the oldest key with credits. One transaction
-// writes "a -1, b -1, two calls", and both calls are answered. If the books differ from the Meter's memory, the store returns ErrConflict
-// and books nothing, and the Meter decides both calls again from the books. Once all of Ada's keys are empty, calls count against Ada's
-// free window, which all Ada's keys share, and against that of the client address; if one is used up, calls are refused, and nothing is
-// written. Each key of the operator has its free window, or is not charged at all.
+// Ada has two keys of tier pro, a with 1 credit and b with 100.
+//
+//  1. At 20:00:00.000 a program calls fresh with key a. No batch is open: the call opens one and leads it. The Meter reads Ada's records
+//     and takes, in memory, 1 credit from a, the key of the call.
+//  2. At 20:00:00.001 it calls again with key a. The call joins the batch, whose leader waits for the disk. a is empty by now, so that 1
+//     credit is taken from b, the oldest key with credits.
+//  3. At 20:00:00.002 the disk is free, and the batch is closed: later calls go into the next one. One transaction writes "a -1, b -1, two
+//     calls".
+//  4. At 20:00:00.004 it is on disk, and both calls are answered.
+//
+// A kill before 4 charges nobody and answers nobody. A kill after it loses responses that were charged. If the books differ from the
+// Meter's memory at 3, the store returns ErrConflict and books nothing, and the Meter decides both calls again from the books. Once all of
+// Ada's keys are empty, calls count against Ada's free window, which all Ada's keys share, and against that of the client address; if one
+// is used up, calls are refused, and nothing is written. Each key of the operator has its free window, or is not charged at all.
 //
 // # A deposit
 //
-// Ada opens a deposit for the pack starter. Its amount is the price plus a few micro-USDG, a slot that no other open deposit of that pack
-// has, so that the amount alone identifies the deposit; for wallets that send calldata, a nonce does as well. Ada transfers exactly that
-// amount to the treasury. Scan, every few seconds, asks the chain for new transfers and passes them to the store. Within the transaction
-// that saves the transfer, the store calls Match of this package, which names the deposit it pays: the rule is here, and nothing can come
-// between the match and the credits. The same transaction verifies the deposit, adds the credits to its key, a row to the ledger and the
-// pack's tier to the owner; account learns of the tier before anyone is charged again. For expensive packs all of this waits until the
-// block is safe. A transfer of any other amount is unmatched; its owner is never guessed. The operator assigns it to a deposit or writes it
-// off, and Reconcile shows whether arrivals, sales and the treasury agree.
+//  1. At 20:00:00 Ada opens a deposit for the pack starter, to be paid before 20:30:00. Two others wait for theirs, so its amount is the
+//     price and the lowest free slot, 1.000002 USDG: the amount alone identifies the deposit. For wallets that send calldata, a nonce does
+//     as well.
+//
+//  2. Ada transfers exactly that. The block is number 500, of 20:04:10.
+//
+//  3. At 20:04:15 Scan, which had come to block 480, asks the chain for the transfers to the treasury from 416 on: 64 blocks again, since
+//     they may be others by now. It locks the Meter, so that nobody is charged, and calls Store.Arrive.
+//
+//  4. One transaction does the rest: it stores the transfer; calls Match of this package, which names the deposit; verifies that; adds
+//     1,000 credits to Ada's key, a row to the ledger and the tier of the pack to Ada; and notes that the chain was scanned to 501.
+//
+//  5. Books.Sold tells account the tier, the Meter forgets Ada's records, and calls are charged again, the next from the new books.
+//
+//     Scan → chain.Between → Lock → store.Arrive [ keep → Match → verify → credit → cursor ] → Books.Sold → account, Meter → Unlock
+//
+// The store calls Match, and not the other way round, because nothing may come between the match and the credits, and a rule belongs here.
+// A kill before the commit of 4 leaves the scan at 480, and the next one finds the same; a transfer is stored once, by rail, transaction
+// and place in it. A kill after it loses nothing: account and Meter read the books when they start. While the daemon is down, nothing
+// expires: the time of the block counts, and a deposit ends once the chain was scanned past its end.
+//
+// For the packs pro and team, 4 notes that the transfer waits for the deposit, and a later scan verifies it by the same steps when its
+// block is safe. A transfer of any other amount, or of a block after 20:30:00, is unmatched; its owner is never guessed. The operator
+// assigns it to a deposit or writes it off, and Reconcile shows whether arrivals, sales and the treasury agree. A purchase by standard
+// x402 opens no deposit: the transaction that settles it stores one that is verified, under the same lock (see daemon/x402).
 package billing
 
 import (

@@ -137,10 +137,10 @@ func (m *Meter) client(address string, now time.Time) *window {
 	return w
 }
 
-// remembered is the window of id in kept, read first if it is not there.
-func remembered(kept map[string]*window, id string, grain, length time.Duration,
+// remembered is the window of id in windows, read first if it is not there.
+func remembered(windows map[string]*window, id string, grain, length time.Duration,
 	read func(length time.Duration) ([]Stamp, error)) (*window, error) {
-	if w := kept[id]; w != nil {
+	if w := windows[id]; w != nil {
 		return w, nil
 	}
 	past, err := read(length)
@@ -148,7 +148,7 @@ func remembered(kept map[string]*window, id string, grain, length time.Duration,
 		return nil, err
 	}
 	w := newWindow(length, grain, past)
-	kept[id] = w
+	windows[id] = w
 	return w, nil
 }
 

@@ -220,9 +220,9 @@ type DepositStore interface {
 	// atOnce is false, those of packs that are WorthWaiting only when Ripen is called. It notes how far the chain was looked at unless seen
 	// is zero, and returns the deposits that were verified.
 	Arrive(ctx context.Context, list []Transfer, seen ScanCursor, atOnce bool, now time.Time) ([]Deposit, error)
-	// Kept counts the transfers in one transaction that were kept as they are in a block, without those that have vanished.
-	Kept(ctx context.Context, rail string, hash, block [32]byte) (int, error)
-	// Used says what the transfers in one transaction that were kept have been spent on, by their place in it.
+	// CountStored counts the transfers in one transaction that were stored as they are in a block, without those that have vanished.
+	CountStored(ctx context.Context, rail string, hash, block [32]byte) (int, error)
+	// Used says what the transfers in one transaction that are stored have been spent on, by their place in it.
 	Used(ctx context.Context, rail string, hash [32]byte) (map[uint64]Use, error)
 	// ExpireDeposits lets pending deposits on a rail that nothing waits for expire that ended before the given time, up to which its chain
 	// was looked at, and frees the amounts of those that ended before free.

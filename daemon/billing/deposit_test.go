@@ -60,14 +60,16 @@ func TestMatch(t *testing.T) {
 			l[1].Amount, l[0].Status = l[0].Amount, api.DepositVerified
 		}, "second"},
 	} {
-		a := billing.Transfer{Amount: 1_000_000, At: begun().Add(time.Minute)}
-		list := []billing.Deposit{pending("first", 1), pending("second", 2)}
-		list[1].Amount++
-		test.change(&a, list)
-		id, why := billing.Match(a, list)
-		if part, bad := strings.CutPrefix(test.want, "("); bad && (id != "" || !strings.Contains(why, strings.TrimSuffix(part, ")"))) || !bad && (id != test.want || why != "") {
-			t.Errorf("%s: %q, %q, want %s", what, id, why, test.want)
-		}
+		t.Run(what, func(t *testing.T) {
+			a := billing.Transfer{Amount: 1_000_000, At: begun().Add(time.Minute)}
+			list := []billing.Deposit{pending("first", 1), pending("second", 2)}
+			list[1].Amount++
+			test.change(&a, list)
+			id, why := billing.Match(a, list)
+			if part, bad := strings.CutPrefix(test.want, "("); bad && (id != "" || !strings.Contains(why, strings.TrimSuffix(part, ")"))) || !bad && (id != test.want || why != "") {
+				t.Errorf("%q, %q, want %s", id, why, test.want)
+			}
+		})
 	}
 }
 
@@ -99,9 +101,11 @@ func TestRefuse(t *testing.T) {
 		"the one that was meant":  {[]billing.Transfer{less, good}, billing.Use{Spent: true}, api.ReasonAlreadyUsed},
 		"the second paid this":    {[]billing.Transfer{less, good}, billing.Use{Spent: true, DepositID: "first"}, ""},
 	} {
-		if reason, why := billing.Refuse(test.list, map[uint64]billing.Use{1: test.used}, pending("first", 1)); reason != test.want || (why == "") != (reason == "") {
-			t.Errorf("%s: %q, %q, want %q", what, reason, why, test.want)
-		}
+		t.Run(what, func(t *testing.T) {
+			if reason, why := billing.Refuse(test.list, map[uint64]billing.Use{1: test.used}, pending("first", 1)); reason != test.want || (why == "") != (reason == "") {
+				t.Errorf("%q, %q, want %q", reason, why, test.want)
+			}
+		})
 	}
 }
 

@@ -23,8 +23,8 @@ type Chain interface {
 	// Newest returns the number and the time of the newest block.
 	Newest(ctx context.Context) (uint64, time.Time, error)
 	// Between returns the transfers to the treasury in the blocks from first to last. It may leave out those in transactions of which all
-	// are kept, which a nil kept says of none.
-	Between(ctx context.Context, first, last uint64, kept Kept) ([]Transfer, error)
+	// are stored, which a nil stored says of none.
+	Between(ctx context.Context, first, last uint64, stored Stored) ([]Transfer, error)
 	// In returns those in one transaction, which has failed or moved nothing to the treasury where there are none, or ErrNotShown.
 	In(ctx context.Context, hash [32]byte) ([]Transfer, error)
 	// Claimed is In for the hash of a claimed payment; callers with unknown hashes are rate limited.
@@ -38,8 +38,8 @@ type Chain interface {
 // ErrNotShown says that the chain shows a transaction in no block.
 var ErrNotShown = errors.New("the transaction is in no block yet")
 
-// Kept says how many transfers of a transaction in a block are kept, and have not vanished. What the chain says of those is known.
-type Kept func(ctx context.Context, tx, block [32]byte) (int, error)
+// Stored says how many transfers of a transaction in a block are stored, and have not vanished. The chain need not be asked for those.
+type Stored func(ctx context.Context, tx, block [32]byte) (int, error)
 
 // Rail is a chain and token that purchases are paid with.
 type Rail struct {
@@ -73,8 +73,8 @@ type Deposits struct {
 	seen map[string]*progress // by rail
 }
 
-// progress is how far a rail was looked at, in blocks.
-type progress struct{ newest, looked atomic.Uint64 }
+// progress is how far a rail was scanned, in blocks.
+type progress struct{ newest, scanned atomic.Uint64 }
 
 // NewDeposits makes a Deposits.
 func NewDeposits(cfg DepositsConfig) *Deposits {
@@ -134,7 +134,7 @@ func (d *Deposits) Open(ctx context.Context, ownerID string, o Order, stranger f
 	if err != nil {
 		return Deposit{}, err
 	}
-	if err := d.looked(ctx, rail); err != nil {
+	if err := d.ensureScanned(ctx, rail); err != nil {
 		return Deposit{}, err
 	}
 	now := d.now()
@@ -159,8 +159,9 @@ func (d *Deposits) Open(ctx context.Context, ownerID string, o Order, stranger f
 	return opened, nil
 }
 
-// looked makes sure that the chain of a rail was looked at before anybody is told to pay there: the first look begins at its newest block.
-func (d *Deposits) looked(ctx context.Context, rail Rail) error {
+// ensureScanned scans the chain of a rail before anybody is asked to pay there, unless that was done: the first scan begins at the newest
+// block.
+func (d *Deposits) ensureScanned(ctx context.Context, rail Rail) error {
 	if rail.Start > 0 {
 		return nil
 	}
@@ -255,7 +256,7 @@ func (d *Deposits) Scan(ctx context.Context, id string) ([]Deposit, error) {
 		return nil, nil // another node, which is behind
 	}
 	list, err := rail.Chain.Between(ctx, first, newest, func(ctx context.Context, tx, block [32]byte) (int, error) {
-		return d.cfg.Store.Kept(ctx, rail.ID, tx, block)
+		return d.cfg.Store.CountStored(ctx, rail.ID, tx, block)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
@@ -264,7 +265,7 @@ func (d *Deposits) Scan(ctx context.Context, id string) ([]Deposit, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.seen[rail.ID].looked.Store(newest)
+	d.seen[rail.ID].scanned.Store(newest)
 	ripe, errRipen := d.ripen(ctx, rail)
 	verified = append(verified, ripe...)
 	// Where nothing happens there are no blocks. The next will not be of a time that is long over.
@@ -292,13 +293,13 @@ func (d *Deposits) Expire(ctx context.Context) error {
 	return nil
 }
 
-// Progress is the newest block that Scan has seen of a rail and the last in which it has looked for deposits, 0 before it has run.
-func (d *Deposits) Progress(id string) (newest, looked uint64) {
+// Progress is the newest block that Scan has seen of a rail and the last one that it has scanned, 0 before it has run.
+func (d *Deposits) Progress(id string) (newest, scanned uint64) {
 	p := d.seen[id]
-	return p.newest.Load(), p.looked.Load()
+	return p.newest.Load(), p.scanned.Load()
 }
 
-// Rescan looks again at all that has arrived on a rail, "" for the first, from the given block on. What was kept before is not kept twice.
+// Rescan looks again at all that has arrived on a rail, "" for the first, from the given block on. What is stored is not stored twice.
 func (d *Deposits) Rescan(ctx context.Context, id string, first uint64) ([]Deposit, error) {
 	rail, err := d.rail(id)
 	if err != nil {
@@ -320,7 +321,7 @@ func (d *Deposits) Rescan(ctx context.Context, id string, first uint64) ([]Depos
 	return append(verified, ripe...), err
 }
 
-// arrive keeps what arrived.
+// arrive stores what arrived, and verifies the deposits that it pays.
 func (d *Deposits) arrive(ctx context.Context, rail Rail, list []Transfer, seen ScanCursor) ([]Deposit, error) {
 	if len(list) == 0 {
 		_, err := d.cfg.Store.Arrive(ctx, nil, seen, rail.AtOnce, d.now())

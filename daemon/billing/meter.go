@@ -15,7 +15,7 @@ import (
 
 const (
 	maxBatch  = 512     // charges in one transaction
-	maxKept   = 200_000 // windows of keys and owners that are kept in memory; with more, all are read again as they call
+	maxWindow = 200_000 // windows of keys and owners in memory; with more, all are read again as they call
 	maxClient = 100_000 // addresses whose free calls are counted; with more, new ones are not, until others have left their window
 	gatherFor = 2       // times that a leader lets others run before closing its batch
 )
@@ -41,7 +41,7 @@ type Config struct {
 	Operator  string                         // owner of the keys for which nobody can buy credits
 	FreeCalls int                            // per owner and 24 hours; 0 means api.FreeCallsPerDay
 	PerClient int                            // free calls per address and 24 hours; 0 means api.FreePerClient
-	Booked    func(calls int, credits int64) // is told of calls charged in one transaction; nil means nobody
+	Booked    func(calls int, credits int64) // is called after calls were charged in one transaction; nil means nobody
 	CatchUp   func() error                   // learns what other Meters, and acts on other nodes, have done; nil means there are none
 	Now       func() time.Time               // nil means time.Now
 }
@@ -49,12 +49,12 @@ type Config struct {
 // Meter charges calls. Make one with New; it is safe for concurrent use, and there is at most one for a set of books, unless with CatchUp.
 //
 // Calls are decided in memory, one after another. What is decided while the disk is busy gathers in a batch, which the first
-// caller in it, its leader, books in one transaction when its turn comes; all callers of a batch wait for that.
+// caller in it, its leader, books in one transaction when it has the disk; all callers of a batch wait for that.
 type Meter struct {
-	cfg  Config
-	kept int                  // windows that are kept in memory
-	turn sync.Mutex           // held by who books; taken before mu
-	lost atomic.Pointer[loss] // nil where the last charge was taken or refused
+	cfg     Config
+	most    int                  // windows in memory
+	booking sync.Mutex           // held by who books; taken before mu
+	lost    atomic.Pointer[loss] // nil where the last charge was taken or refused
 
 	mu      sync.Mutex // guards what follows, and the plans and free calls of cfg
 	open    *batch     // takes what is decided now, nil if nothing was since the last one was closed
@@ -122,7 +122,7 @@ func (cfg *Config) complete() {
 // New makes a Meter.
 func New(cfg Config) *Meter {
 	cfg.complete()
-	return &Meter{cfg: cfg, kept: maxKept, books: map[string]*book{}, free: map[string]*window{}, volumes: map[string]*window{},
+	return &Meter{cfg: cfg, most: maxWindow, books: map[string]*book{}, free: map[string]*window{}, volumes: map[string]*window{},
 		clients: map[string]*window{}}
 }
 
@@ -136,7 +136,7 @@ func (m *Meter) SetPlans(plans Plans, freeCalls, perClient int) {
 }
 
 // Charge charges c and returns the remaining calls once the charge is on disk, or the *api.Error that refuses the call. A caller who leaves
-// before their turn is not charged; one who leaves later is.
+// before they are booked is not charged; one who leaves later is.
 func (m *Meter) Charge(ctx context.Context, c Call) (Left, error) {
 	left, err := m.charge(ctx, c)
 	if m.poor(err) {
@@ -212,10 +212,10 @@ func (m *Meter) join(ctx context.Context, c Call) (b *batch, left Left, leads bo
 	return b, left, leads, nil
 }
 
-// lead books b when its turn has come.
+// lead books b once the batches before it are booked.
 func (m *Meter) lead(ctx context.Context, b *batch) {
-	m.turn.Lock()
-	defer m.turn.Unlock()
+	m.booking.Lock()
+	defer m.booking.Unlock()
 	full := false
 	closed := sync.OnceValue(func() Batch {
 		for range gatherFor {
@@ -227,7 +227,7 @@ func (m *Meter) lead(ctx context.Context, b *batch) {
 			m.open = nil
 		}
 		m.waiting = slices.DeleteFunc(m.waiting, func(w *batch) bool { return w == b })
-		full = len(m.free)+len(m.volumes) > m.kept
+		full = len(m.free)+len(m.volumes) > m.most
 		return b.Batch
 	})
 	if err := m.book(ctx, b, closed); err != nil || full {
@@ -236,12 +236,12 @@ func (m *Meter) lead(ctx context.Context, b *batch) {
 		if err != nil {
 			m.undo(b)
 		}
-		m.settle(ctx)
+		m.bookAll(ctx)
 		m.forget()
 	}
 }
 
-// book books b, unless that was done already, and tells its callers. No calls come into b once it is closed. The caller holds turn.
+// book books b, unless that was done already, and lets its callers go on. No calls come into b once it is closed. The caller holds booking.
 func (m *Meter) book(ctx context.Context, b *batch, closed func() Batch) error {
 	if b.booked {
 		return b.err
@@ -249,7 +249,7 @@ func (m *Meter) book(ctx context.Context, b *batch, closed func() Batch) error {
 	b.booked = true
 	defer close(b.done)
 	defer closed()       // which a store that fails has not asked for
-	b.err = errNotBooked // which is what the others have to hear if the store panics
+	b.err = errNotBooked // which is the error of the others if the store panics
 	b.err = m.cfg.Store.Charge(ctx, closed)
 	if b.err == nil && m.cfg.Booked != nil {
 		m.cfg.Booked(b.size, b.credits())
@@ -268,8 +268,8 @@ func (b *batch) credits() (sum int64) {
 // errNotBooked is what a batch failed with that nobody finished.
 var errNotBooked = errors.New("the batch was not booked")
 
-// settle books all that was decided, so that the books on disk are those that were remembered. The caller holds turn and mu.
-func (m *Meter) settle(ctx context.Context) {
+// bookAll books all that was decided, so that the books on disk are those that were remembered. The caller holds booking and mu.
+func (m *Meter) bookAll(ctx context.Context) {
 	waiting, failed := m.waiting, false
 	m.open, m.waiting = nil, nil
 	for _, b := range waiting {
@@ -283,7 +283,7 @@ func (m *Meter) settle(ctx context.Context) {
 	}
 }
 
-// undo takes back what b has counted by address: it was not booked. The caller holds turn and mu.
+// undo takes back what b has counted by address: it was not booked. The caller holds booking and mu.
 func (m *Meter) undo(b *batch) {
 	for client, n := range b.clients {
 		if w := m.clients[client]; w != nil {
@@ -293,8 +293,8 @@ func (m *Meter) undo(b *batch) {
 	clear(b.clients)
 }
 
-// forget forgets what was remembered; it is read again when it is needed. That may only be done when all that was decided is settled:
-// what is not on disk would be forgotten with it. The caller holds turn and mu.
+// forget forgets what was remembered; it is read again when it is needed. That may only be done when all that was decided is booked:
+// what is not on disk would be forgotten with it. The caller holds booking and mu.
 func (m *Meter) forget() {
 	clear(m.books)
 	clear(m.free)
@@ -322,7 +322,7 @@ func (m *Meter) WithLockOnAll(ctx context.Context, act func() (owners []string, 
 
 // lock books all calls that were decided, and has nothing charged until unlock. It fails where ctx has ended.
 func (m *Meter) lock(ctx context.Context) error {
-	m.turn.Lock()
+	m.booking.Lock()
 	m.mu.Lock()
 	locked := false
 	defer func() {
@@ -333,7 +333,7 @@ func (m *Meter) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m.settle(context.WithoutCancel(ctx))
+	m.bookAll(context.WithoutCancel(ctx))
 	locked = true
 	return nil
 }
@@ -344,5 +344,5 @@ func (m *Meter) unlock(owners []string) {
 		delete(m.books, owner)
 	}
 	m.mu.Unlock()
-	m.turn.Unlock()
+	m.booking.Unlock()
 }

@@ -276,10 +276,12 @@ func TestMovesAreChecked(t *testing.T) {
 		"a revoked key":     {KeyID: gone.KeyID, Amount: 1, Kind: billing.KindGrant, Reason: "x"},
 		"no key":            {KeyID: "cv_test_none", Amount: 1, Kind: billing.KindGrant, Reason: "x"},
 	} {
-		var refused *api.Error
-		if _, err := o.books.Move(t.Context(), c.OwnerID, e); !errors.As(err, &refused) || refused.Hint == "" {
-			t.Errorf("moving %s: %v, want a refusal with a hint", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			var refused *api.Error
+			if _, err := o.books.Move(t.Context(), c.OwnerID, e); !errors.As(err, &refused) || refused.Hint == "" {
+				t.Errorf("%v, want a refusal with a hint", err)
+			}
+		})
 	}
 	entries, err := o.store.Entries(t.Context(), "owner", 10)
 	if err != nil || len(entries) != 1 || entries[0].Amount != 10 || entries[0].Reason != "test" || !entries[0].At.Equal(o.clock()) {

@@ -20,25 +20,26 @@ const rail = "l2chain"
 
 // node is a chain that shows what it is told to.
 type node struct {
+	err          error // why it does not answer
 	newest, safe uint64
 	at           time.Time // of the newest block
 	list         []billing.Transfer
 	treasury     int64
 }
 
-func (n *node) Newest(context.Context) (uint64, time.Time, error) { return n.newest, n.at, nil }
+func (n *node) Newest(context.Context) (uint64, time.Time, error) { return n.newest, n.at, n.err }
 
 func (n *node) Safe(context.Context) (uint64, error) { return n.safe, nil }
 
 func (n *node) Balance(context.Context) (int64, error) { return n.treasury, nil }
 
-func (n *node) Between(ctx context.Context, first, last uint64, kept billing.Kept) (list []billing.Transfer, _ error) {
+func (n *node) Between(ctx context.Context, first, last uint64, stored billing.Stored) (list []billing.Transfer, _ error) {
 	for _, a := range n.list {
 		if a.Block < first || last < a.Block {
 			continue
 		}
-		if kept != nil { // as the real one does
-			if n, err := kept(ctx, a.TxHash, a.BlockHash); err != nil || n == 1 {
+		if stored != nil { // as the real one does
+			if n, err := stored(ctx, a.TxHash, a.BlockHash); err != nil || n == 1 {
 				continue
 			}
 		}
@@ -48,6 +49,9 @@ func (n *node) Between(ctx context.Context, first, last uint64, kept billing.Kep
 }
 
 func (n *node) In(_ context.Context, hash [32]byte) (list []billing.Transfer, err error) {
+	if n.err != nil {
+		return nil, n.err
+	}
 	err = billing.ErrNotShown
 	for _, a := range n.list {
 		if a.TxHash == hash {

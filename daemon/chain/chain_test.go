@@ -303,8 +303,8 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// TestBetweenKept: transactions are asked for only while not all of their transfers are kept as the chain shows them.
-func TestBetweenKept(t *testing.T) {
+// TestBetweenStored: transactions are asked for only while not all of their transfers are stored as the chain shows them.
+func TestBetweenStored(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	calls := map[string]int{}
@@ -329,9 +329,9 @@ func TestBetweenKept(t *testing.T) {
 	}
 	var failed error
 	for _, one := range []struct {
-		name string
-		kept billing.Kept
-		want int
+		name   string
+		stored billing.Stored
+		want   int
 	}{
 		{"none", func(context.Context, [32]byte, [32]byte) (int, error) { return 0, nil }, 3},
 		{"all", func(context.Context, [32]byte, [32]byte) (int, error) { return 1, nil }, 0},
@@ -348,7 +348,7 @@ func TestBetweenKept(t *testing.T) {
 			failed = errors.New("the books are closed")
 		}
 		clear(calls)
-		list, err := client.Between(t.Context(), 0, newest, one.kept)
+		list, err := client.Between(t.Context(), 0, newest, one.stored)
 		if len(list) != one.want || !errors.Is(err, failed) {
 			t.Errorf("%s: %+v, %v", one.name, list, err)
 		}

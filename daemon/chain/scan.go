@@ -26,12 +26,12 @@ const paramsEnd = 4 + 2*common.HashLength
 // maxNote bounds the calldata in which a nonce is looked for. Each deposit that is pending looks there.
 const maxNote = 4 << 10
 
-// Between returns the transfers to the treasury in the blocks from first to last, without those that are kept already.
-func (c *Client) Between(ctx context.Context, first, last uint64, kept billing.Kept) ([]billing.Transfer, error) {
+// Between returns the transfers to the treasury in the blocks from first to last, without those that are stored already.
+func (c *Client) Between(ctx context.Context, first, last uint64, stored billing.Stored) ([]billing.Transfer, error) {
 	var list []billing.Transfer
 	for wide := uint64(span); first <= last; {
 		end := min(last, first+wide-1)
-		part, err := c.between(ctx, first, end, kept)
+		part, err := c.between(ctx, first, end, stored)
 		if err != nil && ctx.Err() == nil && end > first {
 			wide = max(1, (end-first+1)/2) // too many for this node, it may be
 			continue
@@ -68,7 +68,7 @@ func (c *Client) Blocks(ctx context.Context, first, last uint64) (map[[32]byte][
 }
 
 // between is Between with one question for the logs.
-func (c *Client) between(ctx context.Context, first, last uint64, kept billing.Kept) ([]billing.Transfer, error) {
+func (c *Client) between(ctx context.Context, first, last uint64, stored billing.Stored) ([]billing.Transfer, error) {
 	logs, err := c.arrivals(ctx, first, last)
 	if err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func (c *Client) between(ctx context.Context, first, last uint64, kept billing.K
 	}
 	for _, l := range logs {
 		at := place{l.TxHash, l.BlockHash}
-		if open[at] > 0 && kept != nil {
-			n, err := kept(ctx, l.TxHash, l.BlockHash)
+		if open[at] > 0 && stored != nil {
+			n, err := stored(ctx, l.TxHash, l.BlockHash)
 			if err != nil {
 				return nil, err
 			}

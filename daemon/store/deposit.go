@@ -153,7 +153,7 @@ func (s *Store) Arrive(
 func arrive(
 	ctx context.Context, tx *sql.Tx, a billing.Transfer, atOnce bool, now time.Time,
 ) (d billing.Deposit, err error) {
-	if isNew, err := keep(ctx, tx, a, now); err != nil || !isNew {
+	if isNew, err := storeTransfer(ctx, tx, a, now); err != nil || !isNew {
 		return d, err
 	}
 	if a.Authorized {
@@ -201,9 +201,9 @@ func note(ctx context.Context, tx *sql.Tx, a billing.Transfer, waitsFor, why str
 	return nil
 }
 
-// keep keeps one arrival and reports whether it is to be matched: it is new, or had vanished and paid for nothing. One that the chain has
-// in another block by now is noted there.
-func keep(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (isNew bool, err error) {
+// storeTransfer stores one arrival and reports whether it is to be matched: it is new, or had vanished and paid for nothing. One that the
+// chain has in another block by now is noted there.
+func storeTransfer(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (isNew bool, err error) {
 	var block []byte
 	var spent, settled string
 	err = tx.QueryRowContext(ctx, "SELECT block_hash, spent_on, settled FROM transfers WHERE "+byLog, a.Rail, a.TxHash[:],
@@ -226,17 +226,17 @@ func keep(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (i
 	return isNew, nil
 }
 
-// Kept counts the transfers in one transaction that were kept as they are in a block, without those that have vanished.
-func (s *Store) Kept(ctx context.Context, rail string, hash, block [32]byte) (n int, err error) {
+// CountStored counts the transfers in one transaction that were stored as they are in a block, without those that have vanished.
+func (s *Store) CountStored(ctx context.Context, rail string, hash, block [32]byte) (n int, err error) {
 	err = s.db.Read.QueryRowContext(ctx, `SELECT count(*) FROM transfers WHERE rail = ? AND tx_hash = ? AND block_hash = ?
 		AND settled <> 'vanished'`, rail, hash[:], block[:]).Scan(&n)
 	if err != nil {
-		err = fmt.Errorf("look for kept transfers: %w", err)
+		err = fmt.Errorf("count stored transfers: %w", err)
 	}
 	return n, err
 }
 
-// Used says what the transfers in one transaction that were kept have been spent on, by their place in it.
+// Used says what the transfers in one transaction that are stored have been spent on, by their place in it.
 func (s *Store) Used(ctx context.Context, rail string, hash [32]byte) (map[uint64]billing.Use, error) {
 	used := map[uint64]billing.Use{}
 	_, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (place uint64, err error) {
@@ -289,7 +289,7 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Tim
 			if len(open) == 0 {
 				continue // not one of those that wait, or no more
 			}
-			if _, err := keep(ctx, tx, a, now); err != nil {
+			if _, err := storeTransfer(ctx, tx, a, now); err != nil {
 				return err
 			}
 			if err := verifyDeposit(ctx, tx, &open[0], a, now); err != nil {
