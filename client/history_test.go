@@ -99,10 +99,7 @@ func content(t *testing.T, path string) string {
 func TestExportGoesOn(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
-	every := 211 // bytes
-	if testing.Short() {
-		every = 2011
-	}
+	const every = 1511 // bytes
 	for _, format := range []string{"ndjson", "csv"} {
 		path := filepath.Join(t.TempDir(), "movers."+format)
 		a.credits.Store(0)

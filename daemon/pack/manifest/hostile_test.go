@@ -3,6 +3,7 @@ package manifest_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -117,13 +118,13 @@ func (s spoiler) other(v any) any {
 	return list[s.r.IntN(len(list))]
 }
 
+// spoilSeeds is how often TestSpoiledAnswers spoils what each pack reads: go test ./daemon/pack/manifest -run TestSpoiled -seeds 200.
+var spoilSeeds = flag.Int("seeds", 3, "how often TestSpoiledAnswers spoils what each pack reads")
+
 // TestSpoiledAnswers: whatever upstream says, a shipped pack gives a state within its bound, and a brief that tells what is in it.
 func TestSpoiledAnswers(t *testing.T) {
 	t.Parallel()
-	seeds := 12
-	if testing.Short() {
-		seeds = 2
-	}
+	seeds := *spoilSeeds
 	for _, id := range manifest.Shipped() {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()

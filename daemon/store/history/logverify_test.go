@@ -1,133 +1,15 @@
 package history_test
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"os"
-	program "os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/state"
-	"github.com/contextd/contextd/sdk/api"
 )
-
-// publishing names, for a process of this test, the directory that it publishes into until it is killed.
-const publishing = "CONTEXTD_TEST_PUBLISH"
-
-// TestMain publishes where that is what the process is for.
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(publishing); dir != "" {
-		publish(dir)
-	}
-	os.Exit(m.Run())
-}
-
-// publish saves states and says the proof of each, for ever.
-func publish(dir string) {
-	die := func(err error) {
-		if err != nil {
-			fmt.Println("!", err)
-			os.Exit(1)
-		}
-	}
-	ctx := context.Background()
-	s, err := history.Open(ctx, dir, time.Now())
-	die(err)
-	saved, err := s.OpenPack(ctx, "crypto", epoch())
-	die(err)
-	next := 0
-	if saved.Pulse != nil {
-		next = int(saved.Pulse.GeneratedAt.Sub(epoch())/(5*time.Minute)) + 1
-	}
-	for ; ; next++ {
-		p := pulseAt(next, "x")
-		b := state.Brief{Text: fmt.Sprintf("Brief %d.", next), At: p.GeneratedAt, Of: p.GeneratedAt, Writer: "built-in"}
-		proof, err := s.SavePulse(ctx, p, b, nil)
-		die(err)
-		said, err := json.Marshal(proof)
-		die(err)
-		fmt.Println(string(said))
-		if next%7 == 0 {
-			b.At, b.Text = b.At.Add(time.Second), b.Text+" Later."
-			_, err := s.SaveBrief(ctx, "crypto", b)
-			die(err)
-		}
-	}
-}
-
-// TestLogOutlivesKills publishes a thousand states, by processes that are killed at random: after each the log verifies, every state has a
-// leaf and every leaf of a state its state, and what was said is there.
-func TestLogOutlivesKills(t *testing.T) {
-	t.Parallel()
-	total := 1000
-	if testing.Short() {
-		total = 50
-	}
-	dir, random := t.TempDir(), rand.New(rand.NewPCG(4, 4))
-	said := map[int64]api.Proof{}
-	kills := 0
-	for len(said) < total {
-		c := program.Command(os.Args[0])
-		c.Env = append(os.Environ(), publishing+"="+dir)
-		out, err := c.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		for n := random.IntN(total/8) + 1; n > 0 && lines.Scan(); n-- {
-			var p api.Proof
-			if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
-				t.Fatal(lines.Text())
-			}
-			said[p.Seq] = p
-		}
-		if lines.Err() != nil || !lines.Scan() {
-			t.Fatalf("the program ended by itself: %v", lines.Err())
-		}
-		time.Sleep(time.Duration(random.IntN(5000)) * time.Microsecond) // into the next
-		if err := c.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = c.Wait() // killed
-		kills++
-		agree(t, dir)
-	}
-	s := open(t, dir)
-	for seq, p := range said {
-		if _, hash := leaf(t, s, seq); hash != p.Leaf {
-			t.Errorf("leaf %d was said to be %s and is %s", seq, p.Leaf, hash)
-		}
-	}
-	t.Logf("%d states, %d kills", len(said), kills)
-}
-
-// agree verifies the log in dir, and counts.
-func agree(t *testing.T, dir string) {
-	t.Helper()
-	s := open(t, dir)
-	defer s.Close()
-	if _, wrong, err := s.VerifyLogs(t.Context(), 5); err != nil || len(wrong) > 0 {
-		t.Fatalf("after a kill: %q, %v", wrong, err)
-	}
-	db := testbed.SQL(t, dir, history.File)
-	defer db.Close()
-	var pulses, leaves int
-	err := db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM pulses), (SELECT count(*) FROM log_leaves WHERE kind = 0)").Scan(&pulses, &leaves)
-	if err != nil || pulses != leaves {
-		t.Fatalf("%d states have %d leaves: %v", pulses, leaves, err)
-	}
-}
 
 // TestVerifyNamesWhatIsWrong: everything that can be changed behind the log's back is named.
 func TestVerifyNamesWhatIsWrong(t *testing.T) {

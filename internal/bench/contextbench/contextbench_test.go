@@ -10,9 +10,6 @@ import (
 
 // TestContextBench runs a short bench: the aims that do not hang on many questions are reached, and both reports are written.
 func TestContextBench(t *testing.T) {
-	if testing.Short() {
-		t.Skip("questions about hours of a market take their time")
-	}
 	t.Parallel()
 	cfg := config{seed: 16, ticks: 18, questions: 60, wrong: 3}
 	r, err := run(t.Context(), cfg)

@@ -18,9 +18,6 @@ var crowdFor = flag.Duration("crowd", 3*time.Second, "how long each half of Test
 
 // TestCrowd plays a crowd against a demo and checks that no honest client notices more of it than time.
 func TestCrowd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a crowd takes its time to come")
-	}
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux answers on every address of 127.0.0.0/8")

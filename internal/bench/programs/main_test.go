@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		runEdge()
 		return
 	}
+	if dir := os.Getenv(publishEnv); dir != "" {
+		runPublish(dir)
+	}
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
