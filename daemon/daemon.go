@@ -91,7 +91,8 @@ type Daemon struct {
 	gate     *gate.Gate
 
 	feed   *feed.Feed
-	packs  *packSet
+	served *servedPacks
+	packs  *packSet // that changes served
 	editor *brief.Editor
 	reader *reader.Reader
 
@@ -135,12 +136,12 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if err := cfg.Check(); err != nil { // before anything is opened, and perhaps upgraded
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, metrics: metrics.New(cfg.Now), feed: feed.New()}
+	d := &Daemon{cfg: cfg, metrics: metrics.New(cfg.Now), feed: feed.New(), served: &servedPacks{}}
 	for _, step := range []func(context.Context) error{ // each needs what those before it have made
 		d.lockDirectory, d.openDatabases, d.joinCluster, d.openLogs, d.openKeys,
 		d.listenPublic, d.openMail, d.openSignIn, d.openChain,
-		d.openAlerts, d.openEditor, d.servePacks, d.addJobs,
-		d.openReader, d.openGate, d.openConsole, d.openPage, d.openMCP, d.openHTTP,
+		d.openScheduler, d.openAlerts, d.assignLeader, d.openEditor, d.servePacks, d.openMembership, d.addJobs,
+		d.openReader, d.openGate, d.openHealth, d.openConsole, d.openPage, d.openMCP, d.openHTTP,
 		d.openPublic, d.listenAdmin, d.listenMetrics,
 	} {
 		if err := step(ctx); err != nil {

@@ -205,6 +205,12 @@ func (d *Daemon) openSignIn(ctx context.Context) (err error) {
 	return err
 }
 
+// openScheduler makes what runs the jobs, of which there are none yet.
+func (d *Daemon) openScheduler(context.Context) error {
+	d.jobs = &operate.Scheduler{Now: d.cfg.Now, Logger: d.cfg.Logger, AsLeader: d.node.AsLeader}
+	return nil
+}
+
 // openAlerts makes what notifies the operator of flags.
 func (d *Daemon) openAlerts(context.Context) (err error) {
 	d.alerts, err = operate.OpenAlerts(operate.AlertsConfig{
@@ -214,34 +220,40 @@ func (d *Daemon) openAlerts(context.Context) (err error) {
 	return err
 }
 
-// openEditor makes the list of packs that are served, which is empty yet, and what writes briefs of them.
-func (d *Daemon) openEditor(ctx context.Context) (err error) {
-	served := &servedPacks{}
-	if d.editor, err = newEditor(ctx, d.cfg, served.packs, d.store, d.history, d.metrics); err != nil {
-		return err
-	}
-	d.jobs = &operate.Scheduler{Now: d.cfg.Now, Logger: d.cfg.Logger, AsLeader: d.node.AsLeader}
-	d.packs = &packSet{
-		servedPacks: served, cfg: d.cfg, node: d.node, sources: newSources(d.cfg), feed: d.feed, history: d.history,
-		models: d.editor.Models(), jobs: d.jobs, metrics: d.metrics, alerts: d.alerts,
-	}
-	return nil
-}
-
-// servePacks restores every pack, so that its newest stored state is served at once, and makes this node known by what it serves.
-func (d *Daemon) servePacks(ctx context.Context) error {
+// assignLeader makes what only the leader does for no single pack, beside its jobs: backups, alerts and requests to witnesses.
+func (d *Daemon) assignLeader(context.Context) error {
 	d.backups = operate.Backups{
 		DataDir: d.cfg.DataDir, Dir: d.cfg.Backup.Dir, Every: d.cfg.Backup.Every, Keep: d.cfg.Backup.Keep, Now: d.cfg.Now,
 		Logger: d.cfg.Logger,
 	}
-	witnesses := &witness.Set{Witnesses: d.cfg.Witnesses, Logs: d.logs, Packs: d.packs.ids, Now: d.cfg.Now, Logger: d.cfg.Logger}
-	d.node.Add(leaderWork{d.history, d.jobs, d.backups, d.alerts, witnesses}, nil) // first, so that states are read anew
+	witnesses := &witness.Set{Witnesses: d.cfg.Witnesses, Logs: d.logs, Packs: d.served.ids, Now: d.cfg.Now, Logger: d.cfg.Logger}
+	d.node.Add(leaderWork{d.history, d.jobs, d.backups, d.alerts, witnesses}, nil) // before the packs: it forgets what they read
+	return nil
+}
+
+// openEditor makes what writes briefs.
+func (d *Daemon) openEditor(ctx context.Context) (err error) {
+	d.editor, err = newEditor(ctx, d.cfg, d.served.packs, d.store, d.history, d.metrics)
+	return err
+}
+
+// servePacks restores every pack, so that its newest stored state is served at once.
+func (d *Daemon) servePacks(ctx context.Context) error {
+	d.packs = &packSet{
+		servedPacks: d.served, cfg: d.cfg, node: d.node, sources: newSources(d.cfg), feed: d.feed, history: d.history,
+		models: d.editor.Models(), jobs: d.jobs, metrics: d.metrics, alerts: d.alerts,
+	}
 	first, err := d.packs.prepare(ctx, d.cfg.packList(), d.cfg.Disabled)
 	if err != nil {
 		return err
 	}
 	d.packs.swap(ctx, first)
 	d.packs.finish(first)
+	return nil
+}
+
+// openMembership makes what makes this node known to others, with the states that it serves.
+func (d *Daemon) openMembership(context.Context) error {
 	d.membership = &cluster.Membership{
 		Node: d.node, URL: cluster.NodeURL(d.URL(), d.listener.Addr()), Version: build.Read().Version, States: d.packs.stateTimes,
 	}
@@ -275,6 +287,19 @@ func (d *Daemon) openGate(context.Context) error {
 	return nil
 }
 
+// openHealth makes what says whether the daemon can answer calls.
+func (d *Daemon) openHealth(context.Context) error {
+	charges := d.changes.Lost
+	if d.node.Alone() { // on a server that is back, calls are charged again; a proxy that sends none would never know
+		charges = d.meter.Check
+	}
+	d.health = &operate.Health{
+		Stopping: d.stopping.Load, Packs: d.served.ids, HasState: d.packs.hasState, Charges: charges,
+		Databases: []operate.Database{d.store, d.history}, Now: d.cfg.Now,
+	}
+	return nil
+}
+
 // origins are where browsers may come from, and what they may call the daemon.
 func (d *Daemon) origins() web.OriginCheck {
 	names := d.cfg.Hosts
@@ -300,16 +325,8 @@ func (d *Daemon) openConsole(ctx context.Context) error {
 	return err
 }
 
-// openPage makes the pages, and what says whether calls can be answered.
+// openPage makes the pages.
 func (d *Daemon) openPage(context.Context) error {
-	charges := d.changes.Lost
-	if d.node.Alone() { // on a server that is back, calls are charged again; a proxy that sends none would never know
-		charges = d.meter.Check
-	}
-	d.health = &operate.Health{
-		Stopping: d.stopping.Load, Packs: d.packs.ids, HasState: d.packs.hasState, Charges: charges,
-		Databases: []operate.Database{d.store, d.history}, Now: d.cfg.Now,
-	}
 	d.page = web.NewPage(web.PageConfig{
 		Mode: d.cfg.Page, Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packs.info, Ready: d.health.Ready,
 		Sells: d.payments != nil, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
@@ -323,7 +340,7 @@ func (d *Daemon) openMCP(context.Context) (err error) {
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Payers: d.payers, Standard: d.standard,
 		Packs: d.packs.ids(), Every: d.cfg.Every, Tells: d.packs.description,
 		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery, Origin: d.origins(),
-		Now: d.cfg.Now, Logger: d.cfg.Logger, Away: d.outage.Covers,
+		Now: d.cfg.Now, Logger: d.cfg.Logger, Outage: d.outage.Covers,
 	})
 	return err
 }
@@ -346,7 +363,7 @@ func (d *Daemon) openHTTP(context.Context) error {
 	d.web = web.New(web.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.health.Ready, Payers: d.payers, Standard: d.standard,
 		HTTPS: d.standard.HTTPS, More: routes, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
-		Version: build.Release(), Away: d.outage.Covers,
+		Version: build.Release(), Outage: d.outage.Covers,
 	})
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/cluster"
 	"github.com/contextd/contextd/daemon/cluster/clustertest"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
 // countedLog is a ChangeLog that notes when it was read.
@@ -34,12 +35,12 @@ func TestPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		var log book
+		var log testbed.Log
 		began := time.Now()
 		var mu sync.Mutex // guards reads
 		var reads []time.Duration
 		conn := clustertest.New(time.Now).Connect("a")
-		outage := cluster.NewOutage(log.logger())
+		outage := cluster.NewOutage(log.Logger())
 		changes, err := cluster.OpenChanges(ctx, countedLog{conn, func() {
 			mu.Lock()
 			defer mu.Unlock()
@@ -107,16 +108,16 @@ func TestPolls(t *testing.T) {
 			t.Errorf("lost when the database is back: %v", err)
 		}
 		at(6000 * ms) // two seconds less one poll after the last call that failed
-		if log.count("level=ERROR") != 1 || log.count("answers again") != 0 {
-			t.Errorf("an outage that may go on is logged so: %s", log.text.String())
+		if log.Count("level=ERROR") != 1 || log.Count("answers again") != 0 {
+			t.Errorf("an outage that may go on is logged so: %s", log.String())
 		}
 		at(6500 * ms)
-		if log.count("level=ERROR") != 1 || log.count("answers again", "refused_calls=3") != 1 {
-			t.Errorf("an outage is logged so: %s", log.text.String())
+		if log.Count("level=ERROR") != 1 || log.Count("answers again", "refused_calls=3") != 1 {
+			t.Errorf("an outage is logged so: %s", log.String())
 		}
 		outage.Covers(cut)
-		if log.count("level=ERROR") != 2 {
-			t.Errorf("the next outage is logged so: %s", log.text.String())
+		if log.Count("level=ERROR") != 2 {
+			t.Errorf("the next outage is logged so: %s", log.String())
 		}
 	})
 }
@@ -125,10 +126,10 @@ func TestPolls(t *testing.T) {
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var log book
+		var log testbed.Log
 		db := clustertest.New(time.Now)
 		db.Change("before")
-		changes, err := cluster.OpenChanges(t.Context(), db.Connect("a"), cluster.NewOutage(log.logger()))
+		changes, err := cluster.OpenChanges(t.Context(), db.Connect("a"), cluster.NewOutage(log.Logger()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,11 +166,11 @@ func TestChanges(t *testing.T) {
 			t.Error(err)
 		}
 		check()
-		if log.count("read what other nodes have changed: broken") != 1 {
-			t.Errorf("logged: %s", log.text.String())
+		if log.Count("read what other nodes have changed: broken") != 1 {
+			t.Errorf("logged: %s", log.String())
 		}
 		all := allLog{db.Connect("b")}
-		changes, err = cluster.OpenChanges(t.Context(), all, cluster.NewOutage(log.logger()))
+		changes, err = cluster.OpenChanges(t.Context(), all, cluster.NewOutage(log.Logger()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,11 +208,12 @@ func TestListener(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
-		var log, heard book
+		var log testbed.Log
+		var heard book
 		db := clustertest.New(time.Now)
 		l := cluster.Listener{
 			Listen: db.Connect("a").Listen, Owners: func() { heard.note("owners") }, States: func() { heard.note("states") },
-			Logger: log.logger(),
+			Logger: log.Logger(),
 		}
 		ended := make(chan struct{})
 		go func() { l.Run(ctx); close(ended) }()
@@ -226,8 +228,8 @@ func TestListener(t *testing.T) {
 		<-ended
 		l.Listen = func(context.Context, func(string)) error { return errBroken }
 		l.Run(t.Context())
-		if log.count("notifications of other nodes are late", "broken") != 1 {
-			t.Errorf("logged: %s", log.text.String())
+		if log.Count("notifications of other nodes are late", "broken") != 1 {
+			t.Errorf("logged: %s", log.String())
 		}
 	})
 }

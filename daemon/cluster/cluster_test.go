@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/cluster"
 	"github.com/contextd/contextd/daemon/cluster/clustertest"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -51,11 +52,11 @@ func TestTakeover(t *testing.T) {
 			"leader lease not renewed": 1, "this node no longer leads": 1, "leader unknown": 1, "node heartbeat not written": 1,
 			"this node leads": 1,
 		} {
-			if got := a.log.count(text); got != n {
+			if got := a.log.Count(text); got != n {
 				t.Errorf("%q is logged %d times, want %d", text, got, n)
 			}
 		}
-		if b.log.count("this node leads", "epoch=2") != 1 {
+		if b.log.Count("this node leads", "epoch=2") != 1 {
 			t.Errorf("the takeover is not logged")
 		}
 		a.stop(0)
@@ -109,8 +110,8 @@ func TestLeaveCutOff(t *testing.T) {
 		a.conn.Cut()
 		a.stop(0)
 		a.Leave()
-		if a.log.count("lead not given up") != 1 || a.log.count("end of this node not written") != 1 {
-			t.Errorf("logged: %s", a.log.text.String())
+		if a.log.Count("lead not given up") != 1 || a.log.Count("end of this node not written") != 1 {
+			t.Errorf("logged: %s", a.log.String())
 		}
 	})
 }
@@ -135,7 +136,7 @@ func TestCatchUp(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		a.has(t, "catch-up:p", "catch-up:p", "catch-up:p", "lead:p")
-		if n := a.log.count("newest state of the previous leader not read yet", "pack=p", "broken"); n != 3 {
+		if n := a.log.Count("newest state of the previous leader not read yet", "pack=p", "broken"); n != 3 {
 			t.Errorf("logged %d times", n)
 		}
 		a.stop(0)
@@ -218,10 +219,11 @@ func TestAsLeader(t *testing.T) {
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var log, did book
+		var log testbed.Log
+		var did book
 		began := time.Now()
 		n, err := cluster.Join(t.Context(), cluster.Config{
-			ID: "a", Stopping: func() bool { return false }, Now: time.Now, Logger: log.logger(),
+			ID: "a", Stopping: func() bool { return false }, Now: time.Now, Logger: log.Logger(),
 		})
 		if err != nil || !n.Alone() || !n.Leads() {
 			t.Fatalf("alone: %v", err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -15,9 +14,10 @@ import (
 
 	"github.com/contextd/contextd/daemon/cluster"
 	"github.com/contextd/contextd/daemon/cluster/clustertest"
+	"github.com/contextd/contextd/daemon/testbed"
 )
 
-// book keeps lines. The zero book is empty; it is safe for concurrent use.
+// book notes what was done, a line each. The zero book is empty; it is safe for concurrent use.
 type book struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -32,27 +32,13 @@ func (b *book) Write(p []byte) (int, error) {
 
 func (b *book) note(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 
-// count is the number of lines that have all texts.
-func (b *book) count(texts ...string) (n int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for line := range strings.Lines(b.text.String()) {
-		if !slices.ContainsFunc(texts, func(s string) bool { return !strings.Contains(line, s) }) {
-			n++
-		}
-	}
-	return n
-}
-
-// take returns all lines but those of before.
+// take returns what was noted since it was called before.
 func (b *book) take() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer b.text.Reset()
 	return strings.Fields(b.text.String())
 }
-
-func (b *book) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
 
 // work notes what a node does.
 type work struct {
@@ -83,10 +69,11 @@ func (w *work) during(ctx context.Context, what string) {
 // node is one of a cluster in memory.
 type node struct {
 	*cluster.Node
-	conn     *clustertest.Connection
-	members  *cluster.Membership
-	log, did book
-	work     *work
+	conn    *clustertest.Connection
+	members *cluster.Membership
+	log     testbed.Log
+	did     book
+	work    *work
 
 	stopping chan struct{} // closed when it is asked to stop
 	end      context.CancelFunc
@@ -99,7 +86,7 @@ func join(t *testing.T, db *clustertest.Database, id string) *node {
 	n := &node{conn: db.Connect(id), stopping: make(chan struct{})}
 	var err error
 	n.Node, err = cluster.Join(t.Context(), cluster.Config{
-		ID: id, Lease: n.conn, Registry: n.conn, Now: time.Now, Logger: n.log.logger(), Stopping: func() bool {
+		ID: id, Lease: n.conn, Registry: n.conn, Now: time.Now, Logger: n.log.Logger(), Stopping: func() bool {
 			select {
 			case <-n.stopping:
 				return true

@@ -176,14 +176,14 @@ func (s *Server) refuse(rq *request, err error) (e *api.Error, text []byte) {
 	text, e = refusalText(err, rq.id)
 	if rq.payer() && !rq.inBand {
 		rq.refused = err
-	} else if _, whole := err.(*api.Error); !whole && e.Status >= http.StatusInternalServerError && rq.ctx.Err() == nil && !s.away(err) {
+	} else if _, whole := err.(*api.Error); !whole && e.Status >= http.StatusInternalServerError && rq.ctx.Err() == nil && !s.outage(err) {
 		s.cfg.Logger.Error("call failed", "request_id", rq.id, "path", api.PathMCP, "error", err)
 	}
 	return e, text
 }
 
-// away reports whether err is one of many of the same cause, which are logged together.
-func (s *Server) away(err error) bool { return s.cfg.Away != nil && s.cfg.Away(err) }
+// outage reports whether err is part of an outage, which is logged once.
+func (s *Server) outage(err error) bool { return s.cfg.Outage != nil && s.cfg.Outage(err) }
 
 // failed is err as the result of a tool: a text that a model can act on, and nothing that a client could take for an answer.
 func (s *Server) failed(rq *request, err error) *sdk.CallToolResult {
@@ -221,7 +221,7 @@ func (s *Server) wireError(rq *request, method string, err error) error {
 	if rq != nil {
 		id = rq.id
 	}
-	if !s.away(err) {
+	if !s.outage(err) {
 		s.cfg.Logger.Error("call failed", "request_id", id, "path", api.PathMCP, "method", method, "error", err)
 	}
 	data, _ := json.Marshal(map[string]string{"requestId": id}) // a text can always be written

@@ -87,7 +87,7 @@ type Config struct {
 
 	Now    func() time.Time // nil means time.Now
 	Logger *slog.Logger     // nil means slog.Default
-	Away   func(error) bool // as in web.Config
+	Outage func(error) bool // as in web.Config
 }
 
 // DefaultPrefix is the prefix of tools, and the scheme of resources.

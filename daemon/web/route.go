@@ -105,7 +105,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e.RequestID = w.Header().Get(api.HeaderRequestID)
 	if e.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		// There is more to it than what is answered, and not one cause of many failures.
-		if _, whole := err.(*api.Error); !whole && (s.cfg.Away == nil || !s.cfg.Away(err)) {
+		if _, whole := err.(*api.Error); !whole && (s.cfg.Outage == nil || !s.cfg.Outage(err)) {
 			s.cfg.Logger.Error("call failed", "request_id", e.RequestID, "method", r.Method, "path", r.URL.Path, "error", err)
 		}
 	}

@@ -56,7 +56,7 @@ type Config struct {
 	Demo     bool                            // answers are made from recorded data, and say so
 	Now      func() time.Time                // nil means time.Now
 	Logger   *slog.Logger                    // nil means slog.Default
-	Away     func(error) bool                // notes a failure whose cause many share, which it logs as one; nil means that none has
+	Outage   func(error) bool                // reports whether a failure is part of an outage, which it logs once; nil means never
 }
 
 // Server answers HTTP. Make one with New; it is safe for concurrent use.
