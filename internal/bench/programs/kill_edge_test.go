@@ -133,16 +133,12 @@ func (e *edge) pay(info daemon.Demo, path string) string {
 		e.t.Fatal(err)
 	}
 	defer p.Close()
-	proof, err := p.Pay(e.t.Context(), sdk.Quote{PaymentRequirements: *asked.Payment, Service: "http://" + e.listen,
+	paid, err := p.Pay(e.t.Context(), sdk.Quote{PaymentRequirements: *asked.Payment, Service: "http://" + e.listen,
 		Request: "GET " + path, Price: api.OpSnapshot.PriceMicros()})
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	text, err := json.Marshal(proof)
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	return base64.StdEncoding.EncodeToString(text)
+	return base64.StdEncoding.EncodeToString(paid.Payload)
 }
 
 // TestKillAtTheEdgeOfTheWindow pays for the oldest snapshot that is sold, and kills the service before it is presented, while it is, and
