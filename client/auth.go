@@ -18,16 +18,14 @@ func sessionFields() []string { return []string{"userId", "email", "address", "t
 
 // authOptions are the flags of the commands on the session.
 type authOptions struct {
-	*streams
-	client  func() (*sdk.Client, error)
-	account *account
+	*factory
 
 	everywhere bool // sign out wherever the account is signed in
 }
 
 // newAuth makes the group of commands that sign in and out.
 func newAuth(f *factory) *cobra.Command {
-	o := &authOptions{streams: f.streams, client: f.Client, account: f.Account}
+	o := &authOptions{factory: f}
 	status := f.Command(&cobra.Command{Use: "status", Short: "Show the signed-in account", SuggestFor: []string{"whoami"}},
 		sessionFields(), o.status)
 	logout := f.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session"}, nil, o.signOut)
@@ -50,7 +48,6 @@ func newAuth(f *factory) *cobra.Command {
 // loginOptions are the flags of login.
 type loginOptions struct {
 	authOptions
-	wallets *wallets
 
 	email        string
 	wallet       string
@@ -64,7 +61,7 @@ type loginOptions struct {
 
 // newLogin makes the command that signs in.
 func newLogin(f *factory) *cobra.Command {
-	o := &loginOptions{authOptions: authOptions{streams: f.streams, client: f.Client, account: f.Account}, wallets: f.Wallets}
+	o := &loginOptions{authOptions: authOptions{factory: f}}
 	c := f.Command(&cobra.Command{
 		Use: "login", Short: "Sign in by mail or with a wallet",
 		Long: "Sign in by mail: the service mails you a link; paste it, or the code on its page, when asked. Or sign in with a\n" +
@@ -91,13 +88,13 @@ func newLogin(f *factory) *cobra.Command {
 
 // run signs in.
 func (o *loginOptions) run(ctx context.Context) error {
-	byWallet := o.wallet != "" || o.email == "" && !o.codeStdin && o.wallets.Configured()
+	byWallet := o.wallet != "" || o.email == "" && !o.codeStdin && o.Wallets.Configured()
 	var session *api.Session
 	var console *sdk.Console
 	var err error
 	if o.link || o.codeStdin { // a code may be for adding an address
-		console, err = o.account.Console(o.link)
-	} else if client, failed := o.client(); failed == nil {
+		console, err = o.Account.Console(o.link)
+	} else if client, failed := o.Client(); failed == nil {
 		console = client.Console("")
 	} else {
 		err = failed
@@ -115,7 +112,7 @@ func (o *loginOptions) run(ctx context.Context) error {
 	if err != nil || session == nil {
 		return err
 	}
-	where, err := o.account.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(console.Secret()) })
+	where, err := o.Account.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(console.Secret()) })
 	if err != nil {
 		return err
 	}
@@ -162,7 +159,7 @@ func (o *loginOptions) byMail(ctx context.Context, console *sdk.Console) (*api.S
 
 // byWallet signs in with a wallet.
 func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api.Session, error) {
-	key, err := o.wallets.Open(ctx, o.wallet, o.passwordFile)
+	key, err := o.Wallets.Open(ctx, o.wallet, o.passwordFile)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +172,7 @@ func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api
 
 // status shows who is signed in.
 func (o *authOptions) status(ctx context.Context, _ []string) error {
-	session, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
+	session, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
 		return c.Session(ctx, opts...)
 	})
 	if err != nil {
@@ -186,7 +183,7 @@ func (o *authOptions) status(ctx context.Context, _ []string) error {
 
 // token writes the secret of the session.
 func (o *authOptions) token(context.Context, []string) error {
-	console, err := o.account.Console(true)
+	console, err := o.Account.Console(true)
 	if err != nil {
 		return err
 	}
@@ -196,7 +193,7 @@ func (o *authOptions) token(context.Context, []string) error {
 
 // identities lists what the owner signs in by.
 func (o *authOptions) identities(ctx context.Context, _ []string) error {
-	list, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
+	list, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
 		return c.Identities(ctx, opts...)
 	})
 	if err != nil {
@@ -212,7 +209,7 @@ func (o *authOptions) identities(ctx context.Context, _ []string) error {
 
 // unlink removes one of those.
 func (o *authOptions) unlink(ctx context.Context, args []string) error {
-	_, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
+	_, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
 		return struct{}{}, c.Unlink(ctx, args[0], opts...)
 	})
 	if err != nil {
@@ -224,7 +221,7 @@ func (o *authOptions) unlink(ctx context.Context, args []string) error {
 
 // signOut ends the session, or all of the account, and forgets it. A service that cannot be reached does not keep ctx from forgetting.
 func (o *authOptions) signOut(ctx context.Context, _ []string) error {
-	console, err := o.account.Console(false)
+	console, err := o.Account.Console(false)
 	if err != nil {
 		return err
 	}
@@ -238,7 +235,7 @@ func (o *authOptions) signOut(ctx context.Context, _ []string) error {
 	}
 	ended := end(ctx)
 	if o.Env(envSession) == "" {
-		if _, err := o.account.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
+		if _, err := o.Account.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
 			return err
 		}
 	}
@@ -256,7 +253,7 @@ func (o *authOptions) signOut(ctx context.Context, _ []string) error {
 
 // show shows who is signed in.
 func (o *authOptions) show(ctx context.Context, s *api.Session) error {
-	client, err := o.client()
+	client, err := o.Client()
 	if err != nil {
 		return err
 	}

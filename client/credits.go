@@ -18,11 +18,7 @@ import (
 
 // creditOptions are the flags of the commands on credits.
 type creditOptions struct {
-	*streams
-	account *account
-	client  func() (*sdk.Client, error)
-	called  func() (key sdk.Key, origin string, err error)
-	pack    func(args []string) (string, error)
+	*factory
 
 	key   string // whose balance, "" for that of all
 	since string // as typed
@@ -30,7 +26,7 @@ type creditOptions struct {
 
 // newCredits makes the group of commands on credits.
 func newCredits(f *factory) *cobra.Command {
-	o := &creditOptions{streams: f.streams, account: f.Account, client: f.Client, called: f.Key, pack: f.Pack}
+	o := &creditOptions{factory: f}
 	balance := f.Command(&cobra.Command{Use: "balance", Short: "Show the remaining credits",
 		Long: "Show the credits of your account. Without a session, make one call with the API key and show the rest of its\n" +
 			"credits.",
@@ -52,14 +48,14 @@ func newCredits(f *factory) *cobra.Command {
 
 // balance shows the balance of all keys, or of one. Without a session it asks with the key that calls are made with.
 func (o *creditOptions) balance(ctx context.Context, _ []string) error {
-	stored, err := o.account.Stored()
+	stored, err := o.Account.Stored()
 	if err != nil {
 		return err
 	}
-	if key, _, err := o.called(); err == nil && !key.IsZero() && o.key == "" && stored.Session.IsZero() && o.Env(envSession) == "" {
+	if key, _, err := o.Key(); err == nil && !key.IsZero() && o.key == "" && stored.Session.IsZero() && o.Env(envSession) == "" {
 		return o.left(ctx)
 	}
-	b, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+	b, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, o.key, opts...)
 	})
 	if err != nil {
@@ -79,11 +75,11 @@ type leftOf struct {
 
 // left shows what the key can still call, which a call with it says.
 func (o *creditOptions) left(ctx context.Context) error {
-	client, err := o.client()
+	client, err := o.Client()
 	if err != nil {
 		return err
 	}
-	pack, err := o.pack(nil)
+	pack, err := o.Pack(nil)
 	if err != nil {
 		return err
 	}
@@ -134,7 +130,7 @@ func (o *creditOptions) usage(ctx context.Context, _ []string) error {
 	if days < 1 {
 		return cli.Invalid("--since %s is in the future", o.since)
 	}
-	rows, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
+	rows, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
 		return c.Usage(ctx, days, opts...)
 	})
 	if err != nil {

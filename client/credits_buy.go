@@ -29,8 +29,7 @@ func depositFields() []string {
 
 // buyOptions are the flags of buy.
 type buyOptions struct {
-	*streams
-	purchases
+	*factory
 
 	key       string
 	rail      string
@@ -46,7 +45,7 @@ type buyOptions struct {
 
 // newBuy makes the command that buys credits.
 func newBuy(f *factory) *cobra.Command {
-	o := &buyOptions{streams: f.streams, purchases: purchasesOf(f)}
+	o := &buyOptions{factory: f, given: f.KeyOut()}
 	c := f.Command(&cobra.Command{
 		Use: "buy PACK", Short: "Buy a pack of credits with USDG", Args: cobra.ExactArgs(1),
 		ValidArgs: []string{string(api.CreditStarter), string(api.CreditHobby), string(api.CreditPro), string(api.CreditTeam)},
@@ -76,16 +75,16 @@ func newBuy(f *factory) *cobra.Command {
 	flags.BoolVar(&o.code, "qr", false, "show the transfer as a QR code, even without a terminal, and pay from no wallet")
 	flags.DurationVar(&o.wait, "wait", 0, "wait at most this `time`, such as 5m (default while the purchase is open)")
 	flags.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and show the transfer to make")
-	o.bindKey(c, f)
+	o.bindKey(c)
 	return c
 }
 
 // pays reports whether the price comes from a wallet.
 func (o *buyOptions) pays() bool {
 	if o.wallet != "" {
-		o.wallets.Use(o.wallet)
+		o.Wallets.Use(o.wallet)
 	}
-	return !o.code && (o.wallet != "" || o.payments.On())
+	return !o.code && (o.wallet != "" || o.Payments.On())
 }
 
 // check reports flags that contradict each other.
@@ -130,7 +129,7 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 		if err := o.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
 			return err
 		}
-		if err := o.payments.Open(ctx); err != nil { // before a purchase is begun that it cannot pay
+		if err := o.Payments.Open(ctx); err != nil { // before a purchase is begun that it cannot pay
 			return err
 		}
 	}
@@ -155,13 +154,13 @@ func (o *buyOptions) checkMost(pack api.CreditPack, price usdg.Amount) error {
 
 // goOn finishes a purchase of the pack whose payment was begun before: it is never paid for twice. It reports whether there was one.
 func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, err error) {
-	begun, err := o.begun(ctx, pack)
+	begun, err := o.begunPurchase(ctx, pack)
 	if begun == nil || err != nil {
 		return false, err
 	}
 	o.Note("a purchase of %s was paid for with %s before and not finished; going on with it", pack, begun.TxHash)
 	task := o.Busy("waiting for the confirmations")
-	d, err := o.finish(ctx, *begun)
+	d, err := o.finishPurchase(ctx, *begun)
 	task.Done()
 	if errors.Is(err, wallet.ErrNotBegun) { // it can never get on chain
 		return false, nil
@@ -171,7 +170,7 @@ func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, 
 
 // begin begins a purchase and waits for its end.
 func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
-	intent, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
+	intent, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
 		return c.BuyOn(ctx, o.rail, pack, o.key, opts...)
 	})
 	if err != nil {
@@ -195,7 +194,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 			intent.ID, intent.AmountUSDC, intent.Recipient, strconv.FormatInt(intent.ChainID, 10), o.until(intent),
 		}}})
 	}
-	console, err := o.account.Console(true)
+	console, err := o.Account.Console(true)
 	if err != nil {
 		return err
 	}
@@ -208,7 +207,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	task := o.Busy("waiting for the payment and its confirmations, until " + o.until(intent))
 	var d *api.Deposit
 	if o.pays() {
-		d, err = console.PayDeposit(wait, intent, o.payments.Payer())
+		d, err = console.PayDeposit(wait, intent, o.Payments.Payer())
 	} else {
 		d, err = console.AwaitDeposit(wait, intent.ID, "")
 	}
@@ -287,8 +286,7 @@ func (o *buyOptions) end(ctx context.Context, d *api.Deposit, err error) error {
 }
 
 // bindKey adds the flags of a purchase without an account.
-func (o *buyOptions) bindKey(c *cobra.Command, f *factory) {
-	o.given = f.KeyOut()
+func (o *buyOptions) bindKey(c *cobra.Command) {
 	c.Flags().BoolVar(&o.x402, "x402", false, "buy with the wallet alone, by standard x402, and get the credits on a new key")
 	o.given.Bind(c)
 	for _, other := range []string{"rail", "key", "qr", "wait", "no-wait"} {
@@ -300,12 +298,12 @@ func (o *buyOptions) bindKey(c *cobra.Command, f *factory) {
 // profile gets it where that has none. A purchase that was killed is finished by the same command: the journal has its payment, and the
 // service tells the key again to who shows that.
 func (o *buyOptions) buyKey(ctx context.Context, pack api.CreditPack, what string) error {
-	kept, err := o.account.Stored()
+	kept, err := o.Account.Stored()
 	if err != nil {
 		return err
 	}
 	o.given.Save = o.given.Save || o.given.Out == "" && kept.Key.IsZero()
-	client, err := o.client()
+	client, err := o.Client()
 	if err != nil {
 		return err
 	}
@@ -316,7 +314,7 @@ func (o *buyOptions) buyKey(ctx context.Context, pack api.CreditPack, what strin
 		return err
 	}
 	var meta sdk.Response
-	bought, err := client.BuyKey(ctx, pack, o.payments.Payer(), o.Call(&meta)...)
+	bought, err := client.BuyKey(ctx, pack, o.Payments.Payer(), o.Call(&meta)...)
 	if err == nil && bought.Key == "" {
 		err = &cli.Failure{Exit: cli.ExitPaid, Reason: "paid_unanswered",
 			Err:  fmt.Errorf("the credits are on key %s, which the service has told before and tells no more", bought.KeyID),
@@ -331,31 +329,18 @@ func (o *buyOptions) buyKey(ctx context.Context, pack api.CreditPack, what strin
 // purchaseOf is what the journal calls the payment of a purchase, before its id.
 const purchaseOf = "deposit "
 
-// purchases are what was bought from the wallet and has not come to its end.
-type purchases struct {
-	client   func() (*sdk.Client, error)
-	account  *account
-	wallets  *wallets
-	payments *payments
-}
-
-// purchasesOf are those of a run.
-func purchasesOf(f *factory) purchases {
-	return purchases{client: f.Client, account: f.Account, wallets: f.Wallets, payments: f.Payments}
-}
-
-// begun is the payment of a purchase of the pack that was begun at the configured service and has not come to its end, nil if there
+// begunPurchase is the payment of a purchase of the pack that was begun at the configured service and has not come to its end, nil if there
 // is none.
-func (p purchases) begun(ctx context.Context, pack api.CreditPack) (*wallet.Payment, error) {
-	list, err := wallet.Payments(p.wallets.DataDir())
+func (f *factory) begunPurchase(ctx context.Context, pack api.CreditPack) (*wallet.Payment, error) {
+	list, err := wallet.Payments(f.Wallets.DataDir())
 	if err != nil {
 		return nil, err
 	}
-	console, err := p.account.Console(true)
+	console, err := f.Account.Console(true)
 	if err != nil {
 		return nil, err
 	}
-	client, err := p.client()
+	client, err := f.Client()
 	if err != nil {
 		return nil, err
 	}
@@ -377,13 +362,13 @@ func (p purchases) begun(ctx context.Context, pack api.CreditPack) (*wallet.Paym
 	return nil, nil
 }
 
-// finish goes on with the payment of a purchase that was begun, waits until the service has seen it, and notes that.
-func (p purchases) finish(ctx context.Context, begun wallet.Payment) (*api.Deposit, error) {
-	console, err := p.account.Console(true)
+// finishPurchase goes on with the payment of a purchase that was begun, waits until the service has seen it, and notes that.
+func (f *factory) finishPurchase(ctx context.Context, begun wallet.Payment) (*api.Deposit, error) {
+	console, err := f.Account.Console(true)
 	if err != nil {
 		return nil, err
 	}
-	payer, err := p.payments.ReadOnly(ctx, begun.Payer, true)
+	payer, err := f.Payments.ReadOnly(ctx, begun.Payer, true)
 	if err != nil {
 		return nil, err
 	}

@@ -38,15 +38,14 @@ func depositRows(list []api.Deposit, zone *time.Location) *cli.Rows {
 
 // depositOptions are the flags of the commands on purchases.
 type depositOptions struct {
-	*streams
-	account *account
+	*factory
 
 	tx string // the transaction to look in
 }
 
 // newDeposits makes the group of commands on purchases. Alone it lists them.
 func newDeposits(f *factory) *cobra.Command {
-	o := &depositOptions{streams: f.streams, account: f.Account}
+	o := &depositOptions{factory: f}
 	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your newest purchases of credits"},
 		depositFields(), o.list)
 	view := f.Command(&cobra.Command{Use: "view DEPOSIT", Short: "Show the state of a purchase", Args: cobra.ExactArgs(1)},
@@ -72,7 +71,7 @@ func newDeposits(f *factory) *cobra.Command {
 
 // list shows the newest purchases.
 func (o *depositOptions) list(ctx context.Context, _ []string) error {
-	b, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+	b, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, "", opts...)
 	})
 	if err != nil {
@@ -111,7 +110,7 @@ func (o *depositOptions) verify(ctx context.Context, args []string) error {
 
 // show shows the purchase that get finds.
 func (o *depositOptions) show(ctx context.Context, get func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error)) error {
-	d, err := askConsole(o.account, get)
+	d, err := askConsole(o.Account, get)
 	if err != nil {
 		return err
 	}

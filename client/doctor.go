@@ -41,13 +41,7 @@ type check struct {
 
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
-	*streams
-	config   func() (*config.Config, error)
-	key      func() (key sdk.Key, origin string, err error)
-	client   func() (*sdk.Client, error)
-	http     func() http.RoundTripper
-	wallets  *wallets
-	payments *payments
+	*factory
 
 	free   bool    // no call that is charged
 	checks []check // so far
@@ -55,8 +49,7 @@ type doctorOptions struct {
 
 // newDoctor makes the command that looks for what is wrong.
 func newDoctor(f *factory) *cobra.Command {
-	o := doctorOptions{streams: f.streams, config: f.Config, key: f.Key, client: f.Client, http: f.HTTP,
-		wallets: f.Wallets, payments: f.Payments}
+	o := doctorOptions{factory: f}
 	c := lenient(&cobra.Command{Use: "doctor", Short: "Check the configuration, the service and the key", Args: cobra.NoArgs,
 		Long: "Check the configuration, the connection, the clock, the key, access to the pack and the age of its state. This\n" +
 			"costs one call; --free skips it. If a wallet or a chain is configured, also check these, the wallet's balance\n" +
@@ -97,7 +90,7 @@ func (o *doctorOptions) run(ctx context.Context) error {
 
 // settings checks the files. It returns nil where there is no configuration to go on with.
 func (o *doctorOptions) settings() *config.Config {
-	c, err := o.config()
+	c, err := o.Config()
 	if err != nil {
 		o.add("configuration", outcomeError, "correct the file (ctx config path) or the variable", "%v", err)
 		return nil
@@ -148,7 +141,7 @@ func (o *doctorOptions) server(ctx context.Context, c *config.Config) bool {
 		}
 	}
 	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(base.Text), sdk.WithRetries(0),
-		sdk.WithTimeout(min(c.Timeout(), 10*time.Second)), sdk.WithHTTPClient(&http.Client{Transport: o.http()}))
+		sdk.WithTimeout(min(c.Timeout(), 10*time.Second)), sdk.WithHTTPClient(&http.Client{Transport: o.HTTP()}))
 	if err != nil {
 		o.add("server", outcomeError, "ctx config set base_url https://…", "%v", err)
 		return false
@@ -202,11 +195,11 @@ func isLoopback(host string) bool {
 
 // service checks the key, the pack and the age of the state.
 func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
-	if o.payments.On() {
+	if o.Payments.On() {
 		o.add("key", outcomeOK, "", "not sent: each call is paid separately (from %s)", c.Get(config.Pay).Origin)
 		return
 	}
-	key, origin, err := o.key()
+	key, origin, err := o.Key()
 	switch {
 	case err != nil:
 		o.add("key", outcomeError, "chmod 600 the file, or name another file", "%v", err)
@@ -218,7 +211,7 @@ func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
 		o.add("key", outcomeError, "copy it again, whole", "%s does not hold a key", origin)
 		return
 	}
-	client, err := o.client()
+	client, err := o.Client()
 	if err != nil {
 		o.add("key", outcomeError, "ctx config list --show-origin", "%v", err)
 		return

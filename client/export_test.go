@@ -39,7 +39,7 @@ func Other(a *Factory, profile string) (tui.Config, error) {
 
 // TellPurchase writes what to transfer for a purchase, as ctx credits buy does without a wallet.
 func TellPurchase(a *Factory, i *api.DepositIntent, amount usdg.Amount) {
-	(&buyOptions{streams: a.streams, code: true}).tell(i, amount)
+	(&buyOptions{factory: a, code: true}).tell(i, amount)
 }
 
 // DepositRows are purchases as a table.
@@ -51,7 +51,7 @@ func DepositRows(list []api.Deposit) [][]string {
 // CallTool calls a tool as ctx mcp call does, or lists them for "", with p in place of the wallet.
 func CallTool(ctx context.Context, a *Factory, p sdk.Payer, tool string, arguments map[string]string) error {
 	a.Payments.Use(p)
-	e, err := endpointOf(a).endpoint("")
+	e, err := a.endpoint("")
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func CallTool(ctx context.Context, a *Factory, p sdk.Payer, tool string, argumen
 // Relay passes on what a program says, as ctx mcp stdio --names dots does, with p in place of the wallet.
 func Relay(ctx context.Context, a *Factory, p sdk.Payer) error {
 	a.Payments.Use(p)
-	e, err := endpointOf(a).endpoint("")
+	e, err := a.endpoint("")
 	if err != nil {
 		return err
 	}

@@ -18,9 +18,7 @@ import (
 
 // keyOptions are the flags of the commands on keys.
 type keyOptions struct {
-	*streams
-	config  func() (*config.Config, error)
-	account *account
+	*factory
 
 	given *keyOut // where a new key goes
 
@@ -39,7 +37,7 @@ func rowFields() []string {
 
 // newKeys makes the group of commands on keys.
 func newKeys(f *factory) *cobra.Command {
-	o := &keyOptions{streams: f.streams, config: f.Config, account: f.Account, given: f.KeyOut()}
+	o := &keyOptions{factory: f, given: f.KeyOut()}
 	create := f.Command(&cobra.Command{Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
 		Long: "Create a key for an agent or a machine, of your tier. It is shown once: on standard output, or only written to a\n" +
 			"file (--out), or only stored with the secrets of the profile (--save).",
@@ -79,7 +77,7 @@ func newKeys(f *factory) *cobra.Command {
 func (o *keyOptions) complete(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 	defer cancel()
-	console, err := o.account.Console(true)
+	console, err := o.Account.Console(true)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -107,7 +105,7 @@ func (o *keyOptions) issue(ctx context.Context,
 	if err := o.given.Open(); err != nil {
 		return nil, err
 	}
-	issued, err := askConsole(o.account, ask)
+	issued, err := askConsole(o.Account, ask)
 	if err != nil {
 		return nil, o.given.Drop(err)
 	}
@@ -116,12 +114,12 @@ func (o *keyOptions) issue(ctx context.Context,
 
 // rows asks for the keys.
 func (o *keyOptions) rows(ctx context.Context) ([]api.APIKeyRow, error) {
-	return askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
+	return askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
 }
 
 // list shows the keys.
 func (o *keyOptions) list(ctx context.Context, _ []string) error {
-	page, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
+	page, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
 		return c.KeyPage(ctx, o.limit, o.cursor, opts...)
 	})
 	if err != nil {
@@ -197,7 +195,7 @@ func (o *keyOptions) view(ctx context.Context, args []string) error {
 
 // credits are those on the record of a key.
 func (o *keyOptions) credits(ctx context.Context, id string) (int64, error) {
-	balance, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+	balance, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, id, opts...)
 	})
 	if err != nil {
@@ -250,7 +248,7 @@ func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 	var done []revoked
 	table := &cli.Rows{Columns: []string{"key id", "revoked", "stranded credits"}}
 	for _, id := range args {
-		r, err := askConsole(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
+		r, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
 			return c.RevokeKey(ctx, id, opts...)
 		})
 		if err != nil {
@@ -264,7 +262,7 @@ func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 
 // use keeps a key that the user has as that of the profile.
 func (o *keyOptions) use(_ context.Context, args []string) error {
-	c, err := o.config()
+	c, err := o.Config()
 	if err != nil {
 		return err
 	}
@@ -280,7 +278,7 @@ func (o *keyOptions) use(_ context.Context, args []string) error {
 	if key.KeyID() != args[0] {
 		return cli.Invalid("the key in %s is %s, not %s", file.Text, key.KeyID(), args[0])
 	}
-	where, err := o.account.Keep(func(c *config.Credential) { c.Key = key })
+	where, err := o.Account.Keep(func(c *config.Credential) { c.Key = key })
 	if err == nil {
 		o.Note("profile %s uses key %s, which is in %s", c.Profile(), key.KeyID(), where)
 	}
@@ -293,7 +291,7 @@ func (o *keyOptions) rotate(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := o.account.Stored()
+	kept, err := o.Account.Stored()
 	if err != nil {
 		return err
 	}

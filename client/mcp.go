@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/bridge"
-	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
-	"github.com/contextd/contextd/sdk"
 )
 
 // mcpCommand has the commands for agents that speak MCP.
@@ -27,42 +24,28 @@ func mcpCommand(f *factory) *cobra.Command {
 	}, newStdio(f), newTools(f), newCall(f), newMCPConfig(f))
 }
 
-// endpointOptions are what the endpoint of a run is made of.
-type endpointOptions struct {
-	config   func() (*config.Config, error)
-	client   func() (*sdk.Client, error)
-	http     func() http.RoundTripper
-	payments *payments
-	logs     *logs
-}
-
-// endpointOf are the options of a run.
-func endpointOf(f *factory) endpointOptions {
-	return endpointOptions{config: f.Config, client: f.Client, http: f.HTTP, payments: f.Payments, logs: f.Logs}
-}
-
 // endpoint makes the endpoint of the configured service. names is how tools are listed, "" as the service does.
-func (o endpointOptions) endpoint(names string) (*bridge.Endpoint, error) {
-	c, err := o.config()
+func (f *factory) endpoint(names string) (*bridge.Endpoint, error) {
+	c, err := f.Config()
 	if err != nil {
 		return nil, err
 	}
-	client, err := o.client() // checks the address and the key
+	client, err := f.Client() // checks the address and the key
 	if err != nil {
 		return nil, err
 	}
-	cfg := bridge.Config{Service: client.BaseURL(), Names: names, Key: client.Key(), Timeout: c.Timeout(), HTTP: o.http(),
-		Payer: o.payments.caller(), Check: o.logs.Check}
+	cfg := bridge.Config{Service: client.BaseURL(), Names: names, Key: client.Key(), Timeout: c.Timeout(), HTTP: f.HTTP(),
+		Payer: f.Payments.caller(), Check: f.Logs.Check}
 	return bridge.New(cfg), nil
 }
 
-// foreign makes the endpoint of an MCP server of somebody else.
-func (o endpointOptions) foreign(address string) (*bridge.Endpoint, error) {
-	c, err := o.config()
+// foreignEndpoint makes the endpoint of an MCP server of somebody else.
+func (f *factory) foreignEndpoint(address string) (*bridge.Endpoint, error) {
+	c, err := f.Config()
 	if err != nil {
 		return nil, err
 	}
-	return bridge.NewForeign(bridge.Config{Service: address, Timeout: c.Timeout(), HTTP: o.http(), Payer: o.payments.caller()})
+	return bridge.NewForeign(bridge.Config{Service: address, Timeout: c.Timeout(), HTTP: f.HTTP(), Payer: f.Payments.caller()})
 }
 
 // newTools makes the command that lists the tools.
@@ -70,14 +53,11 @@ func newTools(f *factory) *cobra.Command {
 	return f.Command(&cobra.Command{Use: "tools", Aliases: []string{"list", "ls"}, Short: "List the tools that agents see",
 		Example: "  ctx mcp tools\n  ctx mcp tools --jq '.[].name'"},
 		[]string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"},
-		toolsOptions{f.streams, endpointOf(f)}.run)
+		toolsOptions{f}.run)
 }
 
 // toolsOptions are those of tools, which has no flags.
-type toolsOptions struct {
-	*streams
-	endpointOptions
-}
+type toolsOptions struct{ *factory }
 
 // run lists the tools.
 func (o toolsOptions) run(ctx context.Context, _ []string) error {
@@ -106,8 +86,7 @@ func (o toolsOptions) run(ctx context.Context, _ []string) error {
 
 // callOptions are what call is given.
 type callOptions struct {
-	*streams
-	endpointOptions
+	*factory
 
 	tool      string
 	arguments map[string]string
@@ -115,7 +94,7 @@ type callOptions struct {
 
 // newCall makes the command that calls a tool.
 func newCall(f *factory) *cobra.Command {
-	o := &callOptions{streams: f.streams, endpointOptions: endpointOf(f)}
+	o := &callOptions{factory: f}
 	return f.Command(&cobra.Command{
 		Use: "call TOOL [NAME=VALUE...]", Short: "Call a tool as an agent does", Args: cobra.MinimumNArgs(1),
 		Long: "Call a tool as an agent does. On a terminal, show the text for the model; elsewhere, the structured content.\n" +
@@ -156,9 +135,7 @@ func (o *callOptions) run(ctx context.Context) error {
 
 // stdioOptions are the flags of stdio.
 type stdioOptions struct {
-	*streams
-	endpointOptions
-	failure func(error) *cli.Failure
+	*factory
 
 	names string // how tools are listed
 	url   string // of another service, "" for the configured one
@@ -166,7 +143,7 @@ type stdioOptions struct {
 
 // newStdio makes the command that is a bridge.
 func newStdio(f *factory) *cobra.Command {
-	o := &stdioOptions{streams: f.streams, endpointOptions: endpointOf(f), failure: f.Failure}
+	o := &stdioOptions{factory: f}
 	c := f.Command(&cobra.Command{
 		Use: "stdio", Short: "Serve MCP on stdin and stdout, for clients on this machine",
 		Long: "Serve MCP on stdin and stdout, for clients on this machine. Messages go to the service with the key of the\n" +
@@ -195,11 +172,11 @@ func (o *stdioOptions) run(ctx context.Context) error {
 	}
 	connect := func() (*bridge.Endpoint, error) { return o.endpoint(names) }
 	if o.url != "" {
-		connect = func() (*bridge.Endpoint, error) { return o.foreign(o.url) }
+		connect = func() (*bridge.Endpoint, error) { return o.foreignEndpoint(o.url) }
 	}
 	e, err := connect()
 	if err != nil {
 		return err
 	}
-	return bridge.Serve(ctx, e, bridge.Program{In: o.In, Out: o.Out, Note: o.Note, Failure: o.failure})
+	return bridge.Serve(ctx, e, bridge.Program{In: o.In, Out: o.Out, Note: o.Note, Failure: o.Failure})
 }

@@ -31,8 +31,7 @@ func places() map[string]place {
 
 // mcpConfigOptions are the flags of config, below mcp.
 type mcpConfigOptions struct {
-	*streams
-	endpointOptions
+	*factory
 
 	program string // whose settings they are
 	remote  bool   // it calls the service itself
@@ -40,7 +39,7 @@ type mcpConfigOptions struct {
 
 // newMCPConfig makes the command that prints the configuration of a client.
 func newMCPConfig(f *factory) *cobra.Command {
-	o := &mcpConfigOptions{streams: f.streams, endpointOptions: endpointOf(f)}
+	o := &mcpConfigOptions{factory: f}
 	c := f.Command(&cobra.Command{
 		Use: "config", Short: "Print the settings for an MCP client",
 		Long: "Print the settings for an MCP client. By default, the client runs ctx mcp stdio with the profile in use, which\n" +
@@ -95,7 +94,7 @@ func (o *mcpConfigOptions) bridged() (map[string]any, error) {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	args := []string{"mcp", "stdio"}
-	c, err := o.config()
+	c, err := o.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +105,7 @@ func (o *mcpConfigOptions) bridged() (map[string]any, error) {
 	if strings.HasPrefix(base.Origin, "flag") || strings.HasPrefix(base.Origin, "environment") { // else the profile has it
 		args = append(args, "--base-url", base.Text)
 	}
-	if o.payments.On() {
+	if o.Payments.On() {
 		args = append(args, "--pay")
 	}
 	server := map[string]any{"command": program, "args": args}

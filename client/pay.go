@@ -24,13 +24,12 @@ func paymentFields() []string {
 
 // receiptOptions are those of receipts, which has no flags.
 type receiptOptions struct {
-	*streams
-	wallets *wallets
+	*factory
 }
 
 // newPay makes the group of commands about payments.
 func newPay(f *factory) *cobra.Command {
-	o := &receiptOptions{streams: f.streams, wallets: f.Wallets}
+	o := &receiptOptions{factory: f}
 	receipts := f.Command(&cobra.Command{Use: "receipts", Aliases: []string{"list"},
 		Short: "List payments from your wallets, newest first",
 		Long: "List payments from your wallets, newest first. The states signed and mined mean that there is no answer yet: run\n" +
@@ -53,7 +52,7 @@ func newPay(f *factory) *cobra.Command {
 
 // run shows the journal of payments.
 func (o *receiptOptions) run(ctx context.Context, _ []string) error {
-	list, err := wallet.Payments(o.wallets.DataDir())
+	list, err := wallet.Payments(o.Wallets.DataDir())
 	if err != nil {
 		return err
 	}

@@ -36,15 +36,12 @@ type policyView struct {
 
 // policyOptions are those of the commands on the policy, which have no flags.
 type policyOptions struct {
-	*streams
-	config  func() (*config.Config, error)
-	setHere func(name, value string) error
-	wallets *wallets
+	*factory
 }
 
 // newPolicy makes the group of commands on what the wallet may pay.
 func newPolicy(f *factory) *cobra.Command {
-	o := &policyOptions{streams: f.streams, config: f.Config, setHere: f.SetHere, wallets: f.Wallets}
+	o := &policyOptions{factory: f}
 	fields := []string{"perCall", "perDay", "perMonth", "paidDay", "paidMonth", "maxFeeEther", "chainId", "token", "assets",
 		"recipients", "stopped"}
 	get := f.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show the bounds of the wallet and its payments"},
@@ -71,7 +68,7 @@ func newPolicy(f *factory) *cobra.Command {
 
 // stopped are the services that are paid nothing more.
 func (o *policyOptions) stopped() ([]string, error) {
-	list, err := wallet.Payments(o.wallets.DataDir())
+	list, err := wallet.Payments(o.Wallets.DataDir())
 	services := []string{}
 	for _, p := range list {
 		if p.Stops && !slices.Contains(services, p.Service) {
@@ -101,7 +98,7 @@ func (o *policyOptions) allow(ctx context.Context, args []string) error {
 	if err := o.Confirm(ctx, "pay "+service+" again, which has refused a payment"); err != nil {
 		return err
 	}
-	refused, err := wallet.AllowService(ctx, o.wallets.DataDir(), service)
+	refused, err := wallet.AllowService(ctx, o.Wallets.DataDir(), service)
 	if err != nil {
 		return err
 	}
@@ -110,15 +107,15 @@ func (o *policyOptions) allow(ctx context.Context, args []string) error {
 
 // show shows the policy.
 func (o *policyOptions) show(ctx context.Context, _ []string) error {
-	c, err := o.config()
+	c, err := o.Config()
 	if err != nil {
 		return err
 	}
-	paid, err := wallet.Spent(o.wallets.DataDir(), o.Now())
+	paid, err := wallet.Spent(o.Wallets.DataDir(), o.Now())
 	if err != nil {
 		return err
 	}
-	pins, err := wallet.Pins(o.wallets.DataDir())
+	pins, err := wallet.Pins(o.Wallets.DataDir())
 	if err != nil {
 		return err
 	}
@@ -160,11 +157,11 @@ func (o *policyOptions) set(ctx context.Context, args []string) error {
 	if err := bound.Check(value); err != nil {
 		return cli.Invalid("%w", err)
 	}
-	c, err := o.config()
+	c, err := o.Config()
 	if err != nil {
 		return err
 	}
-	if err := o.setHere(setting, value); err != nil {
+	if err := o.SetHere(setting, value); err != nil {
 		return err
 	}
 	if now := c.Get(setting); strings.HasPrefix(now.Origin, "environment") {
@@ -179,7 +176,7 @@ func (o *policyOptions) trust(ctx context.Context, args []string) error {
 	if err := o.Confirm(ctx, "pay "+service+" at "+recipient+" from now on"); err != nil {
 		return err
 	}
-	if err := wallet.TrustRecipient(ctx, o.wallets.DataDir(), service, recipient); err != nil {
+	if err := wallet.TrustRecipient(ctx, o.Wallets.DataDir(), service, recipient); err != nil {
 		return cli.Invalid("%w", err)
 	}
 	return o.Show(ctx, wallet.Pin{Service: service, Recipient: recipient},
@@ -192,7 +189,7 @@ func (o *policyOptions) forget(ctx context.Context, args []string) error {
 	if err := o.Confirm(ctx, "forget where "+service+" was paid, and pay where it says next"); err != nil {
 		return err
 	}
-	was, err := wallet.ForgetRecipient(ctx, o.wallets.DataDir(), service)
+	was, err := wallet.ForgetRecipient(ctx, o.Wallets.DataDir(), service)
 	if err != nil {
 		return err
 	}

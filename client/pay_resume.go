@@ -29,16 +29,13 @@ type resumed struct {
 
 // resumeOptions are those of resume, which has no flags.
 type resumeOptions struct {
-	*streams
-	http         func() http.RoundTripper
-	payingClient func(address string, p sdk.Payer) (*sdk.Client, error)
-	given        *keyOut
-	purchases
+	*factory
+	given *keyOut
 }
 
 // newResume makes the command that goes on with what was begun.
 func newResume(f *factory) *cobra.Command {
-	o := &resumeOptions{streams: f.streams, http: f.HTTP, payingClient: f.PayingClient, given: f.KeyOut(), purchases: purchasesOf(f)}
+	o := &resumeOptions{factory: f, given: f.KeyOut()}
 	return f.Command(&cobra.Command{Use: "resume", Short: "Continue unfinished payments",
 		Long: "Continue unfinished payments, after a crash or without a network: bring each onto the chain if still possible,\n" +
 			"present it to its service, and show the answer. None is paid twice, and no wallet is opened. Repeating the\n" +
@@ -50,7 +47,7 @@ func newResume(f *factory) *cobra.Command {
 
 // run goes on with each payment that is not at its end.
 func (o *resumeOptions) run(ctx context.Context, _ []string) error {
-	list, err := wallet.Payments(o.wallets.DataDir())
+	list, err := wallet.Payments(o.Wallets.DataDir())
 	if err != nil {
 		return err
 	}
@@ -129,7 +126,7 @@ func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json
 	}
 	if p.Purchase {
 		task := o.Busy("waiting for the confirmations")
-		d, err := o.finish(ctx, p)
+		d, err := o.finishPurchase(ctx, p)
 		task.Done()
 		if err != nil {
 			return nil, nil, err
@@ -137,7 +134,7 @@ func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json
 		answer, err = cli.Marshal(d)
 		return answer, func() error { return nil }, err
 	}
-	payer, err := o.payments.ReadOnly(ctx, p.Payer, true)
+	payer, err := o.Payments.ReadOnly(ctx, p.Payer, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,7 +146,7 @@ func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json
 		return nil, nil, errors.New("it is on chain; the same call of the agent gets its answer with it: " +
 			"ctx mcp call --pay, or the agent itself")
 	}
-	client, err := o.payingClient(p.Service, resumer{payer})
+	client, err := o.PayingClient(p.Service, resumer{payer})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -175,7 +172,7 @@ func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json
 // goOnExact sends an authorization again and returns the answer, and what notes that it was shown. One that is over, and is not answered,
 // is abandoned: nothing can be settled any more.
 func (o *resumeOptions) goOnExact(ctx context.Context, p wallet.Payment) (answer json.RawMessage, settled func() error, err error) {
-	payer, err := o.payments.ReadOnly(ctx, p.Payer, false)
+	payer, err := o.Payments.ReadOnly(ctx, p.Payer, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -212,7 +209,7 @@ func (o *resumeOptions) keep(p wallet.Payment, answer json.RawMessage) (json.Raw
 	if err := json.Unmarshal(answer, &bought); err != nil || bought.Key == "" {
 		return answer, nil // there is none to keep
 	}
-	client, err := o.client()
+	client, err := o.Client()
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +217,7 @@ func (o *resumeOptions) keep(p wallet.Payment, answer json.RawMessage) (json.Raw
 	if err != nil || base.Scheme+"://"+base.Host != p.Service {
 		return answer, nil
 	}
-	kept, err := o.account.Stored()
+	kept, err := o.Account.Stored()
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +240,7 @@ func (o *resumeOptions) again(
 	if err != nil {
 		return nil, nil, errors.New("the journal does not say what it is for")
 	}
-	transport := &sdk.PayTransport{Payer: resumer{payer}, Service: p.Service, Base: o.http(), Patience: patience,
+	transport := &sdk.PayTransport{Payer: resumer{payer}, Service: p.Service, Base: o.HTTP(), Patience: patience,
 		Schemes: []sdk.Scheme{sdk.Exact{}},
 		Name:    func(*http.Request) (string, bool) { return p.Request, true },
 		Notify:  func(_ sdk.Payment, said *api.StandardReceipt) { r = said }}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
@@ -54,27 +53,14 @@ func quoteFields() []string {
 
 // urlOptions are the flags of the commands that take a URL.
 type urlOptions struct {
-	*streams
-	config       func() (*config.Config, error)
-	http         func() http.RoundTripper
-	client       func() (*sdk.Client, error)
-	payingClient func(address string, p sdk.Payer) (*sdk.Client, error)
-	wallets      *wallets
-	payments     *payments
-
+	*factory
 	requestFlags
 	dryRun bool // only show the price
 }
 
-// urlOptionsOf are those of a run.
-func urlOptionsOf(f *factory) *urlOptions {
-	return &urlOptions{streams: f.streams, config: f.Config, http: f.HTTP, client: f.Client, payingClient: f.PayingClient,
-		wallets: f.Wallets, payments: f.Payments}
-}
-
 // newQuote makes the command that asks what a call costs.
 func newQuote(f *factory) *cobra.Command {
-	o := urlOptionsOf(f)
+	o := &urlOptions{factory: f}
 	c := &cobra.Command{Use: "quote COMMAND...|URL", Short: "Show the price of a call and what the policy says",
 		Long: "Show the price of a call without a key, and whether the wallet would pay it. The call is a data command as you\n" +
 			"would type it, or a URL or path. Nothing is paid and no wallet is opened. The calldata is for wallets that send\n" +
@@ -91,7 +77,7 @@ func (o *urlOptions) quote(ctx context.Context, c *cobra.Command, args []string)
 	ask := &asker{}
 	if isAddress(args[0]) {
 		c.Flags().SetInterspersed(true)
-		o.payments.Use(ask)
+		o.Payments.Use(ask)
 		if err := c.ParseFlags(args); err != nil {
 			return c.FlagErrorFunc()(c, err)
 		}
@@ -101,7 +87,7 @@ func (o *urlOptions) quote(ctx context.Context, c *cobra.Command, args []string)
 	if err != nil {
 		return err
 	}
-	o.payments.Use(ask)
+	o.Payments.Use(ask)
 	if err := runAs(ctx, asked, args[1:]); err != nil && !ask.asked() {
 		return err
 	}
@@ -133,7 +119,7 @@ func runAs(ctx context.Context, c *cobra.Command, args []string) error {
 
 // addPayURL has c, the group of commands on payments, take a URL in place of a command.
 func addPayURL(f *factory, c *cobra.Command) {
-	o := urlOptionsOf(f)
+	o := &urlOptions{factory: f}
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show the price, and whether the wallet would pay it")
 	o.bind(c)
 	c.Use = "pay URL"
@@ -159,12 +145,12 @@ func (o *urlOptions) pay(ctx context.Context, args []string) error {
 		ask := &asker{}
 		return o.get(ctx, args, ask, ask)
 	}
-	return o.get(ctx, args, o.payments.Payer(), nil)
+	return o.get(ctx, args, o.Payments.Payer(), nil)
 }
 
 // target is the service of a URL, and the path there with its query. A path alone is of the configured service.
 func (o *urlOptions) target(text string) (service, path string, err error) {
-	client, err := o.client()
+	client, err := o.Client()
 	if err != nil {
 		return "", "", err
 	}
@@ -197,7 +183,7 @@ func (o *urlOptions) get(ctx context.Context, args []string, p sdk.Payer, ask *a
 	if !o.own(service) || !o.plain() {
 		return o.call(ctx, service, service+path, p, ask)
 	}
-	client, err := o.payingClient(service, p)
+	client, err := o.PayingClient(service, p)
 	if err != nil {
 		return err
 	}
@@ -232,7 +218,7 @@ func (o *urlOptions) free(ctx context.Context, service, request string) error {
 
 // own reports whether a service is the configured one, which is paid in our own dialect.
 func (o *urlOptions) own(service string) bool {
-	client, err := o.client()
+	client, err := o.Client()
 	return err == nil && client.BaseURL() == service
 }
 
@@ -313,14 +299,14 @@ func (o *urlOptions) show(ctx context.Context, ask *asker) error {
 // preview is what paying q would do. Where ctx knows no chain or no wallet, that is why it would not be paid.
 func (o *urlOptions) preview(ctx context.Context, q sdk.Quote) (wallet.Preview, error) {
 	address, refusal := "0x"+strings.Repeat("0", 40), "no wallet is configured: ctx wallet use NAME"
-	if o.wallets.Configured() {
-		found, err := o.wallets.Address(ctx, "", "")
+	if o.Wallets.Configured() {
+		found, err := o.Wallets.Address(ctx, "", "")
 		if err != nil {
 			return wallet.Preview{}, err
 		}
 		address, refusal = found, ""
 	}
-	p, err := o.payments.ReadOnly(ctx, address, q.Exact == nil)
+	p, err := o.Payments.ReadOnly(ctx, address, q.Exact == nil)
 	if failure, ok := errors.AsType[*cli.Failure](err); ok && q.Exact == nil {
 		return wallet.Preview{Refusal: failure.Error()}, nil // that something is not configured is the answer
 	}
@@ -467,7 +453,7 @@ const patience = 15
 // call makes a request that is paid for: by standard x402 where the service is not the configured one and takes that, else in our own
 // dialect. It goes to that service alone, and follows no redirect: there is nobody else whom the payment is for.
 func (o *urlOptions) call(ctx context.Context, service, address string, p sdk.Payer, ask *asker) error {
-	c, err := o.config()
+	c, err := o.Config()
 	if err != nil {
 		return err
 	}
@@ -480,7 +466,7 @@ func (o *urlOptions) call(ctx context.Context, service, address string, p sdk.Pa
 	if err != nil {
 		return err
 	}
-	pays := &sdk.PayTransport{Payer: p, Service: service, Base: o.http(), Patience: patience,
+	pays := &sdk.PayTransport{Payer: p, Service: service, Base: o.HTTP(), Patience: patience,
 		Name: func(*http.Request) (string, bool) { return r.name, r.bare }, Notify: o.tellReceipt(service)}
 	if !o.own(service) {
 		pays.Schemes = []sdk.Scheme{sdk.Exact{}, sdk.Transfer{}}

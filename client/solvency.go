@@ -18,7 +18,7 @@ import (
 // pay and what is unfinished. No wallet is opened.
 func (o *doctorOptions) solvency(ctx context.Context, c *config.Config) {
 	o.unfinished()
-	if !o.payments.On() && !o.wallets.Configured() && c.Get(config.RPCURL).Text == "" {
+	if !o.Payments.On() && !o.Wallets.Configured() && c.Get(config.RPCURL).Text == "" {
 		return
 	}
 	address := o.wallet(ctx, c)
@@ -33,7 +33,7 @@ func (o *doctorOptions) solvency(ctx context.Context, c *config.Config) {
 
 // unfinished tells of payments that have not come to an end.
 func (o *doctorOptions) unfinished() {
-	list, err := wallet.Payments(o.wallets.DataDir())
+	list, err := wallet.Payments(o.Wallets.DataDir())
 	if err != nil {
 		o.add("payments", outcomeError, "move the named file away, then ctx pay receipts", "%v", err)
 		return
@@ -57,8 +57,8 @@ func (o *doctorOptions) unfinished() {
 // wallet checks the file of the wallet and returns its address, "" if that is not known.
 func (o *doctorOptions) wallet(ctx context.Context, c *config.Config) string {
 	name := c.Get(config.Wallet)
-	if env := o.wallets.OpenKey(); env != "" {
-		address, err := o.wallets.Address(ctx, "", "")
+	if env := o.Wallets.OpenKey(); env != "" {
+		address, err := o.Wallets.Address(ctx, "", "")
 		if err != nil {
 			o.add("wallet", outcomeError, "correct "+env+", or unset it", "%v", err)
 			return ""
@@ -70,7 +70,7 @@ func (o *doctorOptions) wallet(ctx context.Context, c *config.Config) string {
 		o.add("wallet", outcomeWarning, "ctx wallet new NAME; ctx wallet use NAME", "none configured")
 		return ""
 	}
-	file, err := o.wallets.Find(name.Text)
+	file, err := o.Wallets.Find(name.Text)
 	if err != nil {
 		o.add("wallet", outcomeError, "ctx wallet list; ctx wallet use NAME", "%v (from %s)", err, name.Origin)
 		return ""
@@ -95,7 +95,7 @@ func (o *doctorOptions) wallet(ctx context.Context, c *config.Config) string {
 
 // policy tells what the wallet may pay, and whether it may pay anything today.
 func (o *doctorOptions) policy(c *config.Config) {
-	paid, err := wallet.Spent(o.wallets.DataDir(), o.Now())
+	paid, err := wallet.Spent(o.Wallets.DataDir(), o.Now())
 	if err != nil {
 		return // unfinished has told
 	}
@@ -123,7 +123,7 @@ func (o *doctorOptions) chain(ctx context.Context, address string) {
 	if !known {
 		address = "0x0000000000000000000000000000000000000000"
 	}
-	p, err := o.payments.ReadOnly(ctx, address, true)
+	p, err := o.Payments.ReadOnly(ctx, address, true)
 	if err != nil {
 		o.add("chain", outcomeError, hintOf(err), "%v", err)
 		return

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/wallet"
 )
@@ -42,11 +41,7 @@ func walletCells(f wallet.File) []string {
 
 // walletOptions are the flags of the commands on wallets.
 type walletOptions struct {
-	*streams
-	config   func() (*config.Config, error)
-	setHere  func(name, value string) error
-	wallets  *wallets
-	payments *payments
+	*factory
 
 	passwordFile string
 	keyFile      string
@@ -54,7 +49,7 @@ type walletOptions struct {
 
 // walletOptionsOf are those of a run.
 func walletOptionsOf(f *factory) *walletOptions {
-	return &walletOptions{streams: f.streams, config: f.Config, setHere: f.SetHere, wallets: f.Wallets, payments: f.Payments}
+	return &walletOptions{factory: f}
 }
 
 // newWallet makes the group of commands on wallets.
@@ -102,7 +97,7 @@ func (o *walletOptions) bindPassphrase(c *cobra.Command) {
 
 // names completes the name of a wallet.
 func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	files, _ := wallet.List(o.wallets.Keystores()...) // what cannot be listed is not offered
+	files, _ := wallet.List(o.Wallets.Keystores()...) // what cannot be listed is not offered
 	var names []string
 	for _, f := range files {
 		names = append(names, filepath.Base(f.Path)+"\t"+f.Address)
@@ -112,14 +107,14 @@ func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra
 
 // list shows the wallets.
 func (o *walletOptions) list(ctx context.Context, _ []string) error {
-	files, err := wallet.List(o.wallets.Keystores()...)
+	files, err := wallet.List(o.Wallets.Keystores()...)
 	if err != nil {
 		return err
 	}
 	rows := []fileRow{}
 	table := &cli.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Empty: "no wallet; ctx wallet new NAME makes one"}
 	for _, f := range files {
-		f = f.Known(o.wallets.DataDir())
+		f = f.Known(o.Wallets.DataDir())
 		rows = append(rows, walletRow(f))
 		table.Rows = append(table.Rows, walletCells(f))
 	}
@@ -155,11 +150,11 @@ func (o *walletOptions) load(ctx context.Context, args []string) error {
 
 // adopt keeps a keystore of another program, with its passphrase.
 func (o *walletOptions) adopt(ctx context.Context, text []byte, name string) error {
-	passphrase, err := o.wallets.Passphrase(ctx, wallet.File{Path: name}, o.passwordFile)
+	passphrase, err := o.Wallets.Passphrase(ctx, wallet.File{Path: name}, o.passwordFile)
 	if err != nil {
 		return err
 	}
-	f, err := wallet.Import(o.wallets.Keystores()[0], name, text, passphrase)
+	f, err := wallet.Import(o.Wallets.Keystores()[0], name, text, passphrase)
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
@@ -169,12 +164,12 @@ func (o *walletOptions) adopt(ctx context.Context, text []byte, name string) err
 
 // save writes a key to a keystore file.
 func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) error {
-	passphrase, err := o.wallets.NewPassphrase(ctx, o.passwordFile)
+	passphrase, err := o.Wallets.NewPassphrase(ctx, o.passwordFile)
 	if err != nil {
 		return err
 	}
 	o.Note("encrypting the key, which takes a few seconds")
-	f, err := key.Save(o.wallets.Keystores()[0], name, passphrase)
+	f, err := key.Save(o.Wallets.Keystores()[0], name, passphrase)
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
@@ -184,11 +179,11 @@ func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) 
 
 // balance shows what the wallet has.
 func (o *walletOptions) balance(ctx context.Context, _ []string) error {
-	address, err := o.wallets.Address(ctx, "", o.passwordFile)
+	address, err := o.Wallets.Address(ctx, "", o.passwordFile)
 	if err != nil {
 		return err
 	}
-	p, err := o.payments.ReadOnly(ctx, address, true)
+	p, err := o.Payments.ReadOnly(ctx, address, true)
 	if err != nil {
 		return err
 	}
@@ -203,7 +198,7 @@ func (o *walletOptions) balance(ctx context.Context, _ []string) error {
 
 // address shows the address of a wallet.
 func (o *walletOptions) address(ctx context.Context, args []string) error {
-	address, err := o.wallets.Address(ctx, firstOf(args), o.passwordFile)
+	address, err := o.Wallets.Address(ctx, firstOf(args), o.passwordFile)
 	if err != nil {
 		return err
 	}

@@ -35,11 +35,11 @@ func newUse(f *factory) *cobra.Command {
 
 // use writes the wallet into the configuration.
 func (o *walletOptions) use(ctx context.Context, args []string) error {
-	file, err := o.wallets.Find(args[0])
+	file, err := o.Wallets.Find(args[0])
 	if err != nil {
 		return err
 	}
-	c, err := o.config()
+	c, err := o.Config()
 	if err != nil {
 		return err
 	}
@@ -49,11 +49,11 @@ func (o *walletOptions) use(ctx context.Context, args []string) error {
 			return cli.Invalid("%w", err)
 		}
 	}
-	if err := o.setHere(config.Wallet, name); err != nil {
+	if err := o.SetHere(config.Wallet, name); err != nil {
 		return err
 	}
 	o.Note("%s is the wallet of profile %s", file.Path, c.Profile())
-	if env := o.wallets.OpenKey(); env != "" {
+	if env := o.Wallets.OpenKey(); env != "" {
 		o.Note("%s is set and wins over it", env)
 	}
 	if now, ok := strings.CutPrefix(c.Get(config.Wallet).Origin, "environment "); ok {
@@ -94,7 +94,7 @@ func newWalletExport(f *factory) *cobra.Command {
 func (o *walletExportOptions) run(ctx context.Context, args []string) error {
 	name := firstOf(args)
 	if name == "" {
-		c, err := o.config()
+		c, err := o.Config()
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (o *walletExportOptions) run(ctx context.Context, args []string) error {
 			return cli.Invalid("no wallet is configured").WithHint("ctx wallet export NAME; ctx wallet list")
 		}
 	}
-	file, err := o.wallets.Find(name)
+	file, err := o.Wallets.Find(name)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (o *walletExportOptions) reveal(ctx context.Context, file wallet.File) ([]b
 			return nil, err
 		}
 	}
-	key, err := o.wallets.OpenFile(ctx, file, o.passwordFile)
+	key, err := o.Wallets.OpenFile(ctx, file, o.passwordFile)
 	if err != nil {
 		return nil, err
 	}
@@ -172,15 +172,15 @@ func (o *passwdOptions) run(ctx context.Context, args []string) error {
 	if o.passwordFile == "-" && o.newFile == "-" {
 		return cli.Invalid("only one of the two passphrases can come from standard input")
 	}
-	file, err := o.wallets.Find(args[0])
+	file, err := o.Wallets.Find(args[0])
 	if err != nil {
 		return err
 	}
-	from, err := o.wallets.Passphrase(ctx, file, o.passwordFile)
+	from, err := o.Wallets.Passphrase(ctx, file, o.passwordFile)
 	if err != nil {
 		return err
 	}
-	to, err := o.wallets.OtherPassphrase(ctx, o.newFile, "add --new-password-file FILE")
+	to, err := o.Wallets.OtherPassphrase(ctx, o.newFile, "add --new-password-file FILE")
 	if err != nil {
 		return err
 	}
@@ -206,12 +206,12 @@ func newDelete(f *factory) *cobra.Command {
 
 // remove deletes a wallet.
 func (o *walletOptions) remove(ctx context.Context, args []string) error {
-	file, err := o.wallets.Find(args[0])
+	file, err := o.Wallets.Find(args[0])
 	if err != nil {
 		return err
 	}
 	if file.Address == "" { // it has to be known for the journal
-		key, err := o.wallets.OpenFile(ctx, file, o.passwordFile)
+		key, err := o.Wallets.OpenFile(ctx, file, o.passwordFile)
 		if err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func (o *walletOptions) remove(ctx context.Context, args []string) error {
 	if err := o.Confirm(ctx, fmt.Sprintf("delete %s, the wallet %s, for good", file.Path, file.Address)); err != nil {
 		return err
 	}
-	err = file.Delete(ctx, o.wallets.DataDir())
+	err = file.Delete(ctx, o.Wallets.DataDir())
 	if errors.Is(err, wallet.ErrUnfinished) {
 		return cli.Invalid("%w", err).WithHint("ctx pay resume")
 	}
@@ -228,7 +228,7 @@ func (o *walletOptions) remove(ctx context.Context, args []string) error {
 		return err
 	}
 	o.Note("%s is deleted", file.Path)
-	if c, err := o.config(); err == nil {
+	if c, err := o.Config(); err == nil {
 		if now := c.Get(config.Wallet); now.Text == args[0] || now.Text == file.Path {
 			o.Note("it is still the wallet of the configuration (%s): ctx wallet use another, or ctx config unset wallet", now.Origin)
 		}
