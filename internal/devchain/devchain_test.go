@@ -3,9 +3,7 @@
 package devchain_test
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -13,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -222,85 +219,6 @@ func TestRestartKeepsEverything(t *testing.T) {
 	}
 	if open(t, "").Genesis() == genesis {
 		t.Error("another chain has the same first block")
-	}
-}
-
-// asChild makes the test binary a chain that pays for ever and tells of every payment that was confirmed.
-const asChild = "DEVCHAIN_CHILD"
-
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(asChild); dir != "" {
-		pay(dir)
-		return
-	}
-	os.Exit(m.Run())
-}
-
-// pay is what the child does.
-func pay(dir string) {
-	ctx := context.Background()
-	c, err := devchain.Open(ctx, devchain.Config{Dir: dir, Listen: "127.0.0.1:0"})
-	if err != nil {
-		fmt.Println("failed", err)
-		return
-	}
-	for {
-		hash, err := c.Transfer(ctx, c.Wallet(), c.Treasury(), 1, nil)
-		if err != nil {
-			fmt.Println("failed", err)
-			return
-		}
-		fmt.Println(hex.EncodeToString(hash[:]))
-	}
-}
-
-// TestKillLosesNothing kills the chain again and again: every payment that was confirmed is there.
-func TestKillLosesNothing(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var paid []string
-	rounds := 3
-	if testing.Short() {
-		rounds = 2
-	}
-	for round := range rounds {
-		child := exec.Command(self)
-		child.Env = append(os.Environ(), asChild+"="+dir)
-		out, err := child.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		for n := 0; n < 1+round && lines.Scan(); n++ {
-			if strings.HasPrefix(lines.Text(), "failed") {
-				t.Fatal(lines.Text())
-			}
-			paid = append(paid, lines.Text())
-		}
-		time.Sleep(time.Duration(round) * 400 * time.Millisecond) // at another moment of the next block each time
-		if err := child.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		for lines.Scan() { // what was confirmed before the end
-			paid = append(paid, lines.Text())
-		}
-		_ = child.Wait()
-	}
-	c := open(t, dir)
-	for _, hash := range paid {
-		if receipt := call[*struct{ Status string }](t, c, "eth_getTransactionReceipt", "0x"+hash); receipt == nil || receipt.Status != "0x1" {
-			t.Errorf("payment %s of %d is lost", hash, len(paid))
-		}
-	}
-	if got := balance(t, c, c.Treasury()); got < int64(len(paid)) {
-		t.Errorf("%d payments were confirmed, the treasury has %d", len(paid), got)
 	}
 }
 

@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(publishEnv); dir != "" {
 		runPublish(dir)
 	}
+	if dir := os.Getenv(payEnv); dir != "" {
+		runPay(dir)
+		return
+	}
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
