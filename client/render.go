@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -22,8 +23,9 @@ type Page struct {
 	Style cli.Style
 	Now   time.Time // its location is that of the times shown
 
-	ages api.Ages  // of the state that is drawn
-	read time.Time // when that was as it is drawn, by the clock of the service
+	doc  *state.Document // that is drawn
+	ages api.Ages        // of it
+	read time.Time       // when that was as it is drawn, by the clock of the service
 }
 
 // line writes a line, cut to the width.
@@ -98,7 +100,7 @@ func (p Page) age(f api.Freshness, overdue ...string) string {
 
 // State draws an answer of fresh: the overview of a crypto state, the tables of any other, or the tree of what is neither.
 func (p Page) State(pack string, m *api.StateResponse) error {
-	p = p.of(m.State)
+	p = p.of(m.State, p.Now)
 	if told := m.Freshness.Told(); told.After(p.Now) { // by a clock that is ahead of this one
 		p.read = told
 	}
@@ -106,9 +108,10 @@ func (p Page) State(pack string, m *api.StateResponse) error {
 	return p.state(fmt.Sprintf("%s  %s  %s", p.Style.Bold(human.Line(pack)), age, p.clock(m.Freshness.GeneratedAt)), pack, m)
 }
 
-// of is p for a state of now.
-func (p Page) of(state json.RawMessage) Page {
-	p.ages, p.read = api.AgesOf(state), p.Now
+// of is p for a state that is read at a time.
+func (p Page) of(text json.RawMessage, read time.Time) Page {
+	p.doc, p.read = state.Read(text), read
+	p.ages = p.doc.Ages()
 	return p
 }
 
@@ -127,7 +130,7 @@ func (p Page) Snapshot(pack string, at time.Time, m *api.StateResponse) error {
 	if !at.Equal(at.Truncate(time.Minute)) {
 		layout = "2006-01-02 15:04:05.000 MST"
 	}
-	p.ages, p.read = api.AgesOf(m.State), m.Freshness.Told()
+	p = p.of(m.State, m.Freshness.Told())
 	minute := at.In(p.Now.Location()).Format(layout)
 	header := fmt.Sprintf("%s  as of %s  from the state of %s", p.Style.Bold(human.Line(pack)), minute, p.clock(m.Freshness.GeneratedAt))
 	return p.state(header, pack, m)
@@ -139,8 +142,8 @@ func (p Page) state(header, pack string, m *api.StateResponse) error {
 	w := p.W
 	p.W = &b
 	p.line("%s", header)
-	if crypto, ok := api.ReadCrypto(pack, m.State); ok {
-		p.crypto(crypto)
+	if v, ok := p.doc.View(pack); ok {
+		p.overview(v)
 	} else if tables, ok := api.ReadTables(m.State); ok {
 		p.tables(tables)
 	} else if err := p.Tree(m.State); err != nil {

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"fmt"
-
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/session"
@@ -76,11 +74,6 @@ func (p painter) movers(rows []api.Mover) ([]view.Column, []Row) {
 		out = append(out, Row{Path: path, Main: main, Label: view.Line(m.Symbol), Value: exact(m.PriceUSD),
 			Series: key, field: "priceUsd", Ref: m.Ref,
 			Find: view.Line(m.Name + " " + m.Group),
-			Facts: [][2]string{
-				{"name", view.Line(m.Name)}, {"rank", ranked(m.Rank)}, {"volume", dollars(m.Volume24hUSD)},
-				{"market cap", dollars(m.MarketCapUSD)}, {"1 hour", signed(m.Change1hPct)}, {"24 hours", signed(m.Change24hPct)},
-				{"7 days", signed(m.Change7dPct)}, {"price", "$" + human.Price(m.PriceUSD)}, {"group", view.Line(m.Group)},
-			},
 			sort: []float64{known(m.Change1hPct), known(m.Change24hPct), known(m.Volume24hUSD), known(m.PriceUSD)},
 			cells: []string{
 				p.t.Bold.On(view.Cut(view.Line(m.Symbol), 8, p.t.Glyphs.Ellipsis)),
@@ -108,14 +101,9 @@ func (p painter) protocols(rows []api.ProtocolTVL) ([]view.Column, []Row) {
 	for i, r := range rows {
 		path, key := at(Protocols, i), session.Key(string(Protocols), r.ID)
 		main := path + ".tvlUsd"
-		facts := [][2]string{{"name", view.Line(r.Name)}, {"kind", view.Line(r.Category)}, {"locked", dollars(r.TVLUSD)},
-			{"1 day", signed(r.Change1dPct)}, {"7 days", signed(r.Change7dPct)}}
-		if r.TopChain != "" {
-			facts = append(facts, [2]string{"chains", fmt.Sprintf("%d, most on %s", r.Chains, view.Line(r.TopChain))})
-		}
 		out = append(out, Row{Path: path, Main: main, Label: view.Line(r.Name), Value: whole(r.TVLUSD),
 			Series: key, field: "tvlUsd", Ref: r.Ref,
-			Find: view.Line(r.Category + " " + r.Group), Facts: facts,
+			Find: view.Line(r.Category + " " + r.Group),
 			sort: []float64{known(r.Change1dPct), known(r.Change1dPct), known(r.TVLUSD), known(r.TVLUSD)},
 			cells: []string{
 				view.Line(r.Name), p.flashed(main, human.Compact(r.TVLUSD)), p.mark(main),
@@ -125,11 +113,4 @@ func (p painter) protocols(rows []api.ProtocolTVL) ([]view.Column, []Row) {
 	}
 	p.trended(columns, out)
 	return columns, out
-}
-
-func ranked(n *int) string {
-	if n == nil {
-		return "not known"
-	}
-	return fmt.Sprintf("#%d", *n)
 }

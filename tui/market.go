@@ -37,17 +37,9 @@ func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []Row) {
 		if risk != "" {
 			mark = p.t.Warn.On(p.t.Glyphs.Warn)
 		}
-		facts := [][2]string{
-			{"pool", view.Line(r.Pair)}, {"network", view.Line(r.Network)}, {"exchange", view.Line(r.Dex)},
-			{"price", "$" + human.Price(r.PriceUSD)}, {"1 hour", signed(r.Change1hPct)}, {"24 hours", signed(r.Change24hPct)},
-			{"volume", dollars(r.Volume24hUSD)}, {"liquidity", dollars(r.LiquidityUSD)},
-		}
-		if risk != "" {
-			facts = append(facts, [2]string{"risk", risk})
-		}
 		out = append(out, Row{Path: path, Main: main, Label: view.Line(r.Pair), Value: exact(r.PriceUSD),
 			Series: key, field: "priceUsd", Ref: r.Ref,
-			Find: view.Line(r.Network+" "+r.Dex) + " " + risk, Facts: facts,
+			Find: view.Line(r.Network+" "+r.Dex) + " " + risk,
 			sort: []float64{known(r.Change1hPct), known(r.Change24hPct), known(r.Volume24hUSD), known(r.LiquidityUSD)},
 			cells: []string{
 				view.Line(r.Pair),
@@ -85,7 +77,7 @@ func (p painter) sentiment(s *api.Sentiment) ([]view.Column, []Row) {
 			value += " " + line
 		}
 		out = append(out, Row{Path: parent(r.path), Main: r.path, Label: r.label, Value: r.exact, Series: r.series, Ref: r.ref,
-			Facts: [][2]string{{"reading", r.label}, {"value", r.value}}, cells: []string{r.label, value}})
+			cells: []string{r.label, value}})
 	}
 	return columns, out
 }
@@ -160,13 +152,8 @@ func (p painter) narratives(rows []api.Narrative) ([]view.Column, []Row) {
 	out := make([]Row, 0, len(rows))
 	for i, n := range rows {
 		path := at(Narratives, i)
-		facts := [][2]string{
-			{"theme", view.Line(n.Name)}, {"score", fmt.Sprintf("%.2f of 1", n.Score)}, {"24 hours", signed(n.Change24hPct)},
-			{"market cap", dollars(n.MarketCapUSD)}, {"coins", view.Line(strings.Join(n.TrendingSymbols, ", "))},
-		}
 		find, url := "", ""
 		for j, h := range n.Headlines {
-			facts = append(facts, [2]string{"news", view.Line(h.Title)})
 			find += " " + view.Line(h.Title)
 			if j == 0 {
 				url = h.URL
@@ -174,7 +161,7 @@ func (p painter) narratives(rows []api.Narrative) ([]view.Column, []Row) {
 		}
 		bar := strings.TrimRight(view.Bar(n.Score, columns[4].Width, p.t.Glyphs), p.t.Glyphs.Empty)
 		out = append(out, Row{Path: path, Main: path + ".score", Label: view.Line(n.Name), Value: exact(&n.Score),
-			Series: session.Key(string(Narratives), n.ID), field: "marketCapUsd", Ref: n.Ref, URL: url, Find: find, Facts: facts,
+			Series: session.Key(string(Narratives), n.ID), field: "marketCapUsd", Ref: n.Ref, URL: url, Find: find,
 			cells: []string{
 				view.Line(n.Name), p.flashed(path+".score", fmt.Sprintf("%.2f", n.Score)), p.direction(n.Direction),
 				p.change(path+".change24hPct", n.Change24hPct), p.t.Accent.On(bar),

@@ -151,6 +151,9 @@ func newTable(m Member, s *session.Session, th view.Theme, width, lates int) Tab
 		t.Bare = true
 	case s.Crypto != nil:
 		p.crypto(&t, s.Crypto)
+		for i, r := range t.Rows {
+			t.Rows[i].Facts = p.factsAt(r.Path)
+		}
 	case s.Tables != nil:
 		p.tabular(&t, s.Tables)
 	}

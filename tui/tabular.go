@@ -123,18 +123,46 @@ func (p painter) rowOf(m Member, i int, r api.TableRow, fields []string, main st
 		}
 	}
 	for _, field := range fields {
-		value := r.Fields.Get(field)
-		if value == nil {
+		fact, known := p.fact(field, r.Fields.Get(field))
+		if !known {
 			continue
 		}
-		told := human.FieldColumn(field, []any{value})[0]
-		if text, is := value.(string); is {
-			told = view.Line(view.When(text, p.s.Now))
-			row.Find += " " + told
+		if _, is := r.Fields.Get(field).(string); is {
+			row.Find += " " + fact[1]
 		}
-		row.Facts = append(row.Facts, [2]string{view.Line(human.FieldHead(field, "")), told})
+		row.Facts = append(row.Facts, fact)
 	}
 	return row
+}
+
+// fact is what a field is called and its value.
+func (p painter) fact(field string, value any) (fact [2]string, known bool) {
+	if value == nil {
+		return fact, false
+	}
+	told := human.FieldColumn(field, []any{value})[0]
+	if text, is := value.(string); is {
+		told = view.Line(view.When(text, p.s.Now))
+	}
+	return [2]string{view.Line(human.FieldHead(field, "")), told}, true
+}
+
+// factsAt is all that the state of the crypto pack says of the row at a path.
+func (p painter) factsAt(path string) [][2]string {
+	r, _ := p.s.Row(path)
+	facts := [][2]string{{"name", view.Line(r.Name)}}
+	for _, f := range r.Fields {
+		if fact, known := p.fact(f.Name, f.Value); known {
+			facts = append(facts, fact)
+		}
+	}
+	if r.Group != "" {
+		facts = append(facts, [2]string{"group", view.Line(r.Group)})
+	}
+	for _, n := range r.News {
+		facts = append(facts, [2]string{"news", view.Line(n.Name)})
+	}
+	return facts
 }
 
 // valued is the cell of a row, coloured by its sign where it is a change, bold if it changed in the last seconds.

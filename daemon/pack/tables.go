@@ -34,18 +34,13 @@ const indexFearGreed = "fear-greed"
 // cryptoKinds are the kinds of rows of the crypto pack.
 func cryptoKinds() []state.Kind {
 	field := func(name string, words ...string) state.Field { return state.Field{Name: name, Words: words} }
-	price := field("priceUsd", "price", "cost", "costs", "worth", "value", "quote", "trading", "trade", "trades")
-	hour := field("change1hPct", "1h", "hour", "hourly", "change", "changes", "move", "moves", "moved", "moving")
-	day := field("change24hPct", "24h", "1d", "day", "daily", "change", "changes", "move", "moves", "moved", "moving", "performance", "up",
-		"down")
-	week := field("change7dPct", "7d", "week", "weekly", "change", "changes", "performance")
-	volume := field("volume24hUsd", "volume", "volumes", "traded", "turnover")
-	tvl := field("tvlUsd", "tvl", "locked", "deposits", "value")
+	of := func(name string) state.Field {
+		list := fieldsOf(kindAsset)
+		return list[slices.IndexFunc(list, func(f state.Field) bool { return f.Name == name })]
+	}
+	price, day, volume := of("priceUsd"), of("change24hPct"), of("volume24hUsd")
 	return []state.Kind{
-		{Name: kindAsset, Words: []string{"asset", "assets", "coins"}, Fields: []state.Field{
-			price, hour, day, week, field("marketCapUsd", "cap", "market", "marketcap", "mcap", "capitalization"), volume,
-			field("rank", "rank", "ranking", "ranked"),
-		}, Orders: []state.Order{
+		{Name: kindAsset, Words: []string{"asset", "assets", "coins"}, Fields: fieldsOf(kindAsset), Orders: []state.Order{
 			{Words: []string{"gainers", "gainer", "winners"}, Field: day.Name},
 			{Words: []string{"losers", "loser"}, Field: day.Name, Least: true},
 		}},
@@ -56,12 +51,12 @@ func cryptoKinds() []state.Kind {
 			field("supply", "supply", "circulating", "circulation", "issued"),
 			field("supplyChange24hPct", "minted", "burned", "issuance"),
 		}},
-		{Name: kindProtocol, Words: []string{"protocol", "protocols"}, Fields: []state.Field{
-			tvl, day, week, field("category", "category", "type"), field("chains", "chains"), field("topChain", "chain"),
-		}},
+		{Name: kindProtocol, Words: []string{"protocol", "protocols"}, Fields: append(fieldsOf(kindProtocol),
+			field("category", "category", "type"), field("chains", "chains"), field("topChain", "chain"),
+		)},
 		{
 			Name: kindChain, Words: []string{"chain", "blockchain", "network", "top chains", "largest chains", "biggest chains"},
-			Fields: []state.Field{tvl, day, week},
+			Fields: fieldsOf(kindChain),
 		},
 		{Name: kindCategory, Words: []string{"category", "sector", "theme", "narrative"}, Fields: []state.Field{
 			field("marketCapUsd", "cap", "market", "marketcap", "mcap"), day,
@@ -79,10 +74,9 @@ func cryptoKinds() []state.Kind {
 			field("economySatVb", "economy", "slow"), field("minimumSatVb", "minimum"),
 			field("averageGwei", "average", "gas", "gwei", "price"), field("fastGwei", "fast", "fastest"), field("slowGwei", "slow"),
 		}},
-		{Name: kindPool, Words: []string{"pool", "pools", "pair", "pairs"}, Own: true, Fields: []state.Field{
-			price, hour, day, volume, field("liquidityUsd", "liquidity", "depth"), field("txns24h", "transactions", "txns"),
+		{Name: kindPool, Words: []string{"pool", "pools", "pair", "pairs"}, Own: true, Fields: append(fieldsOf(kindPool),
 			field("network"), field("dex", "dex"), field("createdAt", "created", "old", "new"), field("position"),
-		}, Orders: []state.Order{{Words: []string{"trending pools"}, Field: "position", Least: true}}},
+		), Orders: []state.Order{{Words: []string{"trending pools"}, Field: "position", Least: true}}},
 		{
 			Name: kindPrediction, Own: true,
 			Words: []string{"prediction", "predictions", "odds", "bet", "bets", "probability", "chance", "polymarket"},
@@ -187,13 +181,12 @@ func (b *tables) assets() {
 	if !ok {
 		return
 	}
+	shown := shownOf(kindAsset)
 	for _, c := range distinct(doc.Coins, func(c source.Coin) string { return c.ID }) {
 		row := coinRow(c, "")
 		b.add(refMarkets, state.Row{
 			Kind: kindAsset, Key: c.ID, Entity: c.ID, Name: c.Name, Symbol: c.Symbol, Size: size(c.MarketCap), Echo: derivative(c.ID),
-			URL: "https://www.coingecko.com/en/coins/" + c.ID, Fields: fields(
-				"priceUsd", row.PriceUSD, "change1hPct", row.Change1hPct, "change24hPct", row.Change24hPct, "change7dPct", row.Change7dPct,
-				"marketCapUsd", row.MarketCapUSD, "volume24hUsd", row.Volume24hUSD, "rank", row.Rank),
+			URL: "https://www.coingecko.com/en/coins/" + c.ID, Fields: numbers(shown, row),
 		})
 	}
 }
@@ -233,13 +226,13 @@ func (b *tables) stablecoins() {
 // locked are the protocols and chains by the value that is locked in them.
 func (b *tables) locked() {
 	if doc, ok := read[*source.ProtocolsDoc](b.p, b.in, refProtocols); ok {
+		shown := shownOf(kindProtocol)
 		for _, p := range distinct(doc.Protocols, func(p source.Protocol) string { return p.Slug }) {
 			row := protocolRow(p, "")
 			b.add(refProtocols, state.Row{
 				Kind: kindProtocol, Key: p.Slug, Entity: b.links.protocol(p), Name: p.Name, Size: p.TVL,
-				URL: "https://defillama.com/protocol/" + p.Slug, Fields: fields(
-					"tvlUsd", row.TVLUSD, "change24hPct", row.Change1dPct, "change7dPct", row.Change7dPct,
-					"category", p.Category, "chains", p.Chains, "topChain", p.TopChain),
+				URL: "https://defillama.com/protocol/" + p.Slug, Fields: append(numbers(shown, row), fields(
+					"category", p.Category, "chains", p.Chains, "topChain", p.TopChain)...),
 			})
 		}
 	}

@@ -32,6 +32,8 @@ type ShownField struct {
 	Name  string // as in lookup
 	In    string // its member in a state; "" means Name
 	Share bool   // which is a share of 1 there; a percent is told
+
+	Words []string // that ask for it in a lookup
 }
 
 // field is the field of a name, the first for none.
@@ -190,7 +192,7 @@ func IsFirst(shown []Shown, path, field string) bool {
 		if len(s.Fields) == 0 || !s.holds(path) {
 			continue
 		}
-		if f, _ := s.field(field); f != s.Fields[0] {
+		if f, _ := s.field(field); f.Name != s.Fields[0].Name {
 			return false
 		}
 		first = true

@@ -1,13 +1,13 @@
 package session
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/view"
 )
@@ -245,11 +245,18 @@ func (c content) names() map[string]named {
 }
 
 // read reads the state of a pack. One of no known form has nothing.
-func read(pack string, state json.RawMessage) content {
-	if c, ok := api.ReadCrypto(pack, state); ok {
-		return content{crypto: c, flags: c.Flags, sources: c.SourceStatus}
+func read(pack string, doc *state.Document) content {
+	if c, ok := api.ReadCrypto(pack, doc.Text()); ok {
+		v, _ := doc.View(pack)
+		rows := map[string]state.ViewRow{}
+		for _, t := range v.Tables {
+			for _, r := range t.Rows {
+				rows[r.Path] = r
+			}
+		}
+		return content{crypto: c, flags: c.Flags, sources: c.SourceStatus, rows: rows}
 	}
-	if t, ok := api.ReadTables(state); ok {
+	if t, ok := api.ReadTables(doc.Text()); ok {
 		return content{tables: &t, flags: t.Flags, sources: t.SourceStatus}
 	}
 	return content{}

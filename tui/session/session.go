@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
@@ -53,7 +54,8 @@ type Session struct {
 	Line      Link // how the stream is connected
 	Loading   int  // members whose past is on its way
 
-	ages    api.Ages // of State
+	ages    api.Ages                 // of State
+	rows    map[string]state.ViewRow // of the crypto pack, by their paths
 	series  Series
 	span    time.Duration // that trends are drawn over
 	flashes map[string]flash
@@ -119,28 +121,30 @@ func (s *Session) LastProblem() (*Problem, time.Time) { return s.problem, s.fail
 // Kept are the last events, oldest first.
 func (s *Session) Kept() []sdk.Event { return s.kept }
 
-func (s *Session) show(state api.StreamState) {
-	if state.TS.Equal(s.TS) {
+func (s *Session) show(next api.StreamState) {
+	if next.TS.Equal(s.TS) {
 		return
 	}
 	var changes []diff.Change
 	first := s.State == nil
 	if !first {
 		var err error
-		if changes, err = diff.States(s.State, state.State); err != nil {
+		if changes, err = diff.States(s.State, next.State); err != nil {
 			s.Log.Add(s.Now, Warning, "a state could not be compared with the one before: "+err.Error())
 		}
 		s.Deltas++
 		s.Changes = changes
 		s.flash(changes)
 	}
-	was, is := content{s.Crypto, s.Tables, s.Flags, s.Sources}, read(s.Pack, state.State)
-	s.State, s.TS, s.ages = state.State, state.TS, api.AgesOf(state.State)
-	s.Crypto, s.Tables, s.Flags, s.Sources = is.crypto, is.tables, is.flags, is.sources
-	s.series.addAll(state.TS, is.numbers())
+	was := content{crypto: s.Crypto, tables: s.Tables, flags: s.Flags, sources: s.Sources}
+	doc := state.Read(next.State)
+	is := read(s.Pack, doc)
+	s.State, s.TS, s.ages = next.State, next.TS, doc.Ages()
+	s.Crypto, s.Tables, s.Flags, s.Sources, s.rows = is.crypto, is.tables, is.flags, is.sources, is.rows
+	s.series.addAll(next.TS, is.numbers())
 	s.span = s.measure()
 	if first {
-		s.Log.Add(s.Now, Info, fmt.Sprintf("first state, made %s", state.TS.In(s.Now.Location()).Format(time.TimeOnly)))
+		s.Log.Add(s.Now, Info, fmt.Sprintf("first state, made %s", next.TS.In(s.Now.Location()).Format(time.TimeOnly)))
 	}
 	s.news(was, is, first)
 }
@@ -151,6 +155,13 @@ type content struct {
 	tables  *api.Tables
 	flags   []api.Flag
 	sources []api.SourceStatus
+	rows    map[string]state.ViewRow // of the crypto pack, by their paths
+}
+
+// Row is the row at a path of the state of the crypto pack, with all that the state says of it.
+func (s *Session) Row(path string) (row state.ViewRow, known bool) {
+	row, known = s.rows[path]
+	return row, known
 }
 
 // Counted says how many values changed.
@@ -299,7 +310,7 @@ func (s *Session) Citation(ref int) *api.Citation {
 }
 
 // Past adds a state of the past to the series.
-func (s *Session) Past(state json.RawMessage, ts time.Time) {
-	s.series.addAll(ts, read(s.Pack, state).numbers())
+func (s *Session) Past(text json.RawMessage, ts time.Time) {
+	s.series.addAll(ts, read(s.Pack, state.Read(text)).numbers())
 	s.span = s.measure()
 }
