@@ -105,16 +105,13 @@ type Operate struct {
 
 // Reloadable is what can change while a daemon runs: Apply takes it.
 type Reloadable struct {
-	Packs          []Pack            // that are served; none means the crypto pack
-	TrustedProxies []netip.Prefix    // whose X-Forwarded-For is believed
-	Plans          billing.Plans     // what tiers allow; nil means billing.DefaultPlans
-	FreeCalls      int               // per owner without credits and 24 hours; 0 means api.FreeCallsPerDay
-	PerClient      int               // of these per client address; 0 means api.FreePerClient
-	MaxKeys        int               // active keys per owner; 0 means api.MaxActiveKeys
-	Limits         web.ConsoleLimits // of requests to the console
-	Signup         account.Signup    // who may become an owner; "" means account.SignupOpen
-	Disabled       []string          // ids of sources that are switched off
-	Alerts         []operate.Alert   // what the operator is told of
+	Packs          []Pack         // that are served; none means the crypto pack
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	Plans          billing.Plans  // what tiers allow; nil means billing.DefaultPlans
+	Limits         Limits
+	Accounts       Accounts
+	Disabled       []string        // ids of sources that are switched off
+	Alerts         []operate.Alert // what the operator is told of
 
 	// TLS says where the certificate comes from; nil means plain HTTP. Its clock, log and cache are set by Open. Apply reads the
 	// certificate again, but only from files with the names that the daemon was opened with.
@@ -150,11 +147,48 @@ const (
 	DefaultTokenVersion = "1"
 )
 
-// MCP says how the Model Context Protocol is served.
+// MCP says how the Model Context Protocol is served. Zero values are defaults. Its fields are settings, by their tags: see
+// internal/setting.
 type MCP struct {
-	Prefix          string   // of tools and resources; "" means mcp.DefaultPrefix
-	Origins         []string // whose scripts may call, beside those of the public URL and of this machine
-	PublicDiscovery bool     // handshake and lists are free for callers without a key
+	Prefix          string   `key:"prefix" default:"context" doc:"The first part of the tools' names."`
+	Origins         []string `key:"origins" doc:"Pages of other origins whose scripts may call, such as"`
+	_               struct{} `doc:"https://app.example.org."`
+	PublicDiscovery bool     `key:"public_discovery" doc:"Whether handshake and lists are free for callers without a"`
+	_               struct{} `doc:"key."`
+}
+
+// Limits are the bounds of what one may ask for. Zero values are defaults. Its fields are settings.
+type Limits struct {
+	FreeCalls          int      `key:"free_calls,live" default:"100" min:"1" doc:"Calls in 24 hours with a key whose owner has"`
+	_                  struct{} `doc:"no credits."`
+	FreeCallsPerClient int      `key:"free_calls_per_client,live" default:"300" min:"1" doc:"Such calls from one"`
+	_                  struct{} `doc:"client address, with whatever keys. Calls of this machine are not bounded so."`
+	ActiveKeys         int      `key:"active_keys,live" default:"25" min:"1" doc:"Keys that an owner may have at a time."`
+	SignIns            int      `key:"sign_ins,live" default:"20" min:"1" doc:"Sign-in requests per minute and client."`
+	Mails              int      `key:"mails,live" default:"5" min:"1" doc:"Mails per quarter of an hour and address."`
+	MailsPerDay        int      `key:"mails_per_day,live" default:"6000" min:"1" doc:"Mails in all per day: a third to"`
+	_                  struct{} `doc:"strangers, a third to who signed in from there before, a third about accounts that"`
+	_                  struct{} `doc:"change."`
+	Requests           int      `key:"requests,live" default:"300" min:"1" doc:"Other requests to the console per minute and"`
+	_                  struct{} `doc:"client."`
+}
+
+// Accounts says who may become an owner. Zero values are defaults. Its fields are settings.
+type Accounts struct {
+	Signup       account.Signup `key:"signup,live" default:"open" enum:"open,invite,closed" doc:"open is for everybody, invite"`
+	_            struct{}       `doc:"for who has an invitation (contextd admin invites), closed for nobody. Owners sign in"`
+	_            struct{}       `doc:"always."`
+	NewPerClient int            `key:"new_per_client,live" default:"20" min:"1" doc:"New owners per day and client: an"`
+	_            struct{}       `doc:"address of IPv4, a /64 and a /48 of IPv6."`
+	NewPerDay    int            `key:"new_per_day,live" default:"2000" min:"1" doc:"New owners per day in all."`
+}
+
+// console are the limits of requests to the console.
+func (r Reloadable) console() web.ConsoleLimits {
+	return web.ConsoleLimits{
+		SignIns: r.Limits.SignIns, Mails: r.Limits.Mails, MailsPerDay: r.Limits.MailsPerDay, Requests: r.Limits.Requests,
+		NewOwners: r.Accounts.NewPerClient, NewOwnersPerDay: r.Accounts.NewPerDay,
+	}
 }
 
 // Briefs says how briefs are written.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -21,7 +20,7 @@ func TestRefusedBodies(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, func(c *daemon.Config) {
 		c.JobsKey = []byte(strings.Repeat("k", 32))
-		c.Limits = web.ConsoleLimits{SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
+		c.Limits = daemon.Limits{SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
 	})
 	key := d.Key(t, api.TierFree)
 	for _, c := range []struct {

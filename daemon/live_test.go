@@ -141,7 +141,7 @@ func TestSocket(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s")
 	at := func(c *daemon.Config) {
-		c.Listen, c.PublicURL, c.Limits = "unix:"+path, "https://context.example.org", web.ConsoleLimits{SignIns: 1}
+		c.Listen, c.PublicURL, c.Limits = "unix:"+path, "https://context.example.org", daemon.Limits{SignIns: 1}
 	}
 	d := daemontest.Start(t, at)
 	if d.URL() != "unix:"+path {
@@ -186,7 +186,7 @@ func TestSocket(t *testing.T) {
 // TestApply changes what can change while the daemon runs, all of it or nothing.
 func TestApply(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 1} })
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = daemon.Limits{SignIns: 1} })
 	key := d.Key(t, api.TierFree)
 	c := client(t, d, key)
 	try := func(from string) int {
@@ -210,8 +210,8 @@ func TestApply(t *testing.T) {
 	plans := billing.DefaultPlans()
 	plans[api.TierFree] = billing.Plan{Snapshot: plans[api.TierPro].Snapshot}
 	live := daemon.Reloadable{
-		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Plans: plans, FreeCalls: 2,
-		Limits: web.ConsoleLimits{SignIns: 1}, Disabled: []string{"kraken-ticker"},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Plans: plans,
+		Limits: daemon.Limits{FreeCalls: 2, SignIns: 1}, Disabled: []string{"kraken-ticker"},
 	}
 	wrong := live
 	wrong.Disabled = []string{"kraken-ticker", "no-such-source"}

@@ -120,11 +120,12 @@ func (d *Daemon) joinCluster(ctx context.Context) (err error) {
 // openKeys loads the keys, makes the meter that charges calls to them, and follows what other nodes do to both.
 func (d *Daemon) openKeys(ctx context.Context) (err error) {
 	calls := billing.Config{
-		Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, PerClient: d.cfg.PerClient, Booked: d.metrics.Booked,
-		Sells: d.cfg.Chain != nil, Operator: account.OperatorID, Now: d.cfg.Now,
+		Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.Limits.FreeCalls, PerClient: d.cfg.Limits.FreeCallsPerClient,
+		Booked: d.metrics.Booked,
+		Sells:  d.cfg.Chain != nil, Operator: account.OperatorID, Now: d.cfg.Now,
 	}
 	keys := account.Config{
-		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, Metered: d.cfg.Metered, Now: d.cfg.Now,
+		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.Limits.ActiveKeys, Metered: d.cfg.Metered, Now: d.cfg.Now,
 	}
 	if d.cfg.StoreURL != "" { // before anything is loaded that others may change
 		d.outage = cluster.NewOutage(d.cfg.Logger)
@@ -199,7 +200,7 @@ func (d *Daemon) openSignIn(ctx context.Context) (err error) {
 		}
 	}
 	d.signIn, err = account.NewSignIn(account.SignInConfig{
-		Store: d.store, Mailer: d.mailer, Signup: d.cfg.Signup, PublicURL: d.publicURL, ChainID: d.cfg.chainID(),
+		Store: d.store, Mailer: d.mailer, Signup: d.cfg.Accounts.Signup, PublicURL: d.publicURL, ChainID: d.cfg.chainID(),
 		Recover: chain.Recover, Checksum: chain.Checksum, NewID: uuid.NewString, Key: key, Now: d.cfg.Now,
 	})
 	return err
@@ -320,7 +321,7 @@ func (d *Daemon) openConsole(ctx context.Context) error {
 		Sale:     d.sale(), Pages: d.cfg.Page != web.PageOff,
 		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.packs.ids,
 		Prompts:   &account.Prompts{Store: d.store, NoModel: d.cfg.Briefs.Model == nil, Now: d.cfg.Now},
-		PublicURL: d.publicURL, Hosts: d.origins(), TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
+		PublicURL: d.publicURL, Hosts: d.origins(), TrustedProxies: d.proxies, Limits: d.cfg.console(), Now: d.cfg.Now,
 	})
 	return err
 }

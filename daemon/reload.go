@@ -26,11 +26,11 @@ func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
 		}
 	}
 	d.proxies.Set(next.TrustedProxies)
-	d.meter.SetPlans(next.Plans, next.FreeCalls, next.PerClient)
+	d.meter.SetPlans(next.Plans, next.Limits.FreeCalls, next.Limits.FreeCallsPerClient)
 	d.gate.SetPlans(next.Plans)
-	d.keys.SetMaxKeys(next.MaxKeys)
-	d.console.SetLimits(next.Limits)
-	d.signIn.SetSignup(next.Signup)
+	d.keys.SetMaxKeys(next.Limits.ActiveKeys)
+	d.console.SetLimits(next.console())
+	d.signIn.SetSignup(next.Accounts.Signup)
 	d.packs.swap(ctx, packs)
 	d.reader.SetPacks(d.packs.readable())
 	if err := d.mcp.SetPacks(d.packs.ids()); err != nil { // it has made the same schemas before

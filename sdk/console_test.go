@@ -189,7 +189,7 @@ func TestForeignMessagesAreNotSigned(t *testing.T) {
 // TestConsoleInvited hands in an invitation, and signs out everywhere.
 func TestConsoleInvited(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(c *daemon.Config) { c.Signup = account.SignupInvite })
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Accounts.Signup = account.SignupInvite })
 	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(d.URL()))
 	if err != nil {
 		t.Fatal(err)

@@ -172,18 +172,3 @@ func newAudit(operate Operate) *cobra.Command {
 	}
 	return c
 }
-
-// operate opens the data directory of c for act.
-func (c config) operate(command *cobra.Command, settings admin.Config, act func(o *admin.Operator) error) (err error) {
-	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.chainID()), c.Limits.ActiveKeys
-	settings.Metered = c.Billing.Operator == operatorMetered
-	if settings.StoreURL, err = c.storeURL(); err != nil {
-		return err
-	}
-	o, err := admin.Open(command.Context(), settings)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, o.Close()) }()
-	return act(o)
-}

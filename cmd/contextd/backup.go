@@ -50,7 +50,7 @@ func open(ctx context.Context, cfg dataConfig, act func(o *admin.Operator) error
 // noDirectory is the Failure of a command on a data directory that is not there.
 func noDirectory(dir string) *cli.Failure {
 	return cli.Invalid("there is no data directory %s", dir).
-		WithHint("--data-dir with the directory of your daemon; contextd serve --data-dir %s makes a new one", quoted(dir))
+		WithHint("--data-dir with the directory of your daemon; contextd serve --data-dir %s makes a new one", cli.Quoted(dir))
 }
 
 const backupLong = `Back up the databases and the secret keys into one file: a tar archive compressed with zstd, as of one moment,

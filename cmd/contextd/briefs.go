@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/internal/cli"
@@ -151,3 +153,30 @@ func usd(micros int64) string { return usdg.Amount(micros).String() + " USD" }
 
 // moment writes t as people read it.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// newBrief makes the commands on briefs.
+func newBrief(s *settings) *cobra.Command {
+	c := &cobra.Command{Use: "brief", Short: "Preview a brief, and check published ones"}
+	cli.Group(c, newBriefs(func(c *cobra.Command, act func(o *admin.Operator) error) error {
+		cfg, err := s.Load()
+		if err != nil {
+			return err
+		}
+		if err := checkDirectory(cfg); err != nil {
+			return err
+		}
+		written, err := cfg.Briefs()
+		if err != nil {
+			return err
+		}
+		storeURL, err := cfg.StoreURL()
+		if err != nil {
+			return err
+		}
+		editor := daemon.OpenEditor(daemon.Config{
+			DataDir: cfg.DataDir, StoreURL: storeURL, Data: daemon.Data{Briefs: written}, Logger: slog.New(slog.DiscardHandler),
+		})
+		return operateOn(cfg, c, admin.Config{OpenEditor: editor}, act)
+	})...)
+	return c
+}

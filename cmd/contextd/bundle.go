@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
@@ -37,9 +38,9 @@ type bundle struct {
 }
 
 // newBundle gathers a bundle. What cannot be had is left out.
-func newBundle(ctx context.Context, s *settings, cfg config, dir string, list []finding) (*bundle, error) {
+func newBundle(ctx context.Context, cfg *config.Config, dir string, list []finding) (*bundle, error) {
 	b := &bundle{texts: map[string][]byte{}}
-	for _, file := range s.secretFiles() {
+	for _, file := range cfg.SecretFiles() {
 		b.hold(file)
 	}
 	own, _ := filepath.Glob(filepath.Join(dir, "*.key*")) // the pattern is well-formed
@@ -52,7 +53,7 @@ func newBundle(ctx context.Context, s *settings, cfg config, dir string, list []
 		counts = nil // a finding says why
 	}
 	for name, v := range map[string]any{
-		"version.json": version, "findings.json": list, "settings.json": s.effective(), "databases.json": counts,
+		"version.json": version, "findings.json": list, "settings.json": cfg.Effective(), "databases.json": counts,
 	} {
 		text, err := json.MarshalIndent(v, "", "  ")
 		if err != nil {
@@ -176,8 +177,9 @@ func countsFinding(ctx context.Context, dir string) (finding, bool) {
 }
 
 // quotaFinding says how much callers may ask.
-func quotaFinding(cfg config) finding {
+func quotaFinding(cfg *config.Config) finding {
 	l := cfg.Limits
-	return finding{Check: "quotas", Outcome: outcomeOK, Found: fmt.Sprintf(
-		"%d free calls a day for an owner, %d for an address; %d active keys for an owner", l.FreeCalls, l.PerClient, l.ActiveKeys)}
+	found := fmt.Sprintf("%d free calls a day for an owner, %d for an address; %d active keys for an owner",
+		l.FreeCalls, l.FreeCallsPerClient, l.ActiveKeys)
+	return finding{Check: "quotas", Outcome: outcomeOK, Found: found}
 }

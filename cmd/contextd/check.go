@@ -1,15 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/internal/cli"
 )
 
@@ -24,20 +24,20 @@ func newCheckConfig(s *settings) *cobra.Command {
 	}
 	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
 	c.Flags().BoolVar(&print, "print-effective", false, "print every setting with its value and origin, without secrets")
-	out := cli.AddOutput(c, slices.Concat(cli.FieldsIn(Value{}), cli.FieldsIn(checked{}))...)
+	out := cli.AddOutput(c, slices.Concat(cli.FieldsIn(config.Value{}), cli.FieldsIn(checked{}))...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		cfg, file, err := s.read()
+		cfg, err := s.Load()
 		if err != nil {
 			return err
 		}
-		would, err := cfg.daemon(nil)
+		would, err := cfg.Daemon(nil)
 		if err != nil {
 			return err
 		}
 		if err := would.Check(); err != nil {
 			return cli.Invalid("%w", err)
 		}
-		warnings := s.warnings()
+		warnings := cfg.Warnings()
 		for _, w := range warnings {
 			fmt.Fprintln(c.ErrOrStderr(), "warning: "+w)
 		}
@@ -45,14 +45,11 @@ func newCheckConfig(s *settings) *cobra.Command {
 			return cli.Invalid("there are warnings, and --strict takes them for errors")
 		}
 		if print {
-			return out.Print(s.effective(), valuesTable(s.effective()))
+			return out.Print(cfg.Effective(), valuesTable(cfg.Effective()))
 		}
-		return out.Print(checked{file, true, append([]string{}, warnings...)}, cli.Answer{
+		return out.Print(checked{cfg.File, true, append([]string{}, warnings...)}, cli.Answer{
 			Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
-				if file == "" {
-					file = "no file: flags, environment and defaults"
-				}
-				_, err := fmt.Fprintf(w, "%s: good\n", file)
+				_, err := fmt.Fprintf(w, "%s: good\n", cmp.Or(cfg.File, "no file: flags, environment and defaults"))
 				return err
 			}})
 	}
@@ -66,60 +63,17 @@ type checked struct {
 	Warnings []string `json:"warnings"`
 }
 
-// warnings say what in a configuration that can be run with is probably not meant so.
-func (s *settings) warnings() []string {
-	var list []string
-	known := []string{"CONTEXTD_CONFIG"}
-	secrets := s.secretFiles()
-	for _, row := range Table() {
-		if row.Section() {
-			continue
+func valuesTable(values []config.Value) cli.Answer {
+	rows := &cli.Rows{Columns: []string{"setting", "value", "from"}, Wide: 1}
+	for _, v := range values {
+		text := fmt.Sprint(v.Value)
+		if list, ok := v.Value.([]string); ok {
+			text = strings.Join(list, ", ")
 		}
-		known = append(known, row.Env())
-	}
-	for _, setting := range slices.Sorted(maps.Keys(secrets)) {
-		file := secrets[setting]
-		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o007 != 0 {
-			list = append(list, fmt.Sprintf("%s: everybody can read %s (mode %04o); chmod o= it", setting, file, info.Mode().Perm()))
+		if text == "" {
+			text = "-"
 		}
+		rows.Rows = append(rows.Rows, []string{v.Name, text, v.From})
 	}
-	for _, pair := range os.Environ() {
-		name, value, _ := strings.Cut(pair, "=")
-		rest, ours := strings.CutPrefix(name, "CONTEXTD_")
-		if near := Nearest(strings.ToLower(rest)); ours && value != "" && near != "" && !slices.Contains(known, name) {
-			list = append(list, fmt.Sprintf("%s is in the environment and sets nothing; did you mean %s?", name, Setting{Key: near}.Env()))
-		}
-	}
-	return list
+	return table(rows)
 }
-
-// secretFiles are the files with secrets that the configuration names, by the setting that names them, after read.
-func (s *settings) secretFiles() map[string]string {
-	files := map[string]string{}
-	for _, row := range Table() {
-		if file := s.v.GetString(row.Key); row.Credential() != "" && row.Key != certFile && file != "" {
-			files[row.Key] = file
-		}
-	}
-	for _, a := range s.alerts {
-		for name, file := range map[string]string{"url_file": a.URLFile, "secret_file": a.SecretFile} {
-			if file != "" {
-				files["alerts "+a.Name+": "+name] = file
-			}
-		}
-	}
-	for _, r := range s.rails {
-		for name, file := range map[string]string{"rpc_url_file": r.RPCURLFile, "settle.key_file": r.Settle.KeyFile} {
-			if file != "" {
-				files["rails "+r.ID+": "+name] = file
-			}
-		}
-	}
-	return files
-}
-
-// Settings that name files which are read again when they change. The first is the one that is no secret.
-const (
-	certFile    = "tls.cert_file"
-	certKeyFile = "tls.key_file"
-)

@@ -11,11 +11,11 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/internal/cli"
 )
 
@@ -26,7 +26,7 @@ func NewConfig() *cobra.Command {
 		Use: "example", Short: "Print a configuration file with every setting at its default", Args: cobra.NoArgs,
 		Example: "  contextd config example > config.yaml",
 		RunE: func(c *cobra.Command, _ []string) error {
-			text, err := Example(nil)
+			text, err := config.Example(nil)
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ func NewConfig() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			enc := json.NewEncoder(c.OutOrStdout())
 			enc.SetIndent("", "  ")
-			return enc.Encode(Schema())
+			return enc.Encode(config.Schema())
 		},
 	}
 	cli.Group(c, example, schema)
@@ -79,7 +79,7 @@ func NewInit() *cobra.Command {
 				data = filepath.Join(dir, "data")
 			}
 		case file == "":
-			if file = DefaultFile(); file == "" {
+			if file = config.DefaultFile(); file == "" {
 				return cli.Invalid("there is no home for a configuration file: name one with --config")
 			}
 		}
@@ -109,7 +109,7 @@ func initialise(out io.Writer, file, data, listen string, withKey bool) error {
 	if listen != "" {
 		set["listen"] = listen
 	}
-	text, err := Example(set)
+	text, err := config.Example(set)
 	if err != nil {
 		return err
 	}
@@ -125,8 +125,8 @@ func initialise(out io.Writer, file, data, listen string, withKey bool) error {
 		return err
 	}
 	with := ""
-	if file != DefaultFile() {
-		with = " --config " + quoted(file)
+	if file != config.DefaultFile() {
+		with = " --config " + cli.Quoted(file)
 	}
 	_, err = fmt.Fprintf(out, "wrote %s\n\n  contextd check-config%[2]s\n  contextd serve%[2]s\n"+
 		"  contextd keys create my-agent%[2]s\n", file, with)
@@ -141,7 +141,7 @@ func create(file string, text []byte) (err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return &cli.Failure{Exit: cli.ExitFailure, Reason: "exists", Err: fmt.Errorf("%s exists already and was left unchanged", file),
-			Hint: "contextd check-config --config " + quoted(file)}
+			Hint: "contextd check-config --config " + cli.Quoted(file)}
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
@@ -188,12 +188,4 @@ func share(f *os.File) error {
 		return err
 	}
 	return errors.Join(f.Chown(0, int(dir.Gid)), f.Chmod(0o640))
-}
-
-// quoted is path as a shell takes it.
-func quoted(path string) string {
-	if !strings.ContainsAny(path, " \t\n'\"\\$&;|<>()*?[]#~`!{}") {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/handbook"
+	"github.com/contextd/contextd/internal/setting"
 )
 
 // TestCommandsShown: every command that README.md and the handbook name is one of the program's, with its flags; so is every setting.
@@ -31,7 +33,7 @@ func TestCommandsShown(t *testing.T) {
 			}
 		}
 		for _, name := range settingsIn(text) {
-			if !slices.ContainsFunc(Table(), func(s Setting) bool { return s.Key == name }) {
+			if !slices.ContainsFunc(config.Table(), func(s setting.Setting) bool { return s.Key == name }) {
 				t.Errorf("%s: there is no setting %s", file, name)
 			}
 		}
@@ -69,7 +71,7 @@ func commandsIn(text string) (lines [][]string) {
 func settingsIn(text string) (names []string) {
 	for _, m := range regexp.MustCompile("`([a-z]+)(\\.[a-z_.]+)`").FindAllStringSubmatch(text, -1) {
 		file := m[1]+m[2] == translog.KeyFile
-		if !file && slices.ContainsFunc(Table(), func(s Setting) bool { return s.Section() && s.Key == m[1] }) {
+		if !file && slices.ContainsFunc(config.Table(), func(s setting.Setting) bool { return s.Section() && s.Key == m[1] }) {
 			names = append(names, m[1]+m[2])
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack/manifest"
@@ -74,16 +75,16 @@ func newDemo(s *settings) *cobra.Command {
 		}
 		level := slog.LevelWarn
 		if named := c.Flags().Changed("config") || os.Getenv("CONTEXTD_CONFIG") != ""; named || c.Flags().Changed("log-level") {
-			cfg, _, err := s.read()
+			cfg, err := s.Load()
 			if err != nil {
 				return err
 			}
 			if c.Flags().Changed("log-level") {
-				level, _ = cfg.level() // read has checked it
+				level, _ = cfg.Level() // read has checked it
 			}
 			if named {
-				o.mcp = daemon.MCP(cfg.MCP)
-				if o.alerts, err = cfg.alerts(); err != nil {
+				o.mcp = cfg.MCP
+				if o.alerts, err = cfg.AlertRules(); err != nil {
 					return err
 				}
 			}
@@ -138,7 +139,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		place = dir + " (removed at the end)"
 	}
-	packs, err := packSettings{Enabled: o.packs}.load()
+	packs, err := config.Packs{Enabled: o.packs}.Load()
 	if err != nil {
 		return fmt.Errorf("--packs: %w", err)
 	}

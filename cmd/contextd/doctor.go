@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
@@ -42,11 +43,11 @@ func newDoctor(s *settings) *cobra.Command {
 	offline := c.Flags().Bool("offline", false, "ask nothing outside of this machine")
 	out := cli.AddOutput(c, cli.FieldsIn(finding{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		cfg, from, err := s.read()
+		cfg, err := s.Load()
 		if err != nil {
 			return err
 		}
-		d, err := cfg.daemon(nil)
+		d, err := cfg.Daemon(nil)
 		if err != nil {
 			return err
 		}
@@ -55,8 +56,8 @@ func newDoctor(s *settings) *cobra.Command {
 			told.out = c.OutOrStdout()
 		}
 		tell := told.add
-		tell(finding{Check: "configuration", Outcome: outcomeOK, Found: cmp.Or(from, "no file: defaults, environment and flags")})
-		examineAll(c.Context(), examined(d, s.secretFiles(), *offline), tell)
+		tell(finding{Check: "configuration", Outcome: outcomeOK, Found: cmp.Or(cfg.File, "no file: defaults, environment and flags")})
+		examineAll(c.Context(), examined(d, cfg.SecretFiles(), *offline), tell)
 		for _, f := range settling(c.Context(), d, *offline) {
 			tell(f)
 		}
@@ -65,7 +66,7 @@ func newDoctor(s *settings) *cobra.Command {
 		}
 		tell(quotaFinding(cfg))
 		if *file != "" {
-			b, err := newBundle(c.Context(), s, cfg, d.DataDir, told.list)
+			b, err := newBundle(c.Context(), cfg, d.DataDir, told.list)
 			if err == nil {
 				err = b.write(*file, time.Now())
 			}
@@ -231,7 +232,7 @@ func newHealthcheck(s *settings) *cobra.Command {
 	ready := c.Flags().Bool("ready", false, "check that it can answer calls")
 	listen := c.Flags().String("listen", "", "address to ask (default the one that the daemon on the data directory has)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		cfg, _, err := s.read()
+		cfg, err := s.Load()
 		if err != nil {
 			return err
 		}
@@ -253,7 +254,7 @@ func newHealthcheck(s *settings) *cobra.Command {
 }
 
 // healthy asks the daemon that listens where cfg says.
-func healthy(ctx context.Context, cfg config, path string) error {
+func healthy(ctx context.Context, cfg *config.Config, path string) error {
 	if err := web.CheckListen(cfg.Listen); err != nil {
 		return cli.Invalid("listen: %w", err)
 	}

@@ -20,7 +20,7 @@ func newInvitesMake(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "make", Short: "Make an invitation and print it, once", Args: cobra.NoArgs,
 		Long: fmt.Sprintf("Make an invitation to become an owner, for one person within %s. It is shown once, on standard output.",
-			FormatSpan(api.InviteLifetime)),
+			api.FormatSpan(api.InviteLifetime)),
 		Example: "  contextd admin invites make --note \"Ada, beta\"",
 	}
 	c.Flags().StringVar(&note, "note", "", "note for the list, such as the name of the person")

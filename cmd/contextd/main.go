@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	_ "golang.org/x/crypto/x509roots/fallback" // for systems without certificates, such as the container
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/internal/cli"
@@ -52,7 +53,7 @@ func newRoot(system cli.System) *cobra.Command {
 			"and serves both to agents over HTTP.",
 		Example: "  contextd demo\n  contextd serve --data-dir /var/lib/contextd\n  contextd keys create my-agent",
 	}
-	s := newSettings(root.PersistentFlags())
+	s := &settings{config.NewLoader(root.PersistentFlags())}
 	cli.CompleteValues(root, "log-level", "debug", "info", "warn", "error")
 	cli.CompleteValues(root, "log-format", "auto", "text", "json")
 	cli.Assemble(root, system, []cli.Section{

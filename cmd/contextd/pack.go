@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/setting"
@@ -46,12 +47,12 @@ type packText struct {
 }
 
 // manifestOf finds the manifest that an argument means: a file, or a pack by its name.
-func (s *settings) manifestOf(arg string) (packText, config, error) {
-	cfg, _, err := s.read()
+func (s *settings) manifestOf(arg string) (packText, *config.Config, error) {
+	cfg, err := s.Load()
 	if err != nil {
 		return packText{}, cfg, err
 	}
-	p := packText{name: arg, dir: cfg.Packs.Dir}
+	p := packText{name: arg, dir: cfg.Packs.Directory()}
 	if isFile(arg) {
 		p.file = arg
 		if p.text, err = os.ReadFile(arg); err != nil {
@@ -59,8 +60,8 @@ func (s *settings) manifestOf(arg string) (packText, config, error) {
 		}
 		return p, cfg, nil
 	}
-	if p.text, p.file, err = cfg.Packs.text(arg); err != nil {
-		return p, cfg, cli.Invalid("%w", err).WithHint("contextd pack list, or contextd pack init %s", quoted(arg))
+	if p.text, p.file, err = cfg.Packs.Text(arg); err != nil {
+		return p, cfg, cli.Invalid("%w", err).WithHint("contextd pack list, or contextd pack init %s", cli.Quoted(arg))
 	}
 	return p, cfg, nil
 }
@@ -109,7 +110,7 @@ func (p packText) read() (*manifest.Manifest, manifest.Evaluator, error) {
 		return nil, nil, err
 	}
 	m.KeysIn(filepath.Dir(p.file))
-	e, err := evaluatorOf(m, p.text, p.file)
+	e, err := config.Evaluator(m, p.text, p.file)
 	return m, e, err
 }
 
@@ -130,11 +131,11 @@ func lineOf(m setting.Mistake) string {
 
 // completePacks completes the names of packs, and files.
 func (s *settings) completePacks(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	cfg, _, err := s.read()
+	cfg, err := s.Load()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return cfg.Packs.known(), cobra.ShellCompDirectiveDefault
+	return cfg.Packs.Known(), cobra.ShellCompDirectiveDefault
 }
 
 // completeSources completes the ids of the sources of the pack that is named before.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon/source"
 )
 
@@ -29,7 +30,7 @@ func TestPackEval(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := packSettings{Dir: dir}.open("mine")
+	p, err := config.Packs{Dir: dir}.Open("mine")
 	if err != nil {
 		t.Fatal(err)
 	}

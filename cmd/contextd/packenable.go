@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/sys/unix"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
@@ -73,22 +74,23 @@ func (e Enabled) text() string {
 
 // enablePack changes which packs are enabled.
 func (s *settings) enablePack(c *cobra.Command, id string, on bool) (Enabled, error) {
-	cfg, file, err := s.read()
+	cfg, err := s.Load()
 	switch {
 	case err != nil:
 		return Enabled{}, err
 	case id == api.PackCrypto:
 		return Enabled{}, cli.Invalid("the pack crypto is always served")
-	case os.Getenv(Setting{Key: enabledPacks}.Env()) != "":
-		return Enabled{}, cli.Invalid("%s sets the enabled packs and overrides the file", Setting{Key: enabledPacks}.Env())
-	case file == "":
+	case os.Getenv(config.Env(enabledPacks)) != "":
+		return Enabled{}, cli.Invalid("%s sets the enabled packs and overrides the file", config.Env(enabledPacks))
+	case cfg.File == "":
 		return Enabled{}, cli.Invalid("there is no configuration file").WithHint("contextd init, or --config FILE")
 	case !on && !slices.Contains(cfg.Packs.Enabled, id):
 		return Enabled{}, cli.Invalid("the pack %s is not enabled", id).WithHint("contextd pack list")
 	}
 	if on {
 		if isFile(id) {
-			return Enabled{}, cli.Invalid("%s is a file; packs are enabled by name", id).WithHint("put it into %s first", cfg.Packs.Dir)
+			return Enabled{}, cli.Invalid("%s is a file; packs are enabled by name", id).
+				WithHint("put it into %s first", cfg.Packs.Directory())
 		}
 		p, _, err := s.manifestOf(id)
 		if err != nil {
@@ -102,7 +104,7 @@ func (s *settings) enablePack(c *cobra.Command, id string, on bool) (Enabled, er
 	if on {
 		enabled = append(enabled, id)
 	}
-	done := Enabled{Pack: id, Enabled: append([]string{}, enabled...), File: file, Daemon: "none"}
+	done := Enabled{Pack: id, Enabled: append([]string{}, enabled...), File: cfg.File, Daemon: "none"}
 	if done.Changed = !slices.Equal(enabled, cfg.Packs.Enabled); !done.Changed {
 		return done, nil
 	}
@@ -110,7 +112,7 @@ func (s *settings) enablePack(c *cobra.Command, id string, on bool) (Enabled, er
 }
 
 // putEnabled writes the list of done into its file and has a running daemon read it. Where that refuses, the file is put back.
-func (s *settings) putEnabled(c *cobra.Command, cfg config, done *Enabled) error {
+func (s *settings) putEnabled(c *cobra.Command, cfg *config.Config, done *Enabled) error {
 	before, err := os.ReadFile(done.File)
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
@@ -137,7 +139,7 @@ func (s *settings) putEnabled(c *cobra.Command, cfg config, done *Enabled) error
 }
 
 // reloadIfRunning has a daemon read its settings again, if one runs.
-func (s *settings) reloadIfRunning(c *cobra.Command, cfg config) (reloaded bool, err error) {
+func (s *settings) reloadIfRunning(c *cobra.Command, cfg *config.Config) (reloaded bool, err error) {
 	if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) || admin.Alive(c.Context(), cfg.DataDir) != nil {
 		return false, nil
 	}
@@ -216,7 +218,7 @@ func SetEnabled(text []byte, packs []string) ([]byte, error) {
 	var read struct {
 		Packs struct{ Enabled []string }
 	}
-	_, err := Parse(after)
+	_, err := config.Parse(after)
 	if err := errors.Join(err, yaml.Unmarshal(after, &read)); err != nil || !slices.Equal(read.Packs.Enabled, packs) {
 		return nil, byHand(packs)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/contextd/contextd/cmd/contextd/config"
 )
 
 // serveAnswers serves the files of a directory, and puts its address into a variable: answers URL DIR.
@@ -40,7 +42,7 @@ func TestSetEnabled(t *testing.T) {
 			t.Errorf("%q becomes %q", text, got)
 		}
 	}
-	example, err := Example(nil)
+	example, err := config.Example(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func addPrivate(c *cobra.Command, hosts *[]string) {
 
 // initPack writes the manifest of a pack.
 func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) error {
-	cfg, _, err := s.read()
+	cfg, err := s.Load()
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) er
 		file = filepath.Join(cfg.Packs.Dir, name+".yaml")
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-		return cli.Invalid("%s is there already, and stays as it is", file).WithHint("contextd pack lint %s", quoted(file))
+		return cli.Invalid("%s is there already, and stays as it is", file).WithHint("contextd pack lint %s", cli.Quoted(file))
 	}
 	address, answer := manifest.Example, []byte(nil)
 	if o.url != "" {
@@ -82,9 +82,9 @@ func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) er
 	if err := create(file, text); err != nil {
 		return err
 	}
-	arg := quoted(file)
+	arg := cli.Quoted(file)
 	if o.file == "" {
-		arg = quoted(name)
+		arg = cli.Quoted(name)
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "wrote %s\n\n  contextd pack lint %[2]s\n  contextd pack try %[2]s\n", file, arg)
 	return err

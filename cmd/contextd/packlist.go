@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/internal/cli"
@@ -39,24 +40,24 @@ func newPackList(s *settings) *cobra.Command {
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(PackRow{})...)
 	c.RunE = func(*cobra.Command, []string) error {
-		cfg, _, err := s.read()
+		cfg, err := s.Load()
 		if err != nil {
 			return err
 		}
 		crypto := pack.Crypto()
 		list := []PackRow{{crypto.ID, crypto.Title, crypto.Version, len(crypto.Sources), true, fromProgram, ""}}
-		for _, id := range cfg.Packs.known() {
-			list = append(list, cfg.Packs.row(id))
+		for _, id := range cfg.Packs.Known() {
+			list = append(list, packRow(cfg.Packs, id))
 		}
 		return out.Print(list, packTable(list))
 	}
 	return c
 }
 
-// row is what is listed of a pack.
-func (p packSettings) row(id string) PackRow {
+// packRow is what is listed of a pack.
+func packRow(p config.Packs, id string) PackRow {
 	row := PackRow{Pack: id, Enabled: slices.Contains(p.Enabled, id), From: fromProgram}
-	text, file, err := p.text(id)
+	text, file, err := p.Text(id)
 	if file != "" {
 		row.From = file
 	}
@@ -64,7 +65,7 @@ func (p packSettings) row(id string) PackRow {
 		row.Error = err.Error()
 		return row
 	}
-	found := packText{text: text, file: file, name: id, dir: p.Dir}
+	found := packText{text: text, file: file, name: id, dir: p.Directory()}
 	if wrong := found.mistakes(); len(wrong) > 0 {
 		row.Error = lineOf(wrong[0])
 		return row

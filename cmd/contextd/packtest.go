@@ -68,7 +68,7 @@ func (p packText) test(ctx context.Context, update bool, seed uint64, told func(
 	if p.file != "" {
 		tape, err = packtest.Directory(p.recording())
 		if errors.Is(err, fs.ErrNotExist) {
-			return done, cli.Invalid("nothing is recorded for %s", p.where()).WithHint("contextd pack record %s", quoted(p.name))
+			return done, cli.Invalid("nothing is recorded for %s", p.where()).WithHint("contextd pack record %s", cli.Quoted(p.name))
 		}
 		if err != nil {
 			return done, err

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/internal/handbook"
 )
 
@@ -85,7 +86,7 @@ func TestSettingsShown(t *testing.T) {
 	archive += "-- rpc.url --\nhttps://rpc.example.org/secret\n-- gas.key --\n0x" + strings.Repeat("01", 32) + "\n"
 	for i, file := range files {
 		if strings.Contains(file, "cert_file") {
-			if _, err := Parse([]byte(file)); err != nil { // there is no certificate
+			if _, err := config.Parse([]byte(file)); err != nil { // there is no certificate
 				t.Error(err)
 			}
 			continue
@@ -184,8 +185,8 @@ func expect(recipe string) string {
 func TestComposeFile(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
-	for _, s := range Table() {
-		known[s.Env()] = !s.Section()
+	for _, s := range config.Table() {
+		known[config.Env(s.Key)] = !s.Section()
 	}
 	for _, topic := range handbook.Topics() {
 		if topic.Name != "nodes" {

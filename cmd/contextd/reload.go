@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 )
@@ -26,20 +25,14 @@ type reloader struct {
 	level    slog.LevelVar
 	systemd  *Notifier
 
-	mu    sync.Mutex       // guards inUse and packs, and settings while the daemon runs
-	inUse map[string]value // by setting
-	packs []daemon.Pack    // that are served
-}
-
-// value is that of a setting, and what is in the file that it names.
-type value struct {
-	text string
-	sum  [sha256.Size]byte
+	mu    sync.Mutex // guards inUse and packs, and settings while the daemon runs
+	inUse config.InUse
+	packs []daemon.Pack // that are served
 }
 
 // newReloader reads the settings for the first time.
 func newReloader(s *settings, logTo io.Writer) (*reloader, error) {
-	cfg, _, err := s.read()
+	cfg, err := s.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -48,16 +41,16 @@ func newReloader(s *settings, logTo io.Writer) (*reloader, error) {
 	if err := r.setLevel(cfg); err != nil {
 		return nil, err
 	}
-	if r.cfg, err = cfg.daemon(log); err != nil {
+	if r.cfg, err = cfg.Daemon(log); err != nil {
 		return nil, err
 	}
-	r.cfg.Reload, r.systemd, r.inUse, r.packs = r.reload, NewNotifier(log), s.values(), r.cfg.Packs
+	r.cfg.Reload, r.systemd, r.inUse, r.packs = r.reload, NewNotifier(log), cfg.InUse(), r.cfg.Packs
 	return r, nil
 }
 
 // setLevel changes how much is logged.
-func (r *reloader) setLevel(cfg config) error {
-	level, err := cfg.level()
+func (r *reloader) setLevel(cfg *config.Config) error {
+	level, err := cfg.Level()
 	if err == nil {
 		r.level.Set(level)
 	}
@@ -94,10 +87,10 @@ func (r *reloader) reload(ctx context.Context) (done admin.ReloadResponse, err e
 	r.systemd.Reloading()
 	defer r.systemd.Ready()
 	log := r.cfg.Logger
-	cfg, file, err := r.settings.read()
+	cfg, err := r.settings.Load()
 	var next daemon.Config
 	if err == nil {
-		next, err = cfg.daemon(log)
+		next, err = cfg.Daemon(log)
 	}
 	if err == nil {
 		err = r.daemon.Apply(ctx, next.Reloadable)
@@ -109,29 +102,10 @@ func (r *reloader) reload(ctx context.Context) (done admin.ReloadResponse, err e
 		log.Error("reload failed; settings unchanged", "error", err)
 		return done, err
 	}
-	done = r.changes(r.settings.values())
+	r.inUse, done.Changed, done.Restart = r.inUse.After(cfg.InUse())
 	done.Packs, r.packs = changedPacks(r.packs, next.Packs), next.Packs
-	log.Info("settings reloaded", "file", file, "changed", done.Changed, "after_restart", done.Restart, "packs", done.Packs)
+	log.Info("settings reloaded", "file", cfg.File, "changed", done.Changed, "after_restart", done.Restart, "packs", done.Packs)
 	return done, nil
-}
-
-// changes notes the values that are in use now, and says which are others than before. The caller holds mu.
-func (r *reloader) changes(now map[string]value) admin.ReloadResponse {
-	done := admin.ReloadResponse{Changed: []string{}, Restart: []string{}}
-	sameFiles := r.inUse[certFile].text == now[certFile].text && r.inUse[certKeyFile].text == now[certKeyFile].text
-	for _, s := range Table() {
-		was, is := r.inUse[s.Key], now[s.Key]
-		certificate := s.Key == certFile || s.Key == certKeyFile // what is in them is read again, unless one has another name
-		switch {
-		case was == is:
-		case s.Live || certificate && sameFiles:
-			r.inUse[s.Key] = is
-			done.Changed = append(done.Changed, s.Key)
-		default:
-			done.Restart = append(done.Restart, s.Key)
-		}
-	}
-	return done
 }
 
 // changedPacks are the ids, sorted, of the packs that only one of was and now has, or that they have in two makes.
@@ -150,27 +124,6 @@ func changedPacks(was, now []daemon.Pack) []string {
 	changed = slices.AppendSeq(changed, maps.Keys(made))
 	slices.Sort(changed)
 	return changed
-}
-
-// values are those in effect, after read.
-func (s *settings) values() map[string]value {
-	values := map[string]value{}
-	for _, row := range Table() {
-		if row.Section() {
-			continue
-		}
-		v := value{text: fmt.Sprint(s.v.Get(row.Key))}
-		if row.Credential() != "" && v.text != "" {
-			if text, err := os.ReadFile(v.text); err == nil { // else read has said so
-				v.sum = sha256.Sum256(text)
-			}
-		}
-		if row.Members != nil {
-			v.sum = s.filesSum(row.Key)
-		}
-		values[row.Key] = v
-	}
-	return values
 }
 
 // newReload makes the command that has the daemon read its settings again.

@@ -26,9 +26,7 @@ func newServe(s *settings) *cobra.Command {
 		Use: "serve", Short: "Run the daemon", Args: cobra.NoArgs,
 		Example: "  contextd serve\n  contextd serve --listen 0.0.0.0:8402 --data-dir /var/lib/contextd",
 	}
-	s.bindListen(c)
-	c.Flags().String("admin-listen", "", "address for metrics and profiles, such as 127.0.0.1:8403; none unless set")
-	s.bind("admin.listen", c.Flags().Lookup("admin-listen"))
+	s.BindServe(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		hangUps := make(chan os.Signal, 1)
 		signal.Notify(hangUps, syscall.SIGHUP) // from the start: by default it ends a process

@@ -1,39 +1,16 @@
 package main
 
 import (
-	"math/big"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/cli"
 )
-
-// TestGasSettings reads what gas may cost, on both sides of each bound.
-func TestGasSettings(t *testing.T) {
-	t.Parallel()
-	for _, one := range []struct {
-		percent              int64
-		reverts, ether, want string // of the error
-	}{
-		{100, "0.002", "state", ""}, {0, "0", "", ""}, {-1, "0", "", "gas.max_percent"}, {1, "0.000000000000000001", "3000.5", ""},
-		{1, "0.0000000000000000001", "", "gas.revert_budget"}, {1, "-1", "", "gas.revert_budget"}, {1, "", "", "gas.revert_budget"},
-		{1, "1e3", "", "gas.revert_budget"}, {1, ".5", "", "gas.revert_budget"}, {1, "1.", "", "gas.revert_budget"},
-		{1, "1", "0", "gas.ether_usd"}, {1, "1", "-3", "gas.ether_usd"}, {1, "1", "0.0000001", "gas.ether_usd"}, {1, "1", "0.000001", ""},
-	} {
-		var c ownerConfig
-		c.Gas.MaxPercent, c.Gas.Reverts, c.Gas.Ether = one.percent, one.reverts, one.ether
-		_, err := c.gas()
-		if (err == nil) != (one.want == "") || err != nil && !strings.Contains(err.Error(), one.want) {
-			t.Errorf("%+v: %v", one, err)
-		}
-	}
-	var c ownerConfig
-	c.Gas.Reverts, c.Gas.Ether = "0.002", "3184.25"
-	if g, err := c.gas(); err != nil || g.Reverts.Cmp(big.NewInt(2e15)) != 0 || g.EtherMicros != 3_184_250_000 || g.ByState {
-		t.Errorf("%+v, %v", g, err)
-	}
-}
 
 // TestSettlingFindings has doctor say what stands badly, with what to do about it, on both sides of each bound.
 func TestSettlingFindings(t *testing.T) {
@@ -84,5 +61,39 @@ func TestSettlingFindings(t *testing.T) {
 		if !said {
 			t.Errorf("%s: none says %q: %+v", name, one.says, settlingFindings([]x402.Standing{s}, now))
 		}
+	}
+}
+
+// TestReconciledExit has what does not agree end with 1, and what was not compared, as far as all else agrees, with 9.
+func TestReconciledExit(t *testing.T) {
+	t.Parallel()
+	missing := billing.Reconciliation{Missing: []string{"base"}, Rails: []billing.RailReconciliation{{Rail: "l2chain"}, {Rail: "base", Missing: "no answer"}}}
+	both := missing
+	both.Findings = []string{"one more"}
+	for name, c := range map[string]struct {
+		r    billing.Reconciliation
+		exit int
+		told string
+	}{
+		"agrees":     {billing.Reconciliation{}, 0, ""},
+		"not":        {billing.Reconciliation{Findings: []string{"one more"}}, 1, "one more\n"},
+		"incomplete": {missing, int(cli.ExitUnavailable), "rail base was not compared: no answer\n"},
+		"both":       {both, 1, "one more\nrail base was not compared: no answer\n"},
+	} {
+		var told strings.Builder
+		err := reconciled(&told, c.r)
+		exit := 0
+		if failure, ok := errors.AsType[*cli.Failure](err); ok {
+			exit = int(failure.Exit)
+		} else if err != nil {
+			exit = 1
+		}
+		if exit != c.exit || told.String() != c.told {
+			t.Errorf("%s: exit %d, %q; %v", name, exit, told.String(), err)
+		}
+	}
+	rows := reconciliationTable(missing).Rows
+	if text := fmt.Sprint(rows); !strings.Contains(text, "not known") {
+		t.Errorf("the table is %s", text)
 	}
 }

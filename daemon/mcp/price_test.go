@@ -328,7 +328,7 @@ func TestPublicDiscovery(t *testing.T) {
 // TestRefusalsAreResults has failures that a model can mend come as results with a text and nothing that looks like an answer.
 func TestRefusalsAreResults(t *testing.T) {
 	t.Parallel()
-	p := newShop(t, func(c *daemon.Config) { c.FreeCalls = 1 })
+	p := newShop(t, func(c *daemon.Config) { c.Limits.FreeCalls = 1 })
 	key := p.d.Key(t, api.TierFree)
 	refused := func(body string, code api.Code, more string) {
 		t.Helper()

@@ -75,7 +75,7 @@ func TestKeys(t *testing.T) {
 
 func TestCapOfActiveKeys(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, free, func(c *daemon.Config) { c.MaxKeys = 3 })
+	d := daemontest.Start(t, free, func(c *daemon.Config) { c.Limits.ActiveKeys = 3 })
 	u := newUser(t, d)
 	u.signIn("many@example.org")
 	key := u.issue("1")

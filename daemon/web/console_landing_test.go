@@ -13,7 +13,6 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -104,7 +103,7 @@ func TestPage(t *testing.T) {
 
 func TestPageOfABadLink(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 1} })
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = daemon.Limits{SignIns: 1} })
 	u := newUser(t, d)
 	got := u.call(http.MethodGet, api.PathAuthEmailLanding, nil)
 	if got.Status != http.StatusBadRequest || !strings.Contains(checkPage(t, got), "not whole") {
@@ -219,7 +218,7 @@ func TestPageOfAnAddedAddress(t *testing.T) {
 // TestPageAsksForAnInvitation of who has no account, and of nobody else.
 func TestPageAsksForAnInvitation(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, free, func(c *daemon.Config) { c.Signup = account.SignupInvite })
+	d := daemontest.Start(t, free, func(c *daemon.Config) { c.Accounts.Signup = account.SignupInvite })
 	u := newUser(t, d)
 	u.ask("new@example.org")
 	text, token := u.open("new@example.org")

@@ -13,13 +13,12 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/testbed"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // free lifts the limits that a test would come to.
 func free(c *daemon.Config) {
-	c.Limits = web.ConsoleLimits{SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
+	c.Limits = daemon.Limits{SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
 }
 
 // TestByMail is the whole way: link, session, key, call, revocation, sign-out. No secret of it is on disk or in the log.

@@ -190,7 +190,7 @@ func TestSellCreditsRefused(t *testing.T) {
 func TestSellCreditsSignup(t *testing.T) {
 	t.Parallel()
 	for _, signup := range []account.Signup{account.SignupInvite, account.SignupClosed} {
-		m := newSettlingMarket(t, func(c *daemon.Config) { c.Signup = signup })
+		m := newSettlingMarket(t, func(c *daemon.Config) { c.Accounts.Signup = signup })
 		offer := m.forSale(api.CreditStarter)
 		a := call(t, http.MethodPost, m.d.URL()+pathOf("starter"))
 		if !strings.Contains(offer.Error, "sign-up is not open") || !bytes.Contains(a.Body, []byte("sign-up is not open")) {
@@ -220,7 +220,7 @@ func TestSellCreditsDisabled(t *testing.T) {
 // TestSellCreditsIsNoSignup makes an owner by a purchase, who is none of the new owners of the day, also after a restart.
 func TestSellCreditsIsNoSignup(t *testing.T) {
 	t.Parallel()
-	one := func(c *daemon.Config) { c.Limits.NewOwnersPerDay = 1 }
+	one := func(c *daemon.Config) { c.Accounts.NewPerDay = 1 }
 	m := newSettlingMarket(t, one)
 	m.buy(api.CreditStarter, m.sign(m.chain.Wallet(), m.forSale(api.CreditStarter)), true)
 	m.d.Stop(t)

@@ -13,7 +13,6 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -48,7 +47,10 @@ func (u *user) waits(got answer, seconds int) {
 // are has others.
 func TestStrangersKeepNobodyOut(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 1000, Mails: 2, NewOwners: 100} })
+	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) {
+		c.Limits = daemon.Limits{SignIns: 1000, Mails: 2}
+		c.Accounts.NewPerClient = 100
+	})
 	ada, elsewhere := from(t, d, "198.51.100.1"), from(t, d, "198.51.100.2")
 	ada.signIn("ada@example.org")
 	ada.secret = ""
@@ -76,7 +78,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	d.Stop(t)
 	cfg := d.Config
 	again := daemontest.Start(t, func(c *daemon.Config) {
-		c.DataDir, c.TrustedProxies, c.Limits, c.Now = cfg.DataDir, cfg.TrustedProxies, cfg.Limits, cfg.Now
+		c.DataDir, c.TrustedProxies, c.Limits, c.Accounts, c.Now = cfg.DataDir, cfg.TrustedProxies, cfg.Limits, cfg.Accounts, cfg.Now
 	})
 	for i := range 3 {
 		from(t, again, fmt.Sprintf("203.0.113.%d", i)).ask("ada@example.org")
@@ -88,7 +90,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 // TestMailsOfAClient: one client has links mailed to few inboxes in an hour.
 func TestMailsOfAClient(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 1000, Mails: 3} })
+	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) { c.Limits = daemon.Limits{SignIns: 1000, Mails: 3} })
 	u := from(t, d, "198.51.100.1")
 	for i := range 12 {
 		u.into(u.ask(fmt.Sprintf("x%d@example.org", i)), http.StatusAccepted, nil)
@@ -105,7 +107,7 @@ func TestMailsOfAClient(t *testing.T) {
 // TestBudgetOfMails: a crowd of clients and addresses uses up what strangers have of a day's mails, and those who are known have theirs.
 func TestBudgetOfMails(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{MailsPerDay: 30} })
+	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) { c.Limits = daemon.Limits{MailsPerDay: 30} })
 	ada := from(t, d, "198.51.100.1")
 	ada.signIn("ada@example.org")
 	ada.secret = ""
@@ -153,7 +155,7 @@ func TestRushOfStrangers(t *testing.T) {
 // TestBadAddressCostsNothing: what is no address is refused before anything is counted or kept of it.
 func TestBadAddressCostsNothing(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 1000, Mails: 1} })
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = daemon.Limits{SignIns: 1000, Mails: 1} })
 	u := newUser(t, d)
 	for i := range 20 {
 		u.refused(u.ask(fmt.Sprint(i, strings.Repeat("x", 60<<10))), api.ReasonInvalidRequest)
@@ -172,7 +174,7 @@ func TestBadAddressCostsNothing(t *testing.T) {
 // TestSitesAreBounded: who has a site of IPv6 has ten networks' worth of sign-ins, however many networks are in it.
 func TestSitesAreBounded(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 2} })
+	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) { c.Limits = daemon.Limits{SignIns: 2} })
 	try := func(address string) answer {
 		return from(t, d, address).call(http.MethodPost, api.PathAuthEmailVerify, api.EmailVerifyRequest{Token: "x"})
 	}
@@ -190,7 +192,7 @@ func TestNewOwnersAreBounded(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) {
 		free(c)
-		c.Limits.NewOwners, c.Limits.NewOwnersPerDay = 2, 7
+		c.Accounts.NewPerClient, c.Accounts.NewPerDay = 2, 7
 	})
 	first := newWallet(t)
 	try := func(address string, w wallet) answer { return from(t, d, address).byWallet(w) }
@@ -224,7 +226,7 @@ func TestNewOwnersAreBounded(t *testing.T) {
 		d.Stop(t)
 		again := daemontest.Open(t, behindProxy, func(c *daemon.Config) {
 			free(c)
-			c.DataDir, c.Now, c.Limits.NewOwnersPerDay = d.Config.DataDir, d.Clock.Now, perDay
+			c.DataDir, c.Now, c.Accounts.NewPerDay = d.Config.DataDir, d.Clock.Now, perDay
 		})
 		again.Clock, d = d.Clock, again
 		d.Run(t)
@@ -320,7 +322,7 @@ func invite(t *testing.T, d *daemontest.Daemon) string {
 func signup(t *testing.T, d *daemontest.Daemon, to account.Signup) {
 	t.Helper()
 	next := d.Config.Reloadable
-	next.Signup = to
+	next.Accounts.Signup = to
 	if err := d.Apply(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +345,7 @@ func rowsOf(t testing.TB, d *daemontest.Daemon, from string) (n int) {
 // TestSignup: who may become an owner, by either way in, with and without an invitation. Who has an account needs none.
 func TestSignup(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, free, func(c *daemon.Config) { c.Limits.NewOwners = 1000 })
+	d := daemontest.Start(t, free, func(c *daemon.Config) { c.Accounts.NewPerClient = 1000 })
 	var old, added api.Session
 	ada, w := newUser(t, d), newWallet(t)
 	old = ada.signIn("ada@example.org")
@@ -411,7 +413,7 @@ func TestSignup(t *testing.T) {
 // TestRefusedInviteKeepsTheLink: who forgot the invitation uses the link again with it.
 func TestRefusedInviteKeepsTheLink(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, free, func(c *daemon.Config) { c.Signup = account.SignupInvite })
+	d := daemontest.Start(t, free, func(c *daemon.Config) { c.Accounts.Signup = account.SignupInvite })
 	u := newUser(t, d)
 	u.into(u.ask("new@example.org"), http.StatusAccepted, nil)
 	token := d.MailedToken(t, "new@example.org")

@@ -11,7 +11,6 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -60,7 +59,7 @@ func TestOtherOriginsWriteNothing(t *testing.T) {
 func TestSignInsAreBounded(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, func(c *daemon.Config) {
-		c.Limits = web.ConsoleLimits{SignIns: 3, Mails: 1000}
+		c.Limits = daemon.Limits{SignIns: 3, Mails: 1000}
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
 	})
 	u := newUser(t, d)
@@ -90,7 +89,7 @@ func TestSignInsAreBounded(t *testing.T) {
 
 func TestNobodyIsBelievedWithoutTrust(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 2} })
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = daemon.Limits{SignIns: 2} })
 	u := newUser(t, d)
 	for i := range 3 {
 		u.header["X-Forwarded-For"] = fmt.Sprintf("198.51.100.%d", i)
@@ -102,7 +101,7 @@ func TestNobodyIsBelievedWithoutTrust(t *testing.T) {
 // TestNobodyIsMailedTooOften by any number of callers.
 func TestNobodyIsMailedTooOften(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 1000, Mails: 2} })
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = daemon.Limits{SignIns: 1000, Mails: 2} })
 	u := newUser(t, d)
 	ask := func(email string) answer {
 		return u.call(http.MethodPost, api.PathAuthEmail, api.EmailSignInRequest{Email: email})
@@ -120,7 +119,7 @@ func TestNobodyIsMailedTooOften(t *testing.T) {
 
 func TestConsoleIsBounded(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{Requests: 3} })
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = daemon.Limits{Requests: 3} })
 	u := newUser(t, d)
 	u.signIn("fast@example.org")
 	for range 3 {

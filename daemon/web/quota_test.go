@@ -26,7 +26,7 @@ func left(a answer) string {
 // TestFreeCallsAreTheOwners: keys that were revoked and made again have no window of their own, and answers say what is left.
 func TestFreeCallsAreTheOwners(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, free, func(c *daemon.Config) { c.FreeCalls = 4 })
+	d := daemontest.Start(t, free, func(c *daemon.Config) { c.Limits.FreeCalls = 4 })
 	ada, eve := newUser(t, d), newUser(t, d)
 	owner := ada.signIn("ada@example.org").UserID
 	eve.signIn("eve@example.org")
@@ -75,7 +75,7 @@ func TestFreeCallsAreTheOwners(t *testing.T) {
 func TestFreeCallsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free, func(c *daemon.Config) {
-		c.FreeCalls, c.PerClient, c.TrustedProxies = 4, 5, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+		c.Limits.FreeCalls, c.Limits.FreeCallsPerClient, c.TrustedProxies = 4, 5, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	})
 	from := func(u *user, address, key, want string) {
 		t.Helper()
@@ -109,7 +109,7 @@ func TestFreeCallsOfAnAddress(t *testing.T) {
 // TestUnmeteredKeys: the operator's own keys have no bound, cost nothing, read every pack, and their answers say nothing of it.
 func TestUnmeteredKeys(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, free, func(c *daemon.Config) { c.FreeCalls = 1 })
+	d := daemontest.Start(t, free, func(c *daemon.Config) { c.Limits.FreeCalls = 1 })
 	key, err := d.Keys().Issue(t.Context(), account.NewKey{OwnerID: account.OperatorID, Name: "own"})
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func (s *stage) sell() {
 
 	stands := time.Now() // so that no minute passes
 	closed := daemontest.Start(s.t, daemontest.On(s.chain), func(c *daemon.Config) {
-		c.Chain.SettleKey, c.Signup = s.chain.Gas().PrivateKey, account.SignupClosed
+		c.Chain.SettleKey, c.Accounts.Signup = s.chain.Gas().PrivateKey, account.SignupClosed
 		c.Now = func() time.Time { return stands }
 	})
 	s.at(closed, 403, "POST", path, "", s.paying(offer, ""))

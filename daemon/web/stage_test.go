@@ -26,7 +26,6 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/translog"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -54,8 +53,8 @@ func newStage(t *testing.T, c *contract) *stage {
 		cfg.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
 		cfg.Packs = []daemon.Pack{{Pack: pack.Crypto()}, {Pack: second()}}
 		cfg.StoreURL = "" // tables are dropped from its file
-		cfg.FreeCalls, cfg.Chain.SettleKey = 1, s.chain.Gas().PrivateKey
-		cfg.Limits = web.ConsoleLimits{SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
+		cfg.Chain.SettleKey = s.chain.Gas().PrivateKey
+		cfg.Limits = daemon.Limits{FreeCalls: 1, SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
 	})
 	s.make(api.PackCrypto)
 	s.d.Recording.Break("", nil) // until the second pack may have a state
@@ -505,7 +504,7 @@ func (s *stage) console() [][2]string {
 func (s *stage) hurry() {
 	now := time.Now()
 	d := daemontest.Start(s.t, daemontest.On(s.chain), daemontest.WithPages, func(cfg *daemon.Config) {
-		cfg.Limits = web.ConsoleLimits{SignIns: 1, Mails: 1, Requests: 1}
+		cfg.Limits = daemon.Limits{SignIns: 1, Mails: 1, Requests: 1}
 		cfg.Now = func() time.Time { return now } // what a client has used up does not come back
 	})
 	for res := new(http.Response); res.StatusCode != 429; {

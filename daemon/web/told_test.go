@@ -128,7 +128,7 @@ func TestNoCreditsHint(t *testing.T) {
 		t.Fatal("no end to free calls")
 		return ""
 	}
-	one := func(c *daemon.Config) { c.FreeCalls = 1 }
+	one := func(c *daemon.Config) { c.Limits.FreeCalls = 1 }
 	sold := daemontest.Start(t, daemontest.On(daemontest.Chain(t)), one)
 	given := daemontest.Start(t, one)
 	for _, c := range []struct {

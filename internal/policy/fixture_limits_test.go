@@ -35,8 +35,8 @@ func limitFixtures() []fixture {
 			[]string{"feed.go:4: line of 141 columns"}},
 		{"line length", "raw strings are data", sources("package feed\n\nconst page = `" + strings.Repeat("a", 200) + "`\n"), nil},
 
-		{"import depth", "9", chained(10), nil},
-		{"import depth", "11 is reported once", chained(12), []string{"daemon/p2: import depth 10, at most 9: daemon/p2 → daemon/p3"}},
+		{"import depth", "10", chained(11), nil},
+		{"import depth", "12 is reported once", chained(13), []string{"daemon/p2: import depth 11, at most 10: daemon/p2 → daemon/p3"}},
 	}
 }
 

@@ -284,7 +284,7 @@ func findServers(m *module) []breach {
 	return found
 }
 
-const maxImportDepth = 9
+const maxImportDepth = 10
 
 // findImportDepth reports the packages below which more than maxImportDepth imports within the module follow one another: cmd
 // to daemon to web to reader to feed to state to sdk/api are six. Of several packages on one chain only the lowest is reported.

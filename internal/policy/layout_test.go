@@ -19,7 +19,7 @@ func topLevel() []string {
 // packages are the packages of the architecture, by part.
 func packages() []string {
 	return []string{
-		"cmd/contextd", "cmd/ctx", "client", "client/bridge", "client/config",
+		"cmd/contextd", "cmd/contextd/config", "cmd/ctx", "client", "client/bridge", "client/config",
 		"tui", "tui/session", "tui/termguard", "tui/view",
 		"sdk", "sdk/api", "sdk/diff", "sdk/wallet",
 		"internal/alert", "internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/handbook", "internal/human",

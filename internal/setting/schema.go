@@ -82,7 +82,11 @@ func (w schema) object(t reflect.Type) map[string]any {
 // member is the schema of a setting.
 func (w schema) member(m Setting) map[string]any {
 	s := w.of(m.Type)
-	if text := m.Text(); text != "" {
+	text := m.Text()
+	if m.Section() {
+		text = m.Doc
+	}
+	if text != "" {
 		s["description"] = text
 	}
 	if m.Enum != nil {

@@ -1,6 +1,7 @@
-package main
+package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,21 +19,17 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// packSettings are those of packs.
-type packSettings struct {
-	Enabled      []string `mapstructure:"enabled"`
-	Dir          string   `mapstructure:"dir"`
-	PrivateHosts []string `mapstructure:"private_hosts"`
-}
+// Directory is where the manifests are; "" for none, as a demo's.
+func (p Packs) Directory() string { return cmp.Or(p.Dir, p.beside) }
 
-// load makes the packs that are served: crypto, and those that are enabled.
-func (p packSettings) load() ([]daemon.Pack, error) {
+// Load makes the packs that are served: crypto, and those that are enabled.
+func (p Packs) Load() ([]daemon.Pack, error) {
 	list := []daemon.Pack{{Pack: pack.Crypto()}}
 	for _, id := range p.Enabled {
 		if id == api.PackCrypto || slices.ContainsFunc(list, func(p daemon.Pack) bool { return p.ID == id }) {
 			continue
 		}
-		made, err := p.open(id)
+		made, err := p.Open(id)
 		if err != nil {
 			return nil, cli.Invalid("%w", err)
 		}
@@ -41,10 +38,10 @@ func (p packSettings) load() ([]daemon.Pack, error) {
 	return list, nil
 }
 
-// open makes the pack of an id: one that is part of the program, or of a manifest in the directory of packs. Those of others are evaluated
+// Open makes the pack of an id: one that is part of the program, or of a manifest in the directory of packs. Those of others are evaluated
 // in a child process.
-func (p packSettings) open(id string) (daemon.Pack, error) {
-	text, file, err := p.text(id)
+func (p Packs) Open(id string) (daemon.Pack, error) {
+	text, file, err := p.Text(id)
 	if err != nil {
 		return daemon.Pack{}, err
 	}
@@ -55,8 +52,8 @@ func (p packSettings) open(id string) (daemon.Pack, error) {
 	if m.Pack != id {
 		return daemon.Pack{}, fmt.Errorf("%s is the manifest of %s; call the file %[2]s.yaml", file, m.Pack)
 	}
-	m.KeysIn(p.Dir)
-	evaluator, err := evaluatorOf(m, text, file)
+	m.KeysIn(p.Directory())
+	evaluator, err := Evaluator(m, text, file)
 	if err != nil {
 		return daemon.Pack{}, err
 	}
@@ -68,8 +65,8 @@ func (p packSettings) open(id string) (daemon.Pack, error) {
 	return made, err
 }
 
-// evaluatorOf runs a manifest: here if it is part of the program, else in a process of its own.
-func evaluatorOf(m *manifest.Manifest, text []byte, file string) (manifest.Evaluator, error) {
+// Evaluator runs a manifest: here if it is part of the program, else in a process of its own.
+func Evaluator(m *manifest.Manifest, text []byte, file string) (manifest.Evaluator, error) {
 	if file == "" {
 		return manifest.NewLocal(m)
 	}
@@ -83,21 +80,21 @@ func evaluatorOf(m *manifest.Manifest, text []byte, file string) (manifest.Evalu
 	return manifest.NewChild(text, program, "pack", "eval"), nil
 }
 
-// text is the manifest of an id and the file that it is in, "" where it is part of the program.
-func (p packSettings) text(id string) (text []byte, file string, err error) {
+// Text is the manifest of an id and the file that it is in, "" where it is part of the program.
+func (p Packs) Text(id string) (text []byte, file string, err error) {
 	if text, ok := manifest.ShippedText(id); ok {
 		return text, "", nil
 	}
-	file = filepath.Join(p.Dir, id+".yaml")
+	file = filepath.Join(p.Directory(), id+".yaml")
 	if id != filepath.Base(id) {
 		return nil, "", fmt.Errorf("%q is no name of a pack", id)
 	}
 	err = fs.ErrNotExist
-	if p.Dir != "" { // as a demo's, which takes no files of the directory that it happens to be started in
+	if p.Directory() != "" { // as a demo's, which takes no files of the directory that it happens to be started in
 		text, err = os.ReadFile(file)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		known := p.known()
+		known := p.Known()
 		if near := human.Nearest(id, known); near != "" {
 			return nil, "", fmt.Errorf("there is no pack %q; did you mean %s?", id, near)
 		}
@@ -106,10 +103,10 @@ func (p packSettings) text(id string) (text []byte, file string, err error) {
 	return text, file, err
 }
 
-// known are the packs that can be enabled.
-func (p packSettings) known() []string {
+// Known are the packs that can be enabled.
+func (p Packs) Known() []string {
 	ids := manifest.Shipped()
-	files, _ := filepath.Glob(filepath.Join(p.Dir, "*.yaml")) // it fails for a pattern alone
+	files, _ := filepath.Glob(filepath.Join(p.Directory(), "*.yaml")) // it fails for a pattern alone
 	for _, file := range files {
 		ids = append(ids, strings.TrimSuffix(filepath.Base(file), ".yaml"))
 	}

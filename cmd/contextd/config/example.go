@@ -1,12 +1,22 @@
-package main
+package config
 
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/contextd/contextd/internal/setting"
 )
+
+// Schema is the JSON schema of a configuration file, for editors.
+func Schema() map[string]any {
+	root := setting.Schema(reflect.TypeFor[Config](), form(), true)
+	root["title"], root["description"] = "contextd", "Configuration of contextd."
+	return root
+}
 
 // width is that of a comment, with its indentation.
 const width = 100
@@ -24,13 +34,13 @@ func Example(set map[string]any) ([]byte, error) {
 		if indent == "" {
 			fmt.Fprintln(w)
 		}
-		comment(w, indent, s.text())
-		_, name, _ := cut(s.Key)
+		comment(w, indent, s.Text())
+		_, name, _ := cutLast(s.Key)
 		if s.Section() {
 			fmt.Fprintf(w, "%s%s:\n", indent, name)
 			continue
 		}
-		value, mark := s.Default, "#"
+		value, mark := s.Default(), "#"
 		if given, ok := set[s.Key]; ok {
 			value, mark = given, ""
 		}
@@ -41,21 +51,6 @@ func Example(set map[string]any) ([]byte, error) {
 		fmt.Fprintf(w, "%s%s%s: %s\n", indent, mark, name, text)
 	}
 	return w.Bytes(), nil
-}
-
-// text is what a comment says of s.
-func (s Setting) text() string {
-	if s.Doc == "" { // the section says it
-		return ""
-	}
-	text := s.Doc
-	if len(s.Enum) > 0 {
-		text += " One of " + strings.TrimPrefix(strings.Join(s.Enum, ", "), ", ") + "."
-	}
-	if s.Live {
-		text += " A reload changes it."
-	}
-	return strings.TrimSpace(text)
 }
 
 // comment writes text as lines of a comment.
@@ -80,7 +75,8 @@ func yamlText(v any) (string, error) {
 		return "", err
 	}
 	n.Style |= yaml.FlowStyle
-	if _, text := v.(string); text && n.Style&(yaml.SingleQuotedStyle|yaml.LiteralStyle) == 0 && !plain(n.Value) {
+	quoted := n.Style&(yaml.SingleQuotedStyle|yaml.LiteralStyle) != 0
+	if reflect.ValueOf(v).Kind() == reflect.String && !quoted && !plain(n.Value) {
 		n.Style |= yaml.DoubleQuotedStyle
 	}
 	text, err := yaml.Marshal(&n)
