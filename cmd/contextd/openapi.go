@@ -16,7 +16,7 @@ func newOpenAPI() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			text, err := web.DescriptionJSON()
 			if asYAML {
-				text, err = web.DescriptionYAML(), nil
+				text, err = web.DescriptionYAML()
 			}
 			if err != nil {
 				return err
@@ -25,6 +25,6 @@ func newOpenAPI() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asYAML, "yaml", false, "print YAML with comments instead of JSON")
+	c.Flags().BoolVar(&asYAML, "yaml", false, "print YAML instead of JSON")
 	return c
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -34,7 +33,7 @@ func paidBy(t *testing.T) map[string]string {
 	var whole struct {
 		Paths map[string]map[string]yaml.Node
 	}
-	if err := yaml.Unmarshal(web.DescriptionYAML(), &whole); err != nil {
+	if err := yaml.Unmarshal(yamlOf(t), &whole); err != nil {
 		t.Fatal(err)
 	}
 	list := map[string]string{}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
@@ -23,8 +22,14 @@ var yamlText []byte
 //go:embed docs.css
 var docsStyle string
 
-// DescriptionYAML is the description of the HTTP API as YAML, with its comments. All other forms are made from it.
-func DescriptionYAML() []byte { return slices.Clone(yamlText) }
+// DescriptionYAML is the description of the HTTP API as YAML.
+func DescriptionYAML() ([]byte, error) {
+	root, err := descriptionRoot()
+	if err != nil {
+		return nil, err
+	}
+	return root.text()
+}
 
 // DescriptionJSON is the description as JSON.
 func DescriptionJSON() ([]byte, error) {
@@ -35,13 +40,14 @@ func DescriptionJSON() ([]byte, error) {
 	return root.indented()
 }
 
-// descriptionRoot is the description as a tree.
+// descriptionRoot is the description as a tree: openapi.yaml with what expand adds.
 func descriptionRoot() (node, error) {
 	var tree yaml.Node
 	if err := yaml.Unmarshal(yamlText, &tree); err != nil {
 		return node{}, fmt.Errorf("read the description: %w", err)
 	}
-	return node{tree.Content[0]}, nil
+	root := node{tree.Content[0]}
+	return root, expand(root)
 }
 
 // DescriptionRoutes are those of the description, for Config. What is made of the YAML is made when somebody first asks for it.
@@ -58,11 +64,15 @@ func DescriptionRoutes() Routes {
 		text, err := DescriptionJSON()
 		return document{contentType: "application/json", text: text}, err
 	}
+	asYAML := func() (document, error) {
+		text, err := DescriptionYAML()
+		return document{contentType: "application/yaml", text: text}, err
+	}
 	inJSON := once(asJSON)
 	return Routes{
 		api.PathOpenAPI:     {http.MethodGet: inJSON},
 		api.PathOpenAPIRoot: {http.MethodGet: inJSON},
-		api.PathOpenAPIYAML: {http.MethodGet: document{contentType: "application/yaml", text: yamlText}.handler()},
+		api.PathOpenAPIYAML: {http.MethodGet: once(asYAML)},
 		api.PathDocs:        {http.MethodGet: once(docs)},
 		pathTopic:           {http.MethodGet: topic()},
 	}

@@ -28,7 +28,7 @@ import (
 func TestForms(t *testing.T) {
 	t.Parallel()
 	var fromYAML, fromJSON map[string]any
-	if err := yaml.Unmarshal(web.DescriptionYAML(), &fromYAML); err != nil {
+	if err := yaml.Unmarshal(yamlOf(t), &fromYAML); err != nil {
 		t.Fatal(err)
 	}
 	text, err := web.DescriptionJSON()
@@ -53,7 +53,7 @@ func TestForms(t *testing.T) {
 	if fromJSON["openapi"] != "3.1.0" || info["version"] != api.Version {
 		t.Errorf("openapi is %v, info.version %v", fromJSON["openapi"], info["version"])
 	}
-	if strings.Contains(string(web.DescriptionYAML()), ": *") {
+	if strings.Contains(string(yamlOf(t)), ": *") {
 		t.Error("the YAML has aliases, which not every tool reads")
 	}
 }
@@ -164,7 +164,7 @@ func TestDocument(t *testing.T) {
 func TestForGenerators(t *testing.T) {
 	t.Parallel()
 	var tree yaml.Node
-	if err := yaml.Unmarshal(web.DescriptionYAML(), &tree); err != nil {
+	if err := yaml.Unmarshal(yamlOf(t), &tree); err != nil {
 		t.Fatal(err)
 	}
 	typed(t, tree.Content[0])
