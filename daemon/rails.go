@@ -8,14 +8,30 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/metrics"
+	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
+)
+
+var (
+	_ x402.Store              = (*store.Store)(nil)
+	_ x402.Chain              = (*chain.Client)(nil)
+	_ gate.Payments           = (*x402.Payments)(nil)
+	_ web.Exact               = x402.Rails(nil)
+	_ x402.SettlementStore    = (*store.Store)(nil)
+	_ gate.Observer           = (*metrics.Metrics)(nil)
+	_ billing.DepositStore    = (*store.Store)(nil)
+	_ billing.DepositObserver = (*metrics.Metrics)(nil)
+	_ billing.Chain           = (*chain.Client)(nil)
 )
 
 // rail is a chain and token that is paid with, and what works there.
@@ -61,6 +77,42 @@ func (p Pay) checkRails() error {
 	return nil
 }
 
+// quoteKeyFile is the name, in the data directory, of the file with the keys of quotes: one a line, in hexadecimal, the one that is used
+// first. To rotate, put a new line before the others; quotes hold for five minutes and payments for a day, then the last line can go.
+const quoteKeyFile = "quote.keys"
+
+// openChain connects to the chains, if there are any, and makes what takes payments and sells credits on them.
+func (d *Daemon) openChain(ctx context.Context) error {
+	for _, c := range d.cfg.Rails() {
+		if err := d.openRail(ctx, c); err != nil {
+			return err
+		}
+	}
+	d.deposits = billing.NewDeposits(billing.DepositsConfig{ // without a rail, for what arrived while there was one
+		Store: d.store, Rails: d.purchases(), Meter: d.meter, Keys: d.keys, Observer: d.metrics, Logger: d.cfg.Logger, Now: d.cfg.Now,
+	})
+	if len(d.rails) == 0 {
+		return d.logLeft(ctx)
+	}
+	keys, err := d.secrets.keys(ctx, quoteKeyFile, "quotes", nil)
+	if err != nil {
+		return err
+	}
+	first := d.rails[0] // which alone has the dialect of our own
+	d.payments, err = x402.NewPayments(x402.Quoter{
+		Rail: first.ID, Keys: keys, ChainID: first.ChainID, Token: first.Token, Treasury: first.Treasury, Recover: chain.Recover,
+		Now: d.cfg.Now,
+	}, first.client, d.store)
+	if err != nil {
+		return err
+	}
+	if err := d.openSettlers(ctx); err != nil {
+		return err
+	}
+	d.payments.Rails = d.settlers()
+	return d.logLeft(ctx)
+}
+
 // openRail connects to the chain of a rail.
 func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 	client, err := chain.New(ctx, chain.Config{
@@ -78,7 +130,7 @@ func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 	} else if err != nil {
 		return fmt.Errorf("rail %s: %w", c.ID, err)
 	}
-	return d.knowChain(ctx, r)
+	return d.checkBooks(ctx, r)
 }
 
 // openSettlers makes what takes payments of standard x402 on the rails that have a key or a facilitator to settle them with, and goes on
@@ -124,9 +176,27 @@ func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *account.Shop) 
 	return nil
 }
 
-// knowChain refuses a chain that is another than the one that the books of a rail are of, whose transfers would be mixed up with those, and
-// a rail that has another name than the books have for it: all that has paid for something there could do so again.
-func (d *Daemon) knowChain(ctx context.Context, r *rail) error {
+// purchaseKeyFile is the name, in the data directory, of the file with the secrets that keys come from which wallets buy: as quoteKeyFile.
+// With it and a purchase its key can be made. Without it, a bought key works, but is never shown again.
+const purchaseKeyFile = "purchase.keys"
+
+// shop is what sells packs of credits for payments of standard x402.
+func (d *Daemon) shop(ctx context.Context) (*account.Shop, error) {
+	secrets, err := d.secrets.keys(ctx, purchaseKeyFile, "purchases", nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(secrets) == 0 || len(secrets[0]) < secretKeySize {
+		return nil, fmt.Errorf("the first line of %s is no key of %d bytes", d.secrets.place(purchaseKeyFile), secretKeySize)
+	}
+	return &account.Shop{
+		Keys: d.keys, Secrets: secrets, SignupOpen: d.signIn.Open, Checksum: chain.Checksum, NewID: uuid.NewString,
+	}, nil
+}
+
+// checkBooks refuses a chain that is another than the one that the books of a rail are of, whose transfers would be mixed up with those,
+// and a rail that has another name than the books have for it: all that has paid for something there could do so again.
+func (d *Daemon) checkBooks(ctx context.Context, r *rail) error {
 	genesis, err := r.client.BlockHash(ctx, 0)
 	if errors.Is(err, chain.ErrNoAnswer) {
 		return nil // Check has logged that

@@ -85,8 +85,8 @@ func (d *Daemon) left(ctx context.Context) (list []x402.Standing, err error) {
 	return list, nil
 }
 
-// tellLeft says at the start what waits on rails that nothing sees to any more. It stays in the books until one does.
-func (d *Daemon) tellLeft(ctx context.Context) error {
+// logLeft says at the start what waits on rails that nothing sees to any more. It stays in the books until one does.
+func (d *Daemon) logLeft(ctx context.Context) error {
 	list, err := d.left(ctx)
 	for _, s := range list {
 		d.cfg.Logger.Error("payments wait on a removed rail; configure it again until they end",

@@ -201,11 +201,11 @@ var ErrNoActiveKey = errors.New("the owner has no active key")
 // ScanCursor is the position of the scan of a rail's chain.
 type ScanCursor struct {
 	Rail string
-	Next uint64    // the next block to look at; 0 if none was yet
+	Next uint64    // the next block to scan; 0 if none was yet
 	At   time.Time // of the last one
 }
 
-// DepositStore keeps deposits, and the transfers that arrived for them or for nothing. Each method is one transaction, on disk when it
+// DepositStore stores deposits, and the transfers that arrived for them or for nothing. Each method is one transaction, on disk when it
 // returns.
 type DepositStore interface {
 	// OpenDeposit adds d with the lowest free slot added to its amount, or with none where its nonce has to name it. It fails with
@@ -216,7 +216,7 @@ type DepositStore interface {
 	Deposits(ctx context.Context, ownerID, id string, limit int) ([]Deposit, error)
 	// ScanCursor returns how far the chain of a rail was looked at.
 	ScanCursor(ctx context.Context, rail string) (ScanCursor, error)
-	// Arrive keeps transfers that are new, and gives those that match to their deposits, with all that follows from it: at once, or, where
+	// Arrive stores transfers that are new, and gives those that match to their deposits, with all that follows from it: at once, or, where
 	// atOnce is false, those of packs that are WorthWaiting only when Ripen is called. It notes how far the chain was looked at unless seen
 	// is zero, and returns the deposits that were verified.
 	Arrive(ctx context.Context, list []Transfer, seen ScanCursor, atOnce bool, now time.Time) ([]Deposit, error)

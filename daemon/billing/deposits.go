@@ -45,7 +45,7 @@ type Stored func(ctx context.Context, tx, block [32]byte) (int, error)
 type Rail struct {
 	ID     string
 	Chain  Chain
-	Start  uint64 // block that the first look begins at; 0 means the newest there is then
+	Start  uint64 // block that the first scan begins at; 0 means the newest there is then
 	Late   bool   // Chain shows blocks only a while after they were made
 	AtOnce bool   // purchases of pro and team do not wait until their block is safe
 }
@@ -232,7 +232,7 @@ func (d *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte
 	return now, refused, nil
 }
 
-// Scan looks at what has arrived on a rail since it last did, however long that is ago, and then lets deposits expire. It returns those
+// Scan asks for what has arrived on a rail since it last did, however long that is ago, and then lets deposits expire. It returns those
 // that were verified.
 func (d *Deposits) Scan(ctx context.Context, id string) ([]Deposit, error) {
 	rail, err := d.rail(id)
@@ -390,7 +390,7 @@ type Books struct {
 	sold     []Deposit
 }
 
-// Lock waits until nobody is charged, and keeps it so until Books.Unlock.
+// Lock waits until nobody is charged, and lets nobody be charged until Books.Unlock.
 func (d *Deposits) Lock(ctx context.Context) (*Books, error) {
 	if err := d.cfg.Meter.lock(ctx); err != nil {
 		return nil, err

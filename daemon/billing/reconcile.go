@@ -106,12 +106,12 @@ func (d *Deposits) WriteOff(ctx context.Context, rail string, hash [32]byte, log
 	return d.cfg.Store.WriteOff(ctx, cmp.Or(rail, api.NetworkL2), hash, log, reason)
 }
 
-// looks is how often Reconcile looks at most.
-const looks = 5
+// mostCompared is how often Reconcile compares a rail at most.
+const mostCompared = 5
 
-// Reconcile compares arrivals, their uses, the credits sold for them and the balance of the treasury. It looks again at differences, since
-// a transfer can arrive between the looks at the books and at the treasury. A rail whose node does not answer is named and does not prevent
-// the comparison of the others.
+// Reconcile compares arrivals, their uses, the credits sold for them and the balance of the treasury. Where they differ, it compares again,
+// since a transfer can arrive between the questions to the books and to the chain. A rail whose node does not answer is named and does not
+// prevent the comparison of the others.
 func (d *Deposits) Reconcile(ctx context.Context) (r Reconciliation, err error) {
 	if len(d.cfg.Rails) == 0 {
 		return r, noChain()
@@ -148,7 +148,7 @@ func (d *Deposits) Reconcile(ctx context.Context) (r Reconciliation, err error) 
 
 // reconcile compares one rail, of which it returns what the books have where that cannot be done.
 func (d *Deposits) reconcile(ctx context.Context, rail Rail) (r RailReconciliation, err error) {
-	for range looks {
+	for range mostCompared {
 		if r, err = d.compare(ctx, rail); err != nil || len(r.Findings) == 0 {
 			break
 		}

@@ -126,9 +126,11 @@ func TestCheck(t *testing.T) {
 		"no URL": {Token: c.Token(), Treasury: c.Treasury()}, "socket": {URL: "ws://x", Token: c.Token(), Treasury: c.Treasury()},
 		"token": {URL: "http://x", Token: "0x12", Treasury: c.Treasury()}, "treasury": {URL: "http://x", Token: c.Token(), Treasury: "me"},
 	} {
-		if _, err := chain.New(t.Context(), bad); err == nil {
-			t.Errorf("%s is taken", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := chain.New(t.Context(), bad); err == nil {
+				t.Errorf("%s is taken", name)
+			}
+		})
 	}
 }
 
@@ -143,14 +145,16 @@ func TestTroubleTellsNoSecret(t *testing.T) {
 			return reply(request, `"error":{"code":-32005,"message":"limit of `+secret+`"}`, `"result":null`)
 		},
 	} {
-		n.set(change)
-		_, err := client.Payment(t.Context(), [32]byte{1})
-		if err == nil || strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: %v", what, err)
-		}
-		if !errors.Is(err, chain.ErrNoAnswer) {
-			t.Errorf("%s: %v, want ErrNoAnswer", what, err)
-		}
+		t.Run(what, func(t *testing.T) {
+			n.set(change)
+			_, err := client.Payment(t.Context(), [32]byte{1})
+			if err == nil || strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if !errors.Is(err, chain.ErrNoAnswer) {
+				t.Errorf("%s: %v, want ErrNoAnswer", what, err)
+			}
+		})
 	}
 	gone := dial(t, c, &node{url: "http://127.0.0.1:1/" + secret})
 	if err := gone.Check(t.Context()); !errors.Is(err, chain.ErrNoAnswer) || strings.Contains(err.Error(), secret) {
@@ -206,14 +210,16 @@ func TestPayment(t *testing.T) {
 			return reply(request, `"result":null`, `"error":{"code":-32000,"message":"transaction indexing is in progress"}`)
 		},
 	} {
-		n.set(change)
-		asked := hash
-		if what == "unknown" {
-			asked = [32]byte{1}
-		}
-		if _, err := client.Payment(t.Context(), asked); !errors.Is(err, x402.ErrNotVisible) {
-			t.Errorf("%s: %v, want ErrNotVisible", what, err)
-		}
+		t.Run(what, func(t *testing.T) {
+			n.set(change)
+			asked := hash
+			if what == "unknown" {
+				asked = [32]byte{1}
+			}
+			if _, err := client.Payment(t.Context(), asked); !errors.Is(err, x402.ErrNotVisible) {
+				t.Errorf("%s: %v, want ErrNotVisible", what, err)
+			}
+		})
 	}
 	n.set(func(request, answer []byte) []byte { // the block of that number is another by now
 		if bytes.Contains(request, []byte("eth_getBlockByNumber")) {
@@ -273,16 +279,18 @@ func TestBetween(t *testing.T) {
 			return answer
 		},
 	} {
-		n.set(change)
-		list, err := client.Between(t.Context(), 0, newest, nil)
-		if err != nil || len(list) != 3 {
-			t.Fatalf("%s: %d transfers, %v", what, len(list), err)
-		}
-		for i, a := range list {
-			if int(a.Amount) != i+1 || a.Sender != c.Wallet().Address || string(a.Note) != "note" || a.Block == 0 || a.At.IsZero() {
-				t.Errorf("%s: %+v", what, a)
+		t.Run(what, func(t *testing.T) {
+			n.set(change)
+			list, err := client.Between(t.Context(), 0, newest, nil)
+			if err != nil || len(list) != 3 {
+				t.Fatalf("%s: %d transfers, %v", what, len(list), err)
 			}
-		}
+			for i, a := range list {
+				if int(a.Amount) != i+1 || a.Sender != c.Wallet().Address || string(a.Note) != "note" || a.Block == 0 || a.At.IsZero() {
+					t.Errorf("%s: %+v", what, a)
+				}
+			}
+		})
 	}
 	if asked.Load() <= int64(newest) {
 		t.Errorf("the node was asked %d times for %d blocks", asked.Load(), newest+1)

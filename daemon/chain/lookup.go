@@ -19,8 +19,8 @@ const (
 	notFor      = 5 * time.Second // a hash that was in no block is not asked for again
 	missRate    = 50              // hashes a second that may be in no block, and at once
 	missBurst   = 100
-	mostLooks   = 32 // first looks at once; others wait for their turn
-	repeatRate  = 5  // repeated looks a second for such a hash, and at once
+	mostFirst   = 32 // first lookups at once; others wait
+	repeatRate  = 5  // repeated lookups a second for such a hash, and at once
 	repeatBurst = 20
 	mostMissing = 1_000 // hashes that are remembered before old ones are dropped
 )
@@ -29,7 +29,7 @@ const (
 type lookups struct {
 	flight          singleflight.Group // one for each hash
 	misses, repeats *rate.Limiter
-	looks           chan struct{} // has an item for each first look that is under way
+	first           chan struct{} // has an item for each first lookup that is under way
 	closed          chan struct{}
 
 	mu      sync.Mutex // guards missing
@@ -39,7 +39,7 @@ type lookups struct {
 func newLookups() *lookups {
 	return &lookups{
 		misses: rate.NewLimiter(missRate, missBurst), repeats: rate.NewLimiter(repeatRate, repeatBurst),
-		looks: make(chan struct{}, mostLooks), closed: make(chan struct{}), missing: map[[32]byte]time.Time{},
+		first: make(chan struct{}, mostFirst), closed: make(chan struct{}), missing: map[[32]byte]time.Time{},
 	}
 }
 
@@ -71,7 +71,7 @@ func (c *Client) claimed(ctx context.Context, hash [32]byte, wait time.Duration)
 		return mined{}, x402.ErrNotVisible
 	}
 	answer := c.lookups.flight.DoChan(string(hash[:]), func() (any, error) {
-		if c.lookups.isMissing(hash, c.cfg.Now()) { // another look has ended since
+		if c.lookups.isMissing(hash, c.cfg.Now()) { // another lookup has ended since
 			return mined{}, x402.ErrNotVisible
 		}
 		// Who asked first may leave; others wait for the same.
@@ -95,7 +95,7 @@ func (c *Client) claimed(ctx context.Context, hash [32]byte, wait time.Duration)
 // poll asks for a transaction until it is in a block or wait is over.
 func (c *Client) poll(ctx context.Context, hash [32]byte, wait time.Duration) (mined, error) {
 	deadline := c.cfg.Now().Add(wait)
-	found, err := c.firstLook(ctx, hash)
+	found, err := c.lookup(ctx, hash)
 	for pause := firstPoll; errors.Is(err, x402.ErrNotVisible); pause *= 2 {
 		now := c.cfg.Now()
 		if now.Add(pause).After(deadline) {
@@ -122,11 +122,11 @@ func (c *Client) poll(ctx context.Context, hash [32]byte, wait time.Duration) (m
 	return found, err
 }
 
-// firstLook asks for a transaction once. One that is there costs nothing of what misses may: honest payers do not wait for each other.
-func (c *Client) firstLook(ctx context.Context, hash [32]byte) (mined, error) {
+// lookup asks for a transaction once. One that is there costs nothing of what misses may: honest payers do not wait for each other.
+func (c *Client) lookup(ctx context.Context, hash [32]byte) (mined, error) {
 	select {
-	case c.lookups.looks <- struct{}{}:
-		defer func() { <-c.lookups.looks }()
+	case c.lookups.first <- struct{}{}:
+		defer func() { <-c.lookups.first }()
 	case <-ctx.Done():
 		return mined{}, ctx.Err()
 	}

@@ -187,14 +187,16 @@ func TestTwoStories(t *testing.T) {
 		"another event":                  {edit("eth_getTransactionReceipt", `"topics":\["0xdd`, `"topics":["0xde`), 0, -1},
 		"a transaction that has failed":  {edit("eth_getTransactionReceipt", `"status":"0x1"`, `"status":"0x0"`), 0, -1},
 	} {
-		n.set(test.change)
-		list, err := client.In(t.Context(), hash)
-		if errors.Is(err, billing.ErrNotShown) != (test.in < 0) || len(list) != max(test.in, 0) {
-			t.Errorf("%s: in the transaction is %+v, %v", what, list, err)
-		}
-		list, err = client.Between(t.Context(), newest, newest, nil)
-		if (err != nil) != (test.between < 0) || len(list) != max(test.between, 0) {
-			t.Errorf("%s: in the block is %+v, %v", what, list, err)
-		}
+		t.Run(what, func(t *testing.T) {
+			n.set(test.change)
+			list, err := client.In(t.Context(), hash)
+			if errors.Is(err, billing.ErrNotShown) != (test.in < 0) || len(list) != max(test.in, 0) {
+				t.Errorf("%s: in the transaction is %+v, %v", what, list, err)
+			}
+			list, err = client.Between(t.Context(), newest, newest, nil)
+			if (err != nil) != (test.between < 0) || len(list) != max(test.between, 0) {
+				t.Errorf("%s: in the block is %+v, %v", what, list, err)
+			}
+		})
 	}
 }

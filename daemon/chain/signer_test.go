@@ -65,8 +65,10 @@ func TestRecover(t *testing.T) {
 		"nothing": "", "no 0x": hexutil.Encode(sig)[2:], "short": hexutil.Encode(sig[:64]), "long": hexutil.Encode(append(sig, 0)),
 		"recovery id": hexutil.Encode(append(append([]byte{}, sig[:64]...), 7)), "high s": hexutil.Encode(high), "zeros": hexutil.Encode(make([]byte, 65)),
 	} {
-		if got, err := chain.Recover(text, bad); err == nil {
-			t.Errorf("%s: recovered %s", what, got)
-		}
+		t.Run(what, func(t *testing.T) {
+			if got, err := chain.Recover(text, bad); err == nil {
+				t.Errorf("%s: recovered %s", what, got)
+			}
+		})
 	}
 }

@@ -109,14 +109,16 @@ func TestAdmitWithoutCredentials(t *testing.T) {
 	g, keys := open(t)
 	key := issue(t, keys, api.TierTeam)
 	for what, c := range map[string]gate.Credentials{"none": {}, "a key that came in no Authorization header": {Bearer: key.Key}} {
-		for _, op := range api.Ops() {
-			caller, err := g.Admit(t.Context(), c, op, "markets")
-			e := refusal(t, what, caller, err)
-			if e.Reason != api.ReasonMissingToken || e.Code != api.CodeAuthMissing || e.Status != http.StatusUnauthorized ||
-				e.Message != string(op)+" on pack markets needs an API key" || !strings.Contains(e.Hint, "Authorization: Bearer") {
-				t.Errorf("%s, %s: %+v", what, op, *e)
+		t.Run(what, func(t *testing.T) {
+			for _, op := range api.Ops() {
+				caller, err := g.Admit(t.Context(), c, op, "markets")
+				e := refusal(t, what, caller, err)
+				if e.Reason != api.ReasonMissingToken || e.Code != api.CodeAuthMissing || e.Status != http.StatusUnauthorized ||
+					e.Message != string(op)+" on pack markets needs an API key" || !strings.Contains(e.Hint, "Authorization: Bearer") {
+					t.Errorf("%s, %s: %+v", what, op, *e)
+				}
 			}
-		}
+		})
 	}
 	if at := used(t, keys, key.KeyID); !at.IsZero() {
 		t.Errorf("the key counts as used at %v", at)
@@ -124,10 +126,12 @@ func TestAdmitWithoutCredentials(t *testing.T) {
 	for what, c := range map[string]gate.Credentials{
 		"a proof": {Proof: &x402.Proof{}}, "a proof for elsewhere": {Refused: api.Errorf(api.ReasonWrongNetwork, "elsewhere")},
 	} {
-		caller, err := g.Admit(t.Context(), c, api.OpFresh, api.PackCrypto)
-		if e := refusal(t, what, caller, err); e.Reason != api.ReasonPaymentsDisabled || e.Code != api.CodePaymentInvalid || e.Status != http.StatusBadRequest {
-			t.Errorf("%s: %+v", what, *e)
-		}
+		t.Run(what, func(t *testing.T) {
+			caller, err := g.Admit(t.Context(), c, api.OpFresh, api.PackCrypto)
+			if e := refusal(t, what, caller, err); e.Reason != api.ReasonPaymentsDisabled || e.Code != api.CodePaymentInvalid || e.Status != http.StatusBadRequest {
+				t.Errorf("%s: %+v", what, *e)
+			}
+		})
 	}
 	caller, err := g.Admit(t.Context(), bearer(key.Key), api.OpFresh, "markets")
 	if e := refusal(t, "no credits", caller, err); e.Reason != api.ReasonPackAccessDenied || e.Code != api.CodePackNotSubscribed || e.Status != http.StatusForbidden {
@@ -150,14 +154,16 @@ func TestAdmitBadKey(t *testing.T) {
 		"last character": key.Key[:len(key.Key)-1] + other, "other environment": strings.Replace(key.Key, "cv_test_", "cv_live_", 1),
 		"other case": strings.ToUpper(key.Key), "with the scheme": "Bearer " + key.Key, "unknown": "cv_test_" + strings.Repeat("0", api.KeySecretChars), "not text": "\xff\x00",
 	} {
-		caller, err := g.Admit(t.Context(), bearer(secret), api.OpFresh, api.PackCrypto)
-		e := refusal(t, what, caller, err)
-		if e.Reason != api.ReasonInvalidToken || e.Code != api.CodeAuthInvalid || e.Status != http.StatusUnauthorized {
-			t.Errorf("%s: %+v", what, *e)
-		}
-		if strings.Contains(e.Message+e.Hint, key.Key[len(key.Key)-20:]) {
-			t.Errorf("%s: the answer quotes the key: %+v", what, *e)
-		}
+		t.Run(what, func(t *testing.T) {
+			caller, err := g.Admit(t.Context(), bearer(secret), api.OpFresh, api.PackCrypto)
+			e := refusal(t, what, caller, err)
+			if e.Reason != api.ReasonInvalidToken || e.Code != api.CodeAuthInvalid || e.Status != http.StatusUnauthorized {
+				t.Errorf("%s: %+v", what, *e)
+			}
+			if strings.Contains(e.Message+e.Hint, key.Key[len(key.Key)-20:]) {
+				t.Errorf("%s: the answer quotes the key: %+v", what, *e)
+			}
+		})
 	}
 	if at := used(t, keys, key.KeyID); !at.IsZero() {
 		t.Errorf("a refused call counts as use at %v", at)

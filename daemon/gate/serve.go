@@ -45,7 +45,7 @@ type Served[A any] struct {
 // passes through it, over HTTP, MCP and streams, so that prices and refusals are the same on all of them. If it fails after the answer was
 // resolved, Served still holds the answer, for closing.
 //
-// A sold answer is owed: an answer kept for a payment comes before all checks of what could be sold now, and a payment presented first is
+// A sold answer is owed: an answer stored for a payment comes before all checks of what could be sold now, and a payment presented first is
 // judged as of its quote.
 func Serve[A any](ctx context.Context, g Admission, o Order[A]) (s Served[A], err error) {
 	if _, sells := g.Anonymous(); sells && !o.HasBearer && !o.Presented() { // what cannot be delivered is not quoted
@@ -91,12 +91,12 @@ func (o Order[A]) byKey(ctx context.Context, g Admission, s Served[A]) (_ Served
 	return s, err
 }
 
-// byPayment gives the answer that is kept for the payment, else answers o and spends it.
+// byPayment replays the answer that the payment was spent on, else answers o and spends it.
 func (o Order[A]) byPayment(ctx context.Context, g Admission, s Served[A]) (_ Served[A], err error) {
 	payment := s.Caller.Payment
 	defer payment.Close()
-	if kept := payment.Replay; kept != nil {
-		s.Sold, s.Replayed = kept.Body, kept.At
+	if replay := payment.Replay; replay != nil {
+		s.Sold, s.Replayed = replay.Body, replay.At
 		return s, nil
 	}
 	if s.Answer, err = o.Answer(ctx, s.Caller); err != nil || o.Free {

@@ -56,14 +56,16 @@ func TestOrderOfServe(t *testing.T) {
 		"work of others":                  {order: gate.Order[string]{Credentials: bearer("x"), First: true}, steps: []string{"admit", "charge", "answer"}},
 		"work of others without credits":  {admission: admission{charge: full}, order: gate.Order[string]{Credentials: bearer("x"), First: true}, steps: []string{"admit", "charge"}, err: full},
 	} {
-		d, o := c.admission, c.order
-		o.Check = func(context.Context, gate.Caller) error { d.steps = append(d.steps, "check"); return c.check }
-		o.Answer = func(context.Context, gate.Caller) (string, error) {
-			d.steps = append(d.steps, "answer")
-			return "", nil
-		}
-		if _, err := gate.Serve(t.Context(), &d, o); err != c.err || !slices.Equal(d.steps, c.steps) {
-			t.Errorf("%s: %v, %v; want %v, %v", what, d.steps, err, c.steps, c.err)
-		}
+		t.Run(what, func(t *testing.T) {
+			d, o := c.admission, c.order
+			o.Check = func(context.Context, gate.Caller) error { d.steps = append(d.steps, "check"); return c.check }
+			o.Answer = func(context.Context, gate.Caller) (string, error) {
+				d.steps = append(d.steps, "answer")
+				return "", nil
+			}
+			if _, err := gate.Serve(t.Context(), &d, o); err != c.err || !slices.Equal(d.steps, c.steps) {
+				t.Errorf("%s: %v, %v; want %v, %v", what, d.steps, err, c.steps, c.err)
+			}
+		})
 	}
 }

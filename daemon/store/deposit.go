@@ -116,7 +116,7 @@ func (s *Store) ScanCursor(ctx context.Context, rail string) (seen billing.ScanC
 	return seen, err
 }
 
-// Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it, and notes how far the chain
+// Arrive stores arrivals that are new, gives those that match to their deposits, with all that follows from it, and notes how far the chain
 // was looked at unless seen says nothing. Unless atOnce, an arrival for a pack that is worth waiting waits until its block is safe. It
 // returns the deposits that were verified.
 func (s *Store) Arrive(
@@ -149,7 +149,7 @@ func (s *Store) Arrive(
 	return verified, nil
 }
 
-// arrive keeps one arrival, if it is new, and returns the deposit that it has verified, if it has.
+// arrive stores one arrival, if it is new, and returns the deposit that it has verified, if it has.
 func arrive(
 	ctx context.Context, tx *sql.Tx, a billing.Transfer, atOnce bool, now time.Time,
 ) (d billing.Deposit, err error) {

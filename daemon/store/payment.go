@@ -18,18 +18,18 @@ const spentOnCall = "call"
 const byLog = "rail = ? AND tx_hash = ? AND log_index = ?"
 
 // PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.
-func (s *Store) PaidCall(ctx context.Context, rail string, hash [32]byte) (kept x402.StoredAnswer, ok bool, err error) {
+func (s *Store) PaidCall(ctx context.Context, rail string, hash [32]byte) (answer x402.StoredAnswer, ok bool, err error) {
 	var at sql.NullInt64
 	err = s.db.Read.QueryRowContext(ctx, "SELECT fingerprint, payer, at, body FROM paid_calls WHERE rail = ? AND tx_hash = ?", rail,
-		hash[:]).Scan(&kept.Fingerprint, &kept.Payer, &at, &kept.Body)
+		hash[:]).Scan(&answer.Fingerprint, &answer.Payer, &at, &answer.Body)
 	if errors.Is(err, sql.ErrNoRows) {
-		return kept, false, nil
+		return answer, false, nil
 	}
-	kept.At = database.FromMillis(at)
-	return kept, err == nil, err
+	answer.At = database.FromMillis(at)
+	return answer, err == nil, err
 }
 
-// SpendOnCall notes that the transfer of r is spent, and keeps the answer. It fails with x402.ErrSpent, and changes nothing, where the
+// SpendOnCall notes that the transfer of r is spent, and stores the answer. It fails with x402.ErrSpent, and changes nothing, where the
 // transfer was spent already.
 func (s *Store) SpendOnCall(ctx context.Context, r x402.Receipt) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {

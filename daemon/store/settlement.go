@@ -89,7 +89,7 @@ func (s *Store) PendingSettlements(ctx context.Context, rail string, limit int) 
 	return settlements(ctx, s.db.Read, "rail = ? AND state = 'pending' ORDER BY at, payer, nonce LIMIT ?", rail, limit)
 }
 
-// BeginSettlement keeps one with its first transaction, or fails with x402.ErrTaken or x402.ErrIdentified.
+// BeginSettlement stores one with its first transaction, or fails with x402.ErrTaken or x402.ErrIdentified.
 func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		k := row.Key()
@@ -117,7 +117,7 @@ func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error 
 			}
 		}
 		for _, signed := range row.Txs {
-			if err := keepTx(ctx, tx, k, signed); err != nil {
+			if err := storeTx(ctx, tx, k, signed); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error 
 	})
 }
 
-// AddSettlementTx keeps a further transaction of one that is pending.
+// AddSettlementTx stores a further transaction of one that is pending.
 func (s *Store) AddSettlementTx(ctx context.Context, k x402.Key, signed x402.SignedTx) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var state x402.SettlementState
@@ -136,12 +136,12 @@ func (s *Store) AddSettlementTx(ctx context.Context, k x402.Key, signed x402.Sig
 		if err != nil {
 			return fmt.Errorf("keep transaction: %w", err)
 		}
-		return keepTx(ctx, tx, k, signed)
+		return storeTx(ctx, tx, k, signed)
 	})
 }
 
-// keepTx keeps a transaction of a settlement.
-func keepTx(ctx context.Context, tx *sql.Tx, k x402.Key, signed x402.SignedTx) error {
+// storeTx stores a transaction of a settlement.
+func storeTx(ctx context.Context, tx *sql.Tx, k x402.Key, signed x402.SignedTx) error {
 	if _, err := tx.ExecContext(ctx,
 		"INSERT INTO settlement_txs (rail, hash, payer, nonce, sender, account_nonce, raw, block, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		k.Rail, signed.Hash[:], k.Payer, k.Nonce[:], signed.Sender, signed.AccountNonce, signed.Raw, signed.Block,

@@ -381,22 +381,24 @@ func TestExactChecks(t *testing.T) {
 		"for ever":        {func(e *x402.Exact) { e.ValidBefore = 1<<63 - 1 }, ""},
 		"signature":       {func(e *x402.Exact) { e.Signature[0] = 2 }, api.ReasonBadSignature},
 	} {
-		e, tried := exact(9), s.bank.tried
-		change := one.change
-		change(&e)
-		c, err := s.ClaimExact(t.Context(), e, fresh())
-		if one.want == "" {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				continue
+		t.Run(name, func(t *testing.T) {
+			e, tried := exact(9), s.bank.tried
+			change := one.change
+			change(&e)
+			c, err := s.ClaimExact(t.Context(), e, fresh())
+			if one.want == "" {
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+				c.Close()
+				return
 			}
-			c.Close()
-			continue
-		}
-		is(t, err, one.want)
-		if s.bank.tried != tried {
-			t.Errorf("%s: the chain was asked", name)
-		}
+			is(t, err, one.want)
+			if s.bank.tried != tried {
+				t.Errorf("%s: the chain was asked", name)
+			}
+		})
 	}
 	c, err := s.ClaimExact(t.Context(), exact(9), fresh())
 	if err != nil {
@@ -533,33 +535,35 @@ func TestExactPending(t *testing.T) {
 		"is not shown":    func(b *bank, yes bool) { b.hidden = yes },
 		"nothing answers": func(b *bank, yes bool) { b.deaf = map[bool]error{true: errors.New("no node")}[yes] },
 	} {
-		s := newSettler(t)
-		c, err := s.ClaimExact(t.Context(), exact(1), fresh())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name == "nothing answers" { // once it was signed
-			s.bank.hidden = true
-			is(t, c.Spend(t.Context(), []byte("answer")), api.ReasonSettling)
-			s.bank.hidden = false
-		} else {
+		t.Run(name, func(t *testing.T) {
+			s := newSettler(t)
+			c, err := s.ClaimExact(t.Context(), exact(1), fresh())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "nothing answers" { // once it was signed
+				s.bank.hidden = true
+				is(t, c.Spend(t.Context(), []byte("answer")), api.ReasonSettling)
+				s.bank.hidden = false
+			} else {
+				hide(s.bank, true)
+				is(t, c.Spend(t.Context(), []byte("answer")), api.ReasonSettling)
+			}
+			c.Close()
 			hide(s.bank, true)
-			is(t, c.Spend(t.Context(), []byte("answer")), api.ReasonSettling)
-		}
-		c.Close()
-		hide(s.bank, true)
-		for range 2 {
-			_, _, err := s.pay(exact(1), fresh(), "another")
-			is(t, err, api.ReasonSettling)
-		}
-		hide(s.bank, false)
-		if body, c, err := s.pay(exact(1), fresh(), "another"); err != nil || body != "answer" || !c.Receipt.Success {
-			t.Errorf("%s: %q, %v", name, body, err)
-		}
-		if len(s.bank.sent) != 1 {
-			t.Errorf("%s: %d were sent", name, len(s.bank.sent))
-		}
-		s.booked(1_000)
+			for range 2 {
+				_, _, err := s.pay(exact(1), fresh(), "another")
+				is(t, err, api.ReasonSettling)
+			}
+			hide(s.bank, false)
+			if body, c, err := s.pay(exact(1), fresh(), "another"); err != nil || body != "answer" || !c.Receipt.Success {
+				t.Errorf("%s: %q, %v", name, body, err)
+			}
+			if len(s.bank.sent) != 1 {
+				t.Errorf("%s: %d were sent", name, len(s.bank.sent))
+			}
+			s.booked(1_000)
+		})
 	}
 }
 

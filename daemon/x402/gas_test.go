@@ -217,42 +217,44 @@ func TestFacilitates(t *testing.T) {
 		"fails":             {func(func()) error { return broken }, false},
 		"hangs":             {func(func()) error { return context.DeadlineExceeded }, false},
 	} {
-		s := newSettler(t)
-		s.facilitator, s.bank.served, s.bank.says = "facilitator.example.org", true, one.says
-		s.restart()
-		body, _, err := s.pay(exact(1), fresh(), "answer")
-		if one.done {
-			if err != nil || body != "answer" {
-				t.Errorf("%s: %q, %v", name, body, err)
+		t.Run(name, func(t *testing.T) {
+			s := newSettler(t)
+			s.facilitator, s.bank.served, s.bank.says = "facilitator.example.org", true, one.says
+			s.restart()
+			body, _, err := s.pay(exact(1), fresh(), "answer")
+			if one.done {
+				if err != nil || body != "answer" {
+					t.Errorf("%s: %q, %v", name, body, err)
+				}
+				s.booked(1_000)
+			} else {
+				is(t, err, api.ReasonSettling)
+				for range 2 { // nothing is taken, and nothing asked for twice
+					_, _, err := s.pay(exact(1), fresh(), "another")
+					is(t, err, api.ReasonSettling)
+				}
+				s.booked(0)
+				if len(s.bank.sent) != 1 {
+					t.Errorf("%s: it was asked %d times by those who ask again", name, len(s.bank.sent))
+				}
+				s.restart() // after a kill
+				if err := s.Resume(t.Context()); err != nil && !errors.Is(err, broken) && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s: %v", name, err)
+				}
+				if len(s.bank.sent) != 2 || string(s.bank.sent[0]) != string(s.bank.sent[1]) {
+					t.Errorf("%s: after a kill it is sent %d things", name, len(s.bank.sent))
+				}
+				s.bank.says = nil
+				if err := s.Resume(t.Context()); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				_ = s.Resume(t.Context())
+			}
+			if body, c, err := s.pay(exact(1), fresh(), "x"); err != nil || body != "answer" || !c.Receipt.Success {
+				t.Errorf("%s: afterwards %q, %v", name, body, err)
 			}
 			s.booked(1_000)
-		} else {
-			is(t, err, api.ReasonSettling)
-			for range 2 { // nothing is taken, and nothing asked for twice
-				_, _, err := s.pay(exact(1), fresh(), "another")
-				is(t, err, api.ReasonSettling)
-			}
-			s.booked(0)
-			if len(s.bank.sent) != 1 {
-				t.Errorf("%s: it was asked %d times by those who ask again", name, len(s.bank.sent))
-			}
-			s.restart() // after a kill
-			if err := s.Resume(t.Context()); err != nil && !errors.Is(err, broken) && !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: %v", name, err)
-			}
-			if len(s.bank.sent) != 2 || string(s.bank.sent[0]) != string(s.bank.sent[1]) {
-				t.Errorf("%s: after a kill it is sent %d things", name, len(s.bank.sent))
-			}
-			s.bank.says = nil
-			if err := s.Resume(t.Context()); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			_ = s.Resume(t.Context())
-		}
-		if body, c, err := s.pay(exact(1), fresh(), "x"); err != nil || body != "answer" || !c.Receipt.Success {
-			t.Errorf("%s: afterwards %q, %v", name, body, err)
-		}
-		s.booked(1_000)
+		})
 	}
 }
 

@@ -103,7 +103,7 @@ func (s *Settler) Refusal(e Exact, reason api.Reason) api.StandardReceipt {
 	return api.StandardReceipt{ErrorReason: reason, Network: s.network(), Payer: e.From}
 }
 
-// receipt is what it tells one whose payment was settled by a transaction.
+// receipt is the receipt of a payment that was settled by a transaction.
 func (s *Settler) receipt(payer string, hash [32]byte) *api.StandardReceipt {
 	return &api.StandardReceipt{Success: true, Transaction: "0x" + hex.EncodeToString(hash[:]), Network: s.network(), Payer: payer}
 }

@@ -3,7 +3,6 @@ package x402
 import (
 	"context"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -30,41 +29,6 @@ func (s *Settler) purchase(ctx context.Context, e Exact, sub Subject) (*account.
 		return nil, fmt.Errorf("begin purchase: %w", err)
 	}
 	return &p, s.cfg.Store.AdmitPurchase(ctx, p, s.cfg.Now())
-}
-
-// store stores a settlement that begins. One that is to make a key reserves its place, while nobody else is at keys or credits.
-func (s *Settler) store(ctx context.Context, row Settlement) error {
-	if row.Purchase == nil {
-		return s.cfg.Store.BeginSettlement(ctx, row)
-	}
-	books, err := s.cfg.Deposits.Lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer books.Unlock()
-	err = s.cfg.Store.BeginSettlement(ctx, row)
-	if errors.Is(err, account.ErrDuplicate) {
-		return refusedExact(api.ReasonUnsettled, "no key can be made for this authorization")
-	}
-	return err
-}
-
-// deliver spends the transfer of r on row, in one transaction, which for a purchase also makes and credits the key.
-func (s *Settler) deliver(ctx context.Context, row Settlement, r Receipt) error {
-	if row.Pack == "" {
-		_, err := s.cfg.Store.FinishSettlement(ctx, row.Key(), r)
-		return err
-	}
-	books, err := s.cfg.Deposits.Lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer books.Unlock()
-	sold, err := s.cfg.Store.FinishSettlement(ctx, row.Key(), r)
-	if err == nil && sold.ID != "" { // else somebody else has finished it
-		books.Sold(sold)
-	}
-	return err
 }
 
 // Bounds of when a key is shown again. An authorization and its signature are public once they were broadcast; an identifier is not.

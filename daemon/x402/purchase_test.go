@@ -213,20 +213,22 @@ func TestPurchaseTold(t *testing.T) {
 		"with a new secret":  {first: "0123456789abcdef", again: "0123456789abcdef", secrets: [][]byte{bytes.Repeat([]byte{8}, 32), bytes.Repeat([]byte{7}, 32)}, told: true},
 		"the secret is gone": {first: "0123456789abcdef", again: "0123456789abcdef", secrets: [][]byte{bytes.Repeat([]byte{8}, 32)}},
 	} {
-		m := newMarket(t)
-		first, err := m.buy(starter(1, one.first))
-		if err != nil || first.Key == "" {
-			t.Fatalf("%s: %+v, %v", name, first, err)
-		}
-		if m.now = m.now.Add(one.after); one.secrets != nil {
-			m.shop.Secrets = one.secrets
-		}
-		m.restart()
-		again, err := m.buy(starter(1, one.again))
-		if err != nil || (again.Key != "") != one.told || again.Key != "" && again.Key != first.Key || again.KeyID != first.KeyID {
-			t.Errorf("%s: %+v, %v", name, again, err)
-		}
-		m.sold(1)
+		t.Run(name, func(t *testing.T) {
+			m := newMarket(t)
+			first, err := m.buy(starter(1, one.first))
+			if err != nil || first.Key == "" {
+				t.Fatalf("%s: %+v, %v", name, first, err)
+			}
+			if m.now = m.now.Add(one.after); one.secrets != nil {
+				m.shop.Secrets = one.secrets
+			}
+			m.restart()
+			again, err := m.buy(starter(1, one.again))
+			if err != nil || (again.Key != "") != one.told || again.Key != "" && again.Key != first.Key || again.KeyID != first.KeyID {
+				t.Errorf("%s: %+v, %v", name, again, err)
+			}
+			m.sold(1)
+		})
 	}
 }
 
@@ -306,31 +308,33 @@ func TestPurchaseRefused(t *testing.T) {
 			}
 		}, ""},
 	} {
-		m := newMarket(t)
-		given := one.given
-		given(m)
-		tried, sent := m.bank.tried, len(m.bank.sent)
-		if m.bank.held {
-			m.bank.held = false
-			m.bank.count++ // the one that is held has its place
-		}
-		e := starter(9, "")
-		e.ValidBefore = far + 3_600
-		key, err := m.buy(e)
-		if one.want == "" {
-			if err != nil || key.Key == "" {
-				t.Errorf("%s: %+v, %v", name, key, err)
+		t.Run(name, func(t *testing.T) {
+			m := newMarket(t)
+			given := one.given
+			given(m)
+			tried, sent := m.bank.tried, len(m.bank.sent)
+			if m.bank.held {
+				m.bank.held = false
+				m.bank.count++ // the one that is held has its place
 			}
-			continue
-		}
-		is(t, err, one.want)
-		if m.bank.tried != tried || len(m.bank.sent) != sent {
-			t.Errorf("%s: the chain was asked", name)
-		}
-		bad := e
-		bad.Signature[0] = 2
-		_, err = m.buy(bad)
-		is(t, err, api.ReasonBadSignature) // who is asked about, only the wallet itself hears
+			e := starter(9, "")
+			e.ValidBefore = far + 3_600
+			key, err := m.buy(e)
+			if one.want == "" {
+				if err != nil || key.Key == "" {
+					t.Errorf("%s: %+v, %v", name, key, err)
+				}
+				return
+			}
+			is(t, err, one.want)
+			if m.bank.tried != tried || len(m.bank.sent) != sent {
+				t.Errorf("%s: the chain was asked", name)
+			}
+			bad := e
+			bad.Signature[0] = 2
+			_, err = m.buy(bad)
+			is(t, err, api.ReasonBadSignature) // who is asked about, only the wallet itself hears
+		})
 	}
 }
 

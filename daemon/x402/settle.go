@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // begin signs a settlement, stores it with the signed bytes, and then broadcasts them. Where err is not nil, nothing was broadcast;
@@ -51,7 +53,7 @@ func (s *Settler) lock(ctx context.Context) (held func(ctx context.Context) erro
 	held, end, err := s.cfg.Store.LockSigner(ctx, s.cfg.Rail)
 	if err != nil {
 		<-s.signing
-		return nil, nil, fmt.Errorf("wait for the turn to settle: %w", err)
+		return nil, nil, fmt.Errorf("wait to sign settlement: %w", err)
 	}
 	return held, func() { end(); <-s.signing }, nil
 }
@@ -70,6 +72,23 @@ func (s *Settler) sign(ctx context.Context, a Authorization, gas uint64, replace
 		return tx, unable(err)
 	}
 	return tx, nil
+}
+
+// store stores a settlement that begins. One that is to make a key reserves its place, while nobody else is at keys or credits.
+func (s *Settler) store(ctx context.Context, row Settlement) error {
+	if row.Purchase == nil {
+		return s.cfg.Store.BeginSettlement(ctx, row)
+	}
+	books, err := s.cfg.Deposits.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer books.Unlock()
+	err = s.cfg.Store.BeginSettlement(ctx, row)
+	if errors.Is(err, account.ErrDuplicate) {
+		return refusedExact(api.ReasonUnsettled, "no key can be made for this authorization")
+	}
+	return err
 }
 
 // confirm looks for the transactions of a settlement, waiting so long for the last, and finishes it if one is in a block. A settlement of
@@ -179,6 +198,24 @@ func (s *Settler) finish(ctx context.Context, row Settlement, hash [32]byte, p P
 		return row, nil
 	}
 	return s.fail(ctx, row, "the authorization was used for another transfer")
+}
+
+// deliver spends the transfer of r on row, in one transaction, which for a purchase also makes and credits the key.
+func (s *Settler) deliver(ctx context.Context, row Settlement, r Receipt) error {
+	if row.Pack == "" {
+		_, err := s.cfg.Store.FinishSettlement(ctx, row.Key(), r)
+		return err
+	}
+	books, err := s.cfg.Deposits.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer books.Unlock()
+	sold, err := s.cfg.Store.FinishSettlement(ctx, row.Key(), r)
+	if err == nil && sold.ID != "" { // else somebody else has finished it
+		books.Sold(sold)
+	}
+	return err
 }
 
 // fail notes that a settlement has moved nothing, and why.

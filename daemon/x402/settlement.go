@@ -35,7 +35,7 @@ type Settlement struct {
 	Why         string     // it has failed
 	At          time.Time  // when the answer was made
 	DoneAt      time.Time  // when it was settled or failed; zero before
-	Body        []byte     // of the answer; nil when it is kept no longer
+	Body        []byte     // of the answer; nil when it was dropped
 	Txs         []SignedTx // that were to settle it, oldest first
 	TxHash      [32]byte   // of the settling one, from any sender
 	Facilitator string     // host of who settles it, "" where Txs do
@@ -53,16 +53,16 @@ var (
 	ErrIdentified = errors.New("the payer has used the identifier already")
 )
 
-// SettlementStore keeps settlements. Each method is one transaction.
+// SettlementStore stores settlements. Each method is one transaction.
 type SettlementStore interface {
 	GasStore
 	// Settlements returns that of an authorization and those of its payer with an identifier, on whatever rail, as far as they are there.
 	Settlements(ctx context.Context, k Key, identifier string) ([]Settlement, error)
 	// SettledFor returns the newest of those of a payer on a rail for a request that were settled since a time, or none.
 	SettledFor(ctx context.Context, rail, payer, fingerprint string, since time.Time) ([]Settlement, error)
-	// BeginSettlement keeps one with its first transaction, or fails with ErrTaken or ErrIdentified.
+	// BeginSettlement stores one with its first transaction, or fails with ErrTaken or ErrIdentified.
 	BeginSettlement(ctx context.Context, s Settlement) error
-	// AddSettlementTx keeps a further transaction of one that is pending.
+	// AddSettlementTx stores a further transaction of one that is pending.
 	AddSettlementTx(ctx context.Context, k Key, tx SignedTx) error
 	// FinishSettlement notes that one was settled by the transfer of r, which is spent on it, once; or fails with ErrSpent. Where it buys
 	// credits, they are given with their key, to an owner who is made if need be, and it returns the deposit that stands for that.

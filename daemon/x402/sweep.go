@@ -19,9 +19,9 @@ const (
 	sweepSpan  = 2_000 // blocks that it asks for at once
 )
 
-// Sweep looks again at payments on a rail that were accepted before they were final. One whose block is still there when it is final is
-// settled. One whose transaction is in no block any more, or failed this time, has vanished: report is told of it, because what was bought
-// with it is given. A node that does not answer leaves everything as it is.
+// Sweep asks again for payments on a rail that were accepted before they were final. One whose block is still there when it is final is
+// finalized. One whose transaction is in no block any more, or failed this time, has vanished: report is called for it, because what was
+// bought with it is given. A node that does not answer leaves everything as it is.
 func Sweep(ctx context.Context, rail string, chain Chain, store Store, report func(MinedTx)) error {
 	open, err := store.NotFinal(ctx, rail, sweepLimit)
 	if err != nil || len(open) == 0 {

@@ -58,12 +58,12 @@ type Chain interface {
 	BlockHash(ctx context.Context, number uint64) ([32]byte, error)
 }
 
-// StoredAnswer is an answer kept for repetitions of its payment.
+// StoredAnswer is an answer stored for repetitions of its payment.
 type StoredAnswer struct {
 	Fingerprint string // of the request
 	Payer       string
 	At          time.Time // when it was given
-	Body        []byte    // JSON; nil when it is kept no longer
+	Body        []byte    // JSON; nil when it was dropped
 }
 
 // Receipt is a payment spent on an answer.
@@ -79,8 +79,8 @@ type Receipt struct {
 // Store stores payments by call. Each method is one transaction.
 type Store interface {
 	// PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.
-	PaidCall(ctx context.Context, rail string, hash [32]byte) (kept StoredAnswer, ok bool, err error)
-	// SpendOnCall notes that the transfer of r is spent, and keeps the answer, or fails with ErrSpent and changes nothing.
+	PaidCall(ctx context.Context, rail string, hash [32]byte) (answer StoredAnswer, ok bool, err error)
+	// SpendOnCall notes that the transfer of r is spent, and stores the answer, or fails with ErrSpent and changes nothing.
 	SpendOnCall(ctx context.Context, r Receipt) error
 	// NotFinal returns transactions that may still vanish from the chain of a rail, lowest block first, at most limit.
 	NotFinal(ctx context.Context, rail string, limit int) ([]MinedTx, error)
@@ -130,19 +130,19 @@ func (t *transfer) key() Key { return Key{Rail: t.Rail, Nonce: t.proof.Hash} }
 
 // read looks for the call that the transfer has paid for.
 func (t *transfer) read(ctx context.Context, c *Claim) error {
-	kept, spent, err := t.store.PaidCall(ctx, t.Rail, t.proof.Hash)
+	answer, spent, err := t.store.PaidCall(ctx, t.Rail, t.proof.Hash)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look up payment: %w", err)
-	case spent && !t.subject.is(kept.Fingerprint):
+	case spent && !t.subject.is(answer.Fingerprint):
 		return refused(api.ReasonAlreadyUsed, "the payment was used for another request")
-	case spent && !usdg.SameAddress(kept.Payer, t.proof.Payer):
+	case spent && !usdg.SameAddress(answer.Payer, t.proof.Payer):
 		return refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer in the proof")
-	case spent && kept.Body == nil:
+	case spent && answer.Body == nil:
 		return refused(api.ReasonAlreadyUsed, "the payment was used at %s; its answer is kept for %s",
-			kept.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
+			answer.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
 	case spent:
-		c.Replay = &kept
+		c.Replay = &answer
 	}
 	return nil
 }
@@ -187,13 +187,13 @@ func (t *transfer) spend(ctx context.Context, _ *Claim, body []byte) error {
 
 // spentBefore is the answer where something else was first to spend the transfer: the same request at another node, or another.
 func (t *transfer) spentBefore(ctx context.Context) error {
-	kept, onCall, err := t.store.PaidCall(ctx, t.Rail, t.proof.Hash)
+	answer, onCall, err := t.store.PaidCall(ctx, t.Rail, t.proof.Hash)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look up payment: %w", err)
 	case !onCall:
 		return refused(api.ReasonAlreadyUsed, "the transfer has bought credits already")
-	case kept.Fingerprint != t.subject.Fingerprint:
+	case answer.Fingerprint != t.subject.Fingerprint:
 		return refused(api.ReasonAlreadyUsed, "the payment was used for another request")
 	}
 	return api.Errorf(api.ReasonPaymentPending, "another request uses the same payment now").

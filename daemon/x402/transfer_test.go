@@ -256,18 +256,20 @@ func TestVerify(t *testing.T) {
 		"nonce within the bound": {func(p *x402.Payment) { p.Input = farOff(p.Input, 4<<10-x402.NonceSize) }, ""},
 		"nonce beyond the bound": {func(p *x402.Payment) { p.Input = farOff(p.Input, 4<<10-x402.NonceSize+1) }, api.ReasonNonceMismatch},
 	} {
-		d := newPayments(t)
-		proof := d.paid(t, 1)
-		p := d.chain.payments[proof.Hash]
-		test.change(&p)
-		d.chain.payments[proof.Hash] = p
-		c, err := d.Claim(t.Context(), proof, fresh())
-		if test.reason == "" && err != nil || test.reason != "" && !errors.Is(err, &api.Error{Reason: test.reason}) {
-			t.Errorf("%s: %v, want %q", what, err, test.reason)
-		}
-		if c != nil {
-			c.Close()
-		}
+		t.Run(what, func(t *testing.T) {
+			d := newPayments(t)
+			proof := d.paid(t, 1)
+			p := d.chain.payments[proof.Hash]
+			test.change(&p)
+			d.chain.payments[proof.Hash] = p
+			c, err := d.Claim(t.Context(), proof, fresh())
+			if test.reason == "" && err != nil || test.reason != "" && !errors.Is(err, &api.Error{Reason: test.reason}) {
+				t.Errorf("%s: %v, want %q", what, err, test.reason)
+			}
+			if c != nil {
+				c.Close()
+			}
+		})
 	}
 }
 
@@ -307,9 +309,11 @@ func TestPriceIsUnderTheMAC(t *testing.T) {
 		"another operation": {promise(api.ChainIDTest, token, treasury, price, brief), false},
 		"another request":   {promise(api.ChainIDTest, token, treasury, price, other), false},
 	} {
-		if _, ok := q.Made(test.made, fresh()); ok != test.want {
-			t.Errorf("%s: %v, want %v", what, ok, test.want)
-		}
+		t.Run(what, func(t *testing.T) {
+			if _, ok := q.Made(test.made, fresh()); ok != test.want {
+				t.Errorf("%s: %v, want %v", what, ok, test.want)
+			}
+		})
 	}
 }
 
@@ -317,29 +321,31 @@ func TestPriceIsUnderTheMAC(t *testing.T) {
 func TestSpentOnADeposit(t *testing.T) {
 	t.Parallel()
 	for spent, want := range map[string]api.Reason{"": "", "deposit": api.ReasonAlreadyUsed, "waiting": api.ReasonAlreadyUsed, "written-off": api.ReasonAlreadyUsed, "call": api.ReasonAlreadyUsed} {
-		d := newPayments(t)
-		proof := d.paid(t, 1)
-		p := d.chain.payments[proof.Hash]
-		if _, err := d.store.Arrive(t.Context(), []billing.Transfer{{
-			Rail: rail, TxHash: proof.Hash, LogIndex: p.Transfers[0].LogIndex, Sender: payer, Amount: 1_000, Block: p.Block, BlockHash: p.BlockHash, At: p.At,
-		}}, billing.ScanCursor{}, false, now()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := testbed.SQL(t, d.dir, store.File).ExecContext(t.Context(), "UPDATE transfers SET spent_on = ?", spent); err != nil {
-			t.Fatal(err)
-		}
-		c, err := d.Claim(t.Context(), proof, fresh())
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = c.Spend(t.Context(), []byte("{}"))
-		c.Close()
-		if want == "" && err != nil || want != "" && !errors.Is(err, &api.Error{Reason: want}) {
-			t.Errorf("spent on %q: %v, want %q", spent, err, want)
-		}
-		if _, kept, err := d.store.PaidCall(t.Context(), rail, proof.Hash); err != nil || kept != (want == "") {
-			t.Errorf("spent on %q: an answer is kept: %v, %v", spent, kept, err)
-		}
+		t.Run("spent on "+spent, func(t *testing.T) {
+			d := newPayments(t)
+			proof := d.paid(t, 1)
+			p := d.chain.payments[proof.Hash]
+			if _, err := d.store.Arrive(t.Context(), []billing.Transfer{{
+				Rail: rail, TxHash: proof.Hash, LogIndex: p.Transfers[0].LogIndex, Sender: payer, Amount: 1_000, Block: p.Block, BlockHash: p.BlockHash, At: p.At,
+			}}, billing.ScanCursor{}, false, now()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := testbed.SQL(t, d.dir, store.File).ExecContext(t.Context(), "UPDATE transfers SET spent_on = ?", spent); err != nil {
+				t.Fatal(err)
+			}
+			c, err := d.Claim(t.Context(), proof, fresh())
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = c.Spend(t.Context(), []byte("{}"))
+			c.Close()
+			if want == "" && err != nil || want != "" && !errors.Is(err, &api.Error{Reason: want}) {
+				t.Errorf("spent on %q: %v, want %q", spent, err, want)
+			}
+			if _, kept, err := d.store.PaidCall(t.Context(), rail, proof.Hash); err != nil || kept != (want == "") {
+				t.Errorf("spent on %q: an answer is kept: %v, %v", spent, kept, err)
+			}
+		})
 	}
 }
 
@@ -356,14 +362,16 @@ func TestSignature(t *testing.T) {
 		return payer, nil
 	}
 	for signature, good := range map[string]bool{"": true, "good": true, "bad": false} {
-		proof.Signature = signature
-		c, err := d.Claim(t.Context(), proof, fresh())
-		if (err == nil) != good {
-			t.Errorf("signed %q: %v", signature, err)
-		}
-		if c != nil {
-			c.Close()
-		}
+		t.Run("signature "+signature, func(t *testing.T) {
+			proof.Signature = signature
+			c, err := d.Claim(t.Context(), proof, fresh())
+			if (err == nil) != good {
+				t.Errorf("signed %q: %v", signature, err)
+			}
+			if c != nil {
+				c.Close()
+			}
+		})
 	}
 }
 
