@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/consensus/beacon"
@@ -42,6 +43,7 @@ type ledger struct {
 	chain   *core.BlockChain
 	pool    *txpool.TxPool
 	builder *miner.Miner
+	sealed  atomic.Uint64 // the newest block that the chain's head and the pool have followed
 }
 
 // openLedger opens the ledger in dir, or with "" a new one in memory.
@@ -74,6 +76,7 @@ func (l *ledger) open(dir string, genesis *core.Genesis) (err error) {
 	}
 	l.builder = miner.New(l, miner.Config{GasCeil: gasLimit, GasPrice: big.NewInt(1), Recommit: miner.DefaultConfig.Recommit}, engine)
 	l.settle(l.chain.CurrentBlock())
+	l.sealed.Store(l.chain.CurrentBlock().Number.Uint64())
 	return nil
 }
 
@@ -142,7 +145,9 @@ func (l *ledger) seal(ctx context.Context, at uint64) error {
 		return err
 	}
 	l.settle(block.Header())
-	return errors.Join(l.db.SyncKeyValue(), l.pool.Sync()) // or the pool would offer for a while what is in the block
+	err = errors.Join(l.db.SyncKeyValue(), l.pool.Sync()) // or the pool would offer for a while what is in the block
+	l.sealed.Store(block.NumberU64())
+	return err
 }
 
 // settle makes head safe, and final what is so far back as it would be elsewhere.

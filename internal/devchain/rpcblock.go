@@ -67,10 +67,11 @@ func (a *ethAPI) GetTransactionByHash(hash common.Hash) (object, error) {
 	return nil, nil
 }
 
-// GetTransactionReceipt is the receipt of a transaction, null until it is in a block.
+// GetTransactionReceipt is the receipt of a transaction, null until it is in a block that head and pool have followed: who has seen the
+// receipt may spend what it has brought.
 func (a *ethAPI) GetTransactionReceipt(hash common.Hash) (object, error) {
 	found, tx := a.ledger.chain.GetCanonicalTransaction(hash)
-	if tx == nil {
+	if tx == nil || found.BlockIndex > a.ledger.sealed.Load() {
 		return nil, nil
 	}
 	receipt, err := a.ledger.chain.GetCanonicalReceipt(tx, found.BlockHash, found.BlockIndex, found.Index)
