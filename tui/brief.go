@@ -83,7 +83,7 @@ func (s *Brief) Update(msg tea.Msg) tea.Cmd {
 		s.scroll = max(s.scroll-5, 0)
 	case s.env.Move(&s.cited, len(cited), msg), !ok:
 	case key.Matches(pressed, k.Brief):
-		return tea.Batch(Tell("asking for the brief"+s.env.Session.Cost(1)), s.env.AskBrief())
+		return tea.Batch(Notify("asking for the brief"+s.env.Session.Cost(1)), s.env.AskBrief())
 	case key.Matches(pressed, k.Copy) && s.env.Session.Brief != nil:
 		return CopyText(view.Clean(s.env.Session.Brief.Brief), "the brief")
 	case s.cited.Cursor >= len(cited):
@@ -106,7 +106,7 @@ func (s *Brief) View(width, height int) []string {
 	cited := Cited(b)
 	title := s.env.briefTitle()
 	below := min(len(cited)+2, max(height/2, 4))
-	lines := Prose(t, told(b), min(width-4, 100))
+	lines := Prose(t, briefText(b), min(width-4, 100))
 	room := height - below - 2
 	s.scroll = max(0, min(s.scroll, len(lines)-room))
 	note := ""
@@ -143,8 +143,8 @@ func (e *Env) briefTitle() string {
 	return title + human.Age(s.ServiceNow().Sub(at)) + " old: " + view.KeyLabel(e.Keys.Brief) + " asks again" + s.Cost(1)
 }
 
-// told is the text of a brief with what came since.
-func told(b *api.BriefResponse) string {
+// briefText is the text of a brief with what came since.
+func briefText(b *api.BriefResponse) string {
 	if b.Since == nil {
 		return b.Brief
 	}

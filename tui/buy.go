@@ -99,7 +99,7 @@ func (b *buying) update(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return b.await(msg.p), true
 	case payMsg:
 		if msg.p.ended != nil { // while the user was asked
-			return Tell("nothing was paid: the purchase has come to its end already"), true
+			return Notify("nothing was paid: the purchase has come to its end already"), true
 		}
 		msg.p.note = "the wallet pays, which takes some seconds"
 		return b.pay(msg.p), true
@@ -140,10 +140,10 @@ func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	k, p := b.env.Keys, b.bought
 	switch {
 	case p.intent.NonceRequired && (key.Matches(msg, k.Code) || key.Matches(msg, k.Copy)):
-		return Tell("there is no link: it could not carry the nonce"), true
+		return Notify("there is no link: it could not carry the nonce"), true
 	case key.Matches(msg, k.Code):
 		if b.env.Theme.Glyphs.ASCII {
-			return Tell("a code cannot be drawn with ASCII; " + view.KeyLabel(k.Copy) + " copies the link"), true
+			return Notify("a code cannot be drawn with ASCII; " + view.KeyLabel(k.Copy) + " copies the link"), true
 		}
 		b.large = true
 	case key.Matches(msg, k.Copy):
@@ -152,7 +152,7 @@ func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 		b.hash.Set("")
 		b.hash.Focus()
 	case key.Matches(msg, k.Wallet) && b.env.Pay == nil:
-		return Tell("no wallet of ctx is configured: ctx wallet new NAME"), true
+		return Notify("no wallet of ctx is configured: ctx wallet new NAME"), true
 	case key.Matches(msg, k.Wallet):
 		return Send(ConfirmMsg{Question: "Pay " + view.Line(p.intent.AmountUSDC) + " " + api.AssetUSDG + " from your wallet?",
 			Lines: []string{"for " + human.Count(p.offer.Credits) + " credits", "to  " + view.Line(p.intent.Recipient)},
@@ -184,11 +184,11 @@ func (b *buying) pressHash(msg tea.KeyMsg) tea.Cmd {
 	case msg.Type != tea.KeyEnter:
 		b.hash.Update(msg)
 	case !hashForm.MatchString(b.hash.Value()):
-		return Tell("a hash is 0x and 64 digits of 0 to 9 and a to f")
+		return Notify("a hash is 0x and 64 digits of 0 to 9 and a to f")
 	default:
 		b.hash.Blur()
 		b.bought.note = "the service looks there"
-		return b.look(b.bought, b.hash.Value())
+		return b.find(b.bought, b.hash.Value())
 	}
 	return nil
 }
@@ -196,13 +196,13 @@ func (b *buying) pressHash(msg tea.KeyMsg) tea.Cmd {
 func (b *buying) choose() tea.Cmd {
 	switch {
 	case b.env.ReadOnly:
-		return Tell("nothing is bought: this was started with --read-only")
+		return Notify("nothing is bought: this was started with --read-only")
 	case b.env.Seller == nil:
-		return Tell("nobody sells credits here")
+		return Notify("nobody sells credits here")
 	case b.asking:
 		return nil
 	case b.bought != nil && b.bought.ended == nil:
-		return Tell("a purchase waits already; esc closes it, and it stays valid")
+		return Notify("a purchase waits already; esc closes it, and it stays valid")
 	}
 	b.choosing, b.bought = true, nil
 	return nil
@@ -229,8 +229,8 @@ func (b *buying) await(p *purchase) tea.Cmd {
 	return func() tea.Msg { return found(ctx, p, "")(seller.AwaitDeposit(ctx, p.intent.ID, "")) }
 }
 
-// look has the service look for the payment in a transaction.
-func (b *buying) look(p *purchase, hash string) tea.Cmd {
+// find has the service look for the payment in a transaction.
+func (b *buying) find(p *purchase, hash string) tea.Cmd {
 	seller, ctx := b.env.Seller, b.env.Ctx
 	const pending = "the chain does not show that payment yet; the service goes on looking"
 	return func() tea.Msg { return found(ctx, p, pending)(seller.Deposit(ctx, p.intent.ID, hash)) }
@@ -274,7 +274,7 @@ func (b *buying) take(msg depositMsg) tea.Cmd {
 		said = human.Count(msg.d.Credits) + " credits are yours"
 	}
 	s.Log.Add(s.Now, session.Info, said)
-	return Tell(said)
+	return Notify(said)
 }
 
 // wait tells the session whether a purchase waits for its payment.

@@ -37,7 +37,7 @@ func (s *Live) drawDetail(from pane, width, height int, whole bool) []string {
 	if whole {
 		box.Note = join(box.Note, "esc back")
 	}
-	said := c.said()
+	said := c.summary()
 	label := view.Cut(row.Label, max(width-12-view.Width(said)-view.Width(box.Note), 12), t.Glyphs.Ellipsis)
 	box.Title = strings.TrimSpace(label + "  " + said)
 	most := 18
@@ -88,8 +88,8 @@ func (c curve) texts(values ...float64) []string {
 	return human.FieldColumn(c.row.field, list)
 }
 
-// said is the newest value of a curve and how it changed over its span.
-func (c curve) said() string {
+// summary is the newest value of a curve and how it changed over its span.
+func (c curve) summary() string {
 	if len(c.values) == 0 {
 		return ""
 	}

@@ -291,8 +291,8 @@ func (m *Model) status() string {
 	case m.problem != nil:
 		left = " " + t.Bad.On(t.Glyphs.Bad+" "+m.problem.String())
 		return view.Sides(left, t.Dim.On(view.KeyLabel(m.env.Keys.LastError)+" more  esc "), m.width, t.Glyphs.Ellipsis)
-	case m.told != "" && s.Now.Sub(m.toldAt) < toastFor:
-		left = " " + m.told
+	case m.toast != "" && s.Now.Sub(m.toastAt) < toastFor:
+		left = " " + m.toast
 	case s.Line.Problem != nil && !s.Line.Connected:
 		left = " " + t.Warn.On(s.Line.Problem.String())
 	case m.quietly() != "":

@@ -33,7 +33,7 @@ func (m *Model) pressConfirmation(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case msg.Type == tea.KeyEsc, a.Typed == "" && (msg.String() == "n" || msg.String() == "q"):
 		m.confirmation = nil
-		m.tell("nothing was done")
+		m.notify("nothing was done")
 	case a.Typed == "" && msg.String() == "y":
 		m.confirmation = nil
 		return a.Yes
@@ -44,7 +44,7 @@ func (m *Model) pressConfirmation(msg tea.KeyMsg) tea.Cmd {
 		m.confirmation = nil
 		return a.Yes
 	default:
-		m.tell("that is not " + a.Typed + "; esc leaves it")
+		m.notify("that is not " + a.Typed + "; esc leaves it")
 	}
 	return nil
 }

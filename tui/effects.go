@@ -21,7 +21,7 @@ func (m *Model) copy(c CopyMsg) tea.Cmd {
 		if err != nil {
 			return Fail(err)
 		}
-		return TellMsg{Text: ok + " copied " + c.What + " (" + how + ")"}
+		return NoticeMsg{Text: ok + " copied " + c.What + " (" + how + ")"}
 	}
 }
 
@@ -29,13 +29,13 @@ func (m *Model) copy(c CopyMsg) tea.Cmd {
 func (m *Model) browse(url string) tea.Cmd {
 	url = view.Line(url)
 	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
-		return Tell("not opened, it is no web address: " + url)
+		return Notify("not opened, it is no web address: " + url)
 	}
 	open, ctx := m.cfg.Browse, m.env.Ctx
 	if open == nil {
-		return Tell(url)
+		return Notify(url)
 	}
-	m.tell("opening " + url)
+	m.notify("opening " + url)
 	return func() tea.Msg {
 		if err := open(context.WithoutCancel(ctx), url); err != nil { // the browser outlives this screen
 			return Fail(&Unopened{URL: url})
@@ -45,9 +45,9 @@ func (m *Model) browse(url string) tea.Cmd {
 }
 
 func (m *Model) save() tea.Cmd {
-	events := append(m.env.Session.Kept()[:0:0], m.env.Session.Kept()...)
+	events := append(m.env.Session.Events()[:0:0], m.env.Session.Events()...)
 	if len(events) == 0 {
-		return Tell("nothing has come yet that could be saved")
+		return Notify("nothing has come yet that could be saved")
 	}
 	pack := strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r == '.' {
@@ -69,7 +69,7 @@ func (m *Model) save() tea.Cmd {
 		if err != nil {
 			return Fail(fmt.Errorf("save: %w", err))
 		}
-		return TellMsg{Text: fmt.Sprintf("saved %d events to %s; ctx ui --replay shows them", len(events), path)}
+		return NoticeMsg{Text: fmt.Sprintf("saved %d events to %s; ctx ui --replay shows them", len(events), path)}
 	}
 }
 

@@ -32,7 +32,7 @@ type feed struct {
 	done   sync.WaitGroup // the reading
 
 	mu      sync.Mutex // guards what follows
-	turn    int        // counts streams: what comes of an older one is dropped
+	serial  int        // counts streams: what comes of an older one is dropped
 	stop    context.CancelFunc
 	pending []any // sdk.Event, sdk.Connection, ended
 	signal  chan struct{}
@@ -42,8 +42,8 @@ type feed struct {
 type ended struct{ err error }
 
 type arrivedMsg struct {
-	turn  int
-	items []any
+	serial int
+	items  []any
 }
 
 func newFeed(ctx context.Context, s session.Stream) *feed {
@@ -58,36 +58,36 @@ func (f *feed) open(pack string) tea.Cmd {
 		f.stop()
 	}
 	ctx, stop := context.WithCancel(f.ctx)
-	f.turn++
+	f.serial++
 	f.stop, f.pending = stop, nil
-	turn := f.turn
+	serial := f.serial
 	f.done.Add(1)
 	go func() {
 		defer f.done.Done()
 		defer stop()
-		f.read(ctx, turn, pack)
+		f.read(ctx, serial, pack)
 	}()
-	return f.next(turn)
+	return f.next(serial)
 }
 
 // read puts all that a stream brings into the queue.
-func (f *feed) read(ctx context.Context, turn int, pack string) {
-	told := func(c sdk.Connection) { f.put(turn, c) }
+func (f *feed) read(ctx context.Context, serial int, pack string) {
+	told := func(c sdk.Connection) { f.put(serial, c) }
 	for event, err := range f.stream(ctx, pack, told) {
 		if err != nil {
-			f.put(turn, ended{err})
+			f.put(serial, ended{err})
 			return
 		}
-		f.put(turn, event)
+		f.put(serial, event)
 	}
-	f.put(turn, ended{})
+	f.put(serial, ended{})
 }
 
 // put puts something into the queue, unless its stream was replaced.
-func (f *feed) put(turn int, item any) {
+func (f *feed) put(serial int, item any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if turn != f.turn {
+	if serial != f.serial {
 		return
 	}
 	f.pending = append(f.pending, item)
@@ -99,10 +99,10 @@ func (f *feed) put(turn int, item any) {
 }
 
 // take empties the queue of a stream; ok is false where that was replaced.
-func (f *feed) take(turn int) (items []any, ok bool) {
+func (f *feed) take(serial int) (items []any, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if turn != f.turn {
+	if serial != f.serial {
 		return nil, false
 	}
 	items, f.pending = f.pending, nil
@@ -110,7 +110,7 @@ func (f *feed) take(turn int) (items []any, ok bool) {
 }
 
 // next makes the command that waits for what comes next.
-func (f *feed) next(turn int) tea.Cmd {
+func (f *feed) next(serial int) tea.Cmd {
 	return func() tea.Msg {
 		for {
 			select {
@@ -118,7 +118,7 @@ func (f *feed) next(turn int) tea.Cmd {
 			case <-f.ctx.Done():
 				return nil
 			}
-			items, ok := f.take(turn)
+			items, ok := f.take(serial)
 			if !ok { // the signal may be for who follows
 				select {
 				case f.signal <- struct{}{}:
@@ -127,14 +127,14 @@ func (f *feed) next(turn int) tea.Cmd {
 				return nil
 			}
 			if len(items) > 0 {
-				return arrivedMsg{turn, items}
+				return arrivedMsg{serial, items}
 			}
 		}
 	}
 }
 
-func (f *feed) again(turn int) tea.Cmd {
-	next := f.next(turn)
+func (f *feed) again(serial int) tea.Cmd {
+	next := f.next(serial)
 	return tea.Tick(feedGap, func(time.Time) tea.Msg { return next() })
 }
 

@@ -137,7 +137,7 @@ func (s *History) step(by time.Duration) tea.Cmd {
 		to = newest
 	}
 	if to.Equal(s.at) && s.minutes[to] != nil {
-		return Tell("that is the newest minute that is over")
+		return Notify("that is the newest minute that is over")
 	}
 	if s.minutes[s.at] != nil {
 		s.before = s.at

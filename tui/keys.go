@@ -96,7 +96,7 @@ func (s *Keys) Update(msg tea.Msg) tea.Cmd {
 	case revokedMsg:
 		said := fmt.Sprintf("revoked key %s; %s credits stay on its record", msg.id, human.Count(msg.stranded))
 		s.env.Session.Log.Add(s.env.Session.Now, session.Info, said)
-		return tea.Batch(Tell("revoked "+msg.id), s.load())
+		return tea.Batch(Notify("revoked "+msg.id), s.load())
 	case tea.KeyMsg:
 		return s.press(msg)
 	case ClickMsg:
@@ -126,7 +126,7 @@ func (s *Keys) press(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, k.Reload):
 		return s.load()
 	case key.Matches(msg, k.NewKey, k.Revoke) && s.env.ReadOnly:
-		return Tell("keys are neither made nor revoked: this was started with --read-only")
+		return Notify("keys are neither made nor revoked: this was started with --read-only")
 	case key.Matches(msg, k.NewKey):
 		s.name.Set("")
 		s.name.Focus()
@@ -176,7 +176,7 @@ func (s *Keys) pressName(msg tea.KeyMsg) tea.Cmd {
 
 func (s *Keys) askRevoke(row api.APIKeyRow) tea.Cmd {
 	if row.RevokedAt != nil {
-		return Tell("that key is revoked already")
+		return Notify("that key is revoked already")
 	}
 	lines := []string{
 		"At once and for good: its callers are refused from then on.",

@@ -283,16 +283,16 @@ func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 	case p != paneBrief && p != paneHealth && p != paneNews && p != paneWatch && s.filter(p).Update(msg):
 		return nil
 	case key.Matches(msg, k.NextPane):
-		s.turn(1)
+		s.focusNext(1)
 	case key.Matches(msg, k.PrevPane):
-		s.turn(-1)
+		s.focusNext(-1)
 	case s.env.Move(s.list(p), s.rows(p), msg):
 	case key.Matches(msg, k.Back):
 		s.detail = false
 	case key.Matches(msg, k.Trend):
 		return s.askTrend()
 	case key.Matches(msg, k.Brief):
-		return tea.Batch(Tell("asking for the brief"+s.env.Session.Cost(1)), s.env.AskBrief())
+		return tea.Batch(Notify("asking for the brief"+s.env.Session.Cost(1)), s.env.AskBrief())
 	case key.Matches(msg, k.Sort) && len(s.table(p, s.width).Sorts) > 0:
 		return s.sort(p)
 	default:
@@ -321,10 +321,10 @@ func (s *Live) sort(p pane) tea.Cmd {
 	orders := s.table(p, s.width).Sorts
 	s.sorts[p] = (s.sorts[p] + 1) % len(orders)
 	s.list(p).Cursor = 0
-	return Tell("sorted: " + orders[s.sorts[p]])
+	return Notify("sorted: " + orders[s.sorts[p]])
 }
 
-func (s *Live) turn(by int) {
+func (s *Live) focusNext(by int) {
 	able := focusable(s.cells())
 	s.see(able[(slices.Index(able, s.focus())+by+len(able))%len(able)])
 }
@@ -392,7 +392,7 @@ func (s *Live) pressWatch(msg tea.KeyMsg) tea.Cmd {
 	rows, at := answers(s.env.Session.Watch), s.list(paneWatch).Cursor
 	switch {
 	case key.Matches(msg, s.env.Keys.Reload) && s.env.Service != nil:
-		return tea.Batch(Tell("asking for the watchlist"+s.env.Session.Cost(1)), s.env.askWatch())
+		return tea.Batch(Notify("asking for the watchlist"+s.env.Session.Cost(1)), s.env.askWatch())
 	case at < len(rows):
 		return s.env.pressAnswer(msg, s.env.Session.Watch, rows[at])
 	}

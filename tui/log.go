@@ -94,7 +94,7 @@ func LogLine(t view.Theme, e session.Entry, now time.Time) string {
 	if at.Format(time.DateOnly) != now.Format(time.DateOnly) {
 		when = view.Fit(at.Format("Jan 2"), len(time.TimeOnly), "")
 	}
-	return t.Dim.On(when) + " " + word + " " + e.Told()
+	return t.Dim.On(when) + " " + word + " " + e.Message()
 }
 
 // Marked is the sign of an entry.

@@ -167,7 +167,7 @@ func (s *Lookup) ask(text string) tea.Cmd {
 	case len(questions) == 0 || s.asking:
 		return nil
 	case s.env.Service == nil:
-		return Tell("a recording has no service to ask")
+		return Notify("a recording has no service to ask")
 	}
 	s.asking = true
 	return s.env.askLookup(questions[:min(len(questions), api.MaxQuestions)], 0, false)

@@ -41,8 +41,8 @@ type Model struct {
 	palette       *palette      // nil while it is closed
 	welcome       *welcome      // nil where there is a key
 	confirmation  *confirmation // nil while nothing is asked
-	told          string
-	toldAt        time.Time
+	toast         string
+	toastAt       time.Time
 	problem       *session.Problem // shown until it is sent away
 	notice        []string         // the last error in full, nil while it is not asked for
 	packs         []string         // that the service has, as far as they are known
@@ -136,8 +136,8 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		cmd = m.copy(msg)
 	case OpenMsg:
 		cmd = m.browse(msg.URL)
-	case TellMsg:
-		m.tell(msg.Text)
+	case NoticeMsg:
+		m.notify(msg.Text)
 	case FailMsg:
 		m.fail(Explain(m.env.Keys, msg.Err))
 	case GotoMsg:
@@ -193,7 +193,7 @@ func (m *Model) take(msg arrivedMsg) tea.Cmd {
 			return nil
 		}
 	}
-	return tea.Batch(append(cmds, m.firstTrends(), m.laterBrief(), m.laterWatch(), m.feed.again(msg.turn))...)
+	return tea.Batch(append(cmds, m.firstTrends(), m.laterBrief(), m.laterWatch(), m.feed.again(msg.serial))...)
 }
 
 // learnReasons takes from the refusal of a service without a state why its sources have none.
@@ -232,7 +232,7 @@ func (m *Model) laterBrief() tea.Cmd {
 // end takes the end of the stream: a refusal that will not pass, or nil at the end of a recording.
 func (m *Model) end(err error) {
 	if err == nil {
-		m.tell("the recording is at its end; " + view.KeyLabel(m.env.Keys.Quit) + " quits")
+		m.notify("the recording is at its end; " + view.KeyLabel(m.env.Keys.Quit) + " quits")
 		return
 	}
 	problem := Explain(m.env.Keys, err)
@@ -265,7 +265,7 @@ func (m *Model) leave(question string, do tea.Cmd) tea.Cmd {
 func (m *Model) reconnect() tea.Cmd {
 	m.env.Session.Opening()
 	m.problem = nil
-	m.tell("connecting" + m.env.Session.Cost(1))
+	m.notify("connecting" + m.env.Session.Cost(1))
 	return m.feed.open(m.env.Session.Pack)
 }
 
@@ -287,8 +287,8 @@ func (m *Model) show(at int) tea.Cmd {
 	return m.screens[at].Enter()
 }
 
-// tell shows a line for some seconds.
-func (m *Model) tell(line string) { m.told, m.toldAt = line, m.env.Session.Now }
+// notify shows a line for some seconds.
+func (m *Model) notify(line string) { m.toast, m.toastAt = line, m.env.Session.Now }
 
 // fail shows a problem until it is sent away.
 func (m *Model) fail(p session.Problem) {

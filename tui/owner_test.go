@@ -72,7 +72,7 @@ func settle(s tui.Screen, cmd tea.Cmd) (asked []tea.Msg) {
 			asked = append(asked, settle(s, c)...)
 		}
 		return asked
-	case tui.FailMsg, tui.TellMsg, tui.CopyMsg, tui.ConfirmMsg, tui.BalanceMsg:
+	case tui.FailMsg, tui.NoticeMsg, tui.CopyMsg, tui.ConfirmMsg, tui.BalanceMsg:
 		return []tea.Msg{msg}
 	default:
 		return settle(s, s.Update(msg))
@@ -133,7 +133,7 @@ func TestRevokeAsks(t *testing.T) {
 		if c.Typed != test.typed || !strings.Contains(strings.Join(c.Lines, "\n"), test.line) || strings.ContainsRune(c.Question, '\x1b') {
 			t.Errorf("asks %+v, want %s to be typed", c, test.typed)
 		}
-		if told := settle(s, c.Yes); len(told) != 1 || told[0].(tui.TellMsg).Text[:7] != "revoked" {
+		if told := settle(s, c.Yes); len(told) != 1 || told[0].(tui.NoticeMsg).Text[:7] != "revoked" {
 			t.Errorf("after yes: %v", told)
 		}
 		ownerPress(s, "j")

@@ -168,7 +168,7 @@ func (s *Live) drawBrief(box view.Box, c cell) []string {
 	if box.Focus {
 		below = min(len(cited), max(below, 1))
 	}
-	prose := Prose(t, told(b), width-4)
+	prose := Prose(t, briefText(b), width-4)
 	room := height - 2 - below
 	lines := make([]string, 0, height)
 	for i, line := range prose[:min(len(prose), room)] {
@@ -301,7 +301,7 @@ func (s *Live) newsLines(width, height int, focus bool) []string {
 	}
 	const around = 4 // columns: before the time, and around the mark
 	return s.list(paneNews).Rows(t, len(news), width, height, focus, func(i int) string {
-		told := view.CutWhole(news[i].Told(), width-column-around, t.Glyphs.Ellipsis)
+		told := view.CutWhole(news[i].Message(), width-column-around, t.Glyphs.Ellipsis)
 		return t.Dim.On(view.Fit(when(news[i].At), column, "")) + " " + Marked(t, news[i]) + " " + told
 	})
 }

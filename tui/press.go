@@ -100,9 +100,9 @@ func (m *Model) global() []globalKey {
 func (m *Model) pause() {
 	m.env.Session.Pause()
 	if m.env.Session.Paused {
-		m.tell("paused; " + view.KeyLabel(m.env.Keys.Pause) + " goes on with the newest state")
+		m.notify("paused; " + view.KeyLabel(m.env.Keys.Pause) + " goes on with the newest state")
 	} else {
-		m.tell("going on")
+		m.notify("going on")
 	}
 }
 
@@ -119,9 +119,9 @@ func (m *Model) nextTheme() {
 
 func (m *Model) setTheme(name view.ThemeName) {
 	m.theme = view.NewTheme(name, m.cfg.Depth, m.cfg.ASCII)
-	m.tell("theme " + string(name))
+	m.notify("theme " + string(name))
 	if m.cfg.Depth == view.NoColor {
-		m.tell("theme " + string(name) + ", without colour: the terminal has none or NO_COLOR is set")
+		m.notify("theme " + string(name) + ", without colour: the terminal has none or NO_COLOR is set")
 	}
 }
 
@@ -130,17 +130,17 @@ func (m *Model) switchMouse() tea.Cmd {
 	s := m.env.Session
 	s.Mouse = !s.Mouse
 	if s.Mouse {
-		m.tell("the mouse clicks tabs and rows")
+		m.notify("the mouse clicks tabs and rows")
 		return tea.EnableMouseCellMotion
 	}
-	m.tell("the mouse selects text")
+	m.notify("the mouse selects text")
 	return tea.DisableMouse
 }
 
 func (m *Model) lastError() {
 	p, at := m.env.Session.LastProblem()
 	if p == nil {
-		m.tell("no error so far")
+		m.notify("no error so far")
 		return
 	}
 	m.notice = []string{"", "at " + at.In(m.env.Session.Now.Location()).Format(time.TimeOnly), m.theme.Bold.On(p.What)}

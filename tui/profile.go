@@ -19,9 +19,9 @@ type (
 func (m *Model) profiles() {
 	switch {
 	case m.cfg.Recording:
-		m.tell("a recording has no profile")
+		m.notify("a recording has no profile")
 	case m.cfg.Switch == nil:
-		m.tell("there is no other profile; ctx profile add NAME makes one")
+		m.notify("there is no other profile; ctx profile add NAME makes one")
 	default:
 		m.palette = newPalette("profile ")
 	}
@@ -63,7 +63,7 @@ func (m *Model) updateProfile(msg tea.Msg) tea.Cmd {
 // would be lost.
 func (m *Model) goOver(profile string) tea.Cmd {
 	m.goingTo = profile
-	m.tell("going over to " + profile)
+	m.notify("going over to " + profile)
 	configure, purchase := m.cfg.Switch, m.env.Session.Purchase
 	return func() tea.Msg {
 		c, err := configure(profile)
@@ -83,7 +83,7 @@ func (m *Model) takeProfile(msg profileMsg) tea.Cmd {
 	}
 	if m.typing() || m.env.Session.Purchase != msg.purchase {
 		msg.config.close()
-		m.tell("something came that you should see first")
+		m.notify("something came that you should see first")
 		return nil
 	}
 	next := msg.config

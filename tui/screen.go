@@ -88,8 +88,8 @@ type (
 	CopyMsg struct{ Text, What string }
 	// OpenMsg opens an address in the browser.
 	OpenMsg struct{ URL string }
-	// TellMsg shows a line for some seconds.
-	TellMsg struct{ Text string }
+	// NoticeMsg shows a line for some seconds.
+	NoticeMsg struct{ Text string }
 	// FailMsg shows an error until it is sent away.
 	FailMsg struct{ Err error }
 	// ConfirmMsg asks the user, and runs Yes if they agree. What they have to type to agree is in Typed, "" for the key y.
@@ -135,8 +135,8 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// Tell makes the command that shows a line for some seconds.
-func Tell(line string) tea.Cmd { return Send(TellMsg{line}) }
+// Notify makes the command that shows a line for some seconds.
+func Notify(line string) tea.Cmd { return Send(NoticeMsg{line}) }
 
 // CopyText makes the command that puts a text on the clipboard. What is the word for it.
 func CopyText(text, what string) tea.Cmd { return Send(CopyMsg{text, what}) }
@@ -165,14 +165,14 @@ func (e *Env) OpenCite(ref int) tea.Cmd {
 
 // noSources makes the command that says why there is no source.
 func (e *Env) noSources() tea.Cmd {
-	return Tell("the sources are not known yet: " + view.KeyLabel(e.Keys.Brief) + " asks for the brief" + e.Session.Cost(1))
+	return Notify("the sources are not known yet: " + view.KeyLabel(e.Keys.Brief) + " asks for the brief" + e.Session.Cost(1))
 }
 
 // AskBrief makes the command that asks for the brief, at a credit.
 func (e *Env) AskBrief() tea.Cmd {
 	pack, service, ctx := e.Session.Pack, e.Service, e.Ctx
 	if service == nil {
-		return Tell("a recording has no service to ask")
+		return Notify("a recording has no service to ask")
 	}
 	return func() tea.Msg {
 		msg, err := askBrief(ctx, service, pack)

@@ -165,9 +165,9 @@ func (s *Search) ask() tea.Cmd {
 		s.list = view.List{}
 		return nil
 	case s.env.Service == nil:
-		return Tell("a recording has no service to search")
+		return Notify("a recording has no service to search")
 	case s.left() == 0:
-		return Tell(fmt.Sprintf("the limit of %d searches for this session is reached", s.env.Session.Spent.SearchCap))
+		return Notify(fmt.Sprintf("the limit of %d searches for this session is reached", s.env.Session.Spent.SearchCap))
 	case s.asking:
 		return nil // when the answer comes, what is typed by then is searched
 	}

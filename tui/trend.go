@@ -104,13 +104,13 @@ func (s *Live) askTrend() tea.Cmd {
 	members := s.env.Session.Pasts()
 	switch {
 	case s.env.Service == nil:
-		return Tell("a recording has no service to ask")
+		return Notify("a recording has no service to ask")
 	case len(members) == 0:
-		return Tell("this state has no rows with trends")
+		return Notify("this state has no rows with trends")
 	case s.env.Session.Loading > 0:
-		return Tell("the trends are being loaded")
+		return Notify("the trends are being loaded")
 	case s.env.Session.Unmetered:
-		return tea.Batch(Tell("loading the trends"), s.env.askTrends(members))
+		return tea.Batch(Notify("loading the trends"), s.env.askTrends(members))
 	}
 	return Send(ConfirmMsg{
 		Question: fmt.Sprintf("Load the trends of all %d tables? It costs %s.", len(members), s.env.Session.Costs(len(members))),

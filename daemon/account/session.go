@@ -126,7 +126,7 @@ func (s *SignIn) add(ctx context.Context, o *Opening, v Visitor) error {
 			WithHint("remove one first: ctx auth identities")
 	}
 	o.ProvedAt = v.Session.ProvedAt // what is added now proves nothing of who adds it
-	return s.tell(ctx, list, o.Identity, "is being added to", v)
+	return s.notify(ctx, list, o.Identity, "is being added to", v)
 }
 
 // Unlink removes the identity with the given id from v's account and ends its other sessions, since one of them may have been opened
@@ -143,7 +143,7 @@ func (s *SignIn) Unlink(ctx context.Context, id string, v Visitor) error {
 	if err != nil {
 		return err
 	}
-	if err := s.tell(ctx, list, gone, "is being removed from", v); err != nil {
+	if err := s.notify(ctx, list, gone, "is being removed from", v); err != nil {
 		return err
 	}
 	return unlinked(id, s.cfg.Store.RemoveIdentity(ctx, v.owner(), gone, v.Session.Hash))
@@ -159,7 +159,7 @@ func (s *SignIn) TellRemoval(ctx context.Context, ownerID, id string) error {
 	if err != nil {
 		return err
 	}
-	return s.tell(ctx, list, gone, "is being removed by the operator from", Visitor{})
+	return s.notify(ctx, list, gone, "is being removed by the operator from", Visitor{})
 }
 
 // pick is the identity of a list with the given id, where it may be removed.
@@ -189,9 +189,9 @@ func unlinked(id string, err error) error {
 	return nil
 }
 
-// tell mails the addresses of list that something happens to an identity of their account. It comes before that happens, so that nothing
+// notify mails the addresses of list that something happens to an identity of their account. It comes before that happens, so that nothing
 // does without it.
-func (s *SignIn) tell(ctx context.Context, list []api.Identity, about Identity, happens string, v Visitor) error {
+func (s *SignIn) notify(ctx context.Context, list []api.Identity, about Identity, happens string, v Visitor) error {
 	var to []string
 	for _, id := range list {
 		if id.Kind == KindEmail {

@@ -77,7 +77,7 @@ type flusher func(path string) error
 
 func (flush flusher) replace(dir string, now time.Time) (kept string, err error) {
 	incoming := filepath.Join(dir, incomingDir)
-	if err := flush.settle(dir, incoming); err != nil {
+	if err := flush.persist(dir, incoming); err != nil {
 		return "", err
 	}
 	stamp := Stamp(now)
@@ -98,8 +98,8 @@ func (flush flusher) replace(dir string, now time.Time) (kept string, err error)
 	return "", nil
 }
 
-// settle brings the incoming files and their names to the disk, with the modes and the owner that files of dir have.
-func (flush flusher) settle(dir, incoming string) error {
+// persist brings the incoming files and their names to the disk, with the modes and the owner that files of dir have.
+func (flush flusher) persist(dir, incoming string) error {
 	names, err := entries(incoming)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (m *Metrics) Admin(ready func(ctx context.Context) error) http.Handler {
 		if err := ready(r.Context()); err != nil {
 			reason = err.Error()
 		}
-		m.board(r.Context(), w, reason)
+		m.writeJobs(r.Context(), w, reason)
 	})
 	mux.Handle("GET /metrics", m.Handler())
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

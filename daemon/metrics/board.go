@@ -50,18 +50,18 @@ const boardCSS = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,san
 	`th,td{text-align:left;font-weight:400;padding:.25rem .5rem;border-top:1px solid #8884}thead th{opacity:.7}thead th:last-child,td:last-child{text-align:right}` +
 	`td:nth-child(2){white-space:nowrap}h1{font-size:1.25rem}.bad{font-weight:700}.bad::before{content:"✗ "}a{color:inherit}`
 
-// boardRow is a line of the page.
-type boardRow struct {
+// jobRow is a line of the page.
+type jobRow struct {
 	Name, Text string
 	Failures   int64
 }
 
-// board answers with that page.
-func (m *Metrics) board(ctx context.Context, w http.ResponseWriter, reason string) {
+// writeJobs answers with that page.
+func (m *Metrics) writeJobs(ctx context.Context, w http.ResponseWriter, reason string) {
 	data := struct {
 		Style       template.CSS
 		Reason, Now string
-		Ages, Jobs  []boardRow
+		Ages, Jobs  []jobRow
 		Cluster     *Cluster
 	}{Style: boardCSS, Reason: reason, Now: m.now().UTC().Format("2006-01-02 15:04:05Z")}
 	if m.readings.Cluster != nil {
@@ -72,13 +72,13 @@ func (m *Metrics) board(ctx context.Context, w http.ResponseWriter, reason strin
 	if m.readings.Ages != nil {
 		ages := m.readings.Ages()
 		for _, pack := range slices.Sorted(maps.Keys(ages)) {
-			data.Ages = append(data.Ages, boardRow{Name: pack, Text: human.Age(ages[pack])})
+			data.Ages = append(data.Ages, jobRow{Name: pack, Text: human.Age(ages[pack])})
 		}
 	}
 	if m.readings.Jobs != nil {
 		jobs := m.readings.Jobs()
 		for _, name := range slices.Sorted(maps.Keys(jobs)) {
-			row := boardRow{Name: name, Text: "never", Failures: jobs[name].Failures}
+			row := jobRow{Name: name, Text: "never", Failures: jobs[name].Failures}
 			if at := jobs[name].Succeeded; !at.IsZero() {
 				row.Text = human.Age(m.now().Sub(at)) + " ago"
 			}

@@ -28,27 +28,27 @@ type Metrics struct {
 	now      func() time.Time
 	readings Readings // set before anything is asked
 
-	known     sync.Map // call to counted: the counters of calls, which the vectors take longer to find
-	requests  *prometheus.CounterVec
-	took      *prometheus.HistogramVec
-	refreshes *prometheus.CounterVec
-	refresh   prometheus.Histogram
-	fetches   *prometheus.CounterVec
-	briefs    *prometheus.CounterVec
-	refused   *prometheus.CounterVec
-	charged   prometheus.Counter
-	credits   prometheus.Counter
-	group     prometheus.Histogram
-	quotes    prometheus.Counter
-	proofs    *prometheus.CounterVec
-	rpc       *prometheus.CounterVec
-	bought    *prometheus.CounterVec
-	vanished  prometheus.Counter
-	alerts    *prometheus.CounterVec
-	settled   *prometheus.CounterVec
-	gas       *prometheus.CounterVec
-	fee       *prometheus.CounterVec
-	reverts   *prometheus.CounterVec
+	known       sync.Map // call to counted: the counters of calls, which the vectors take longer to find
+	requests    *prometheus.CounterVec
+	took        *prometheus.HistogramVec
+	refreshes   *prometheus.CounterVec
+	refresh     prometheus.Histogram
+	fetches     *prometheus.CounterVec
+	briefs      *prometheus.CounterVec
+	refused     *prometheus.CounterVec
+	charged     prometheus.Counter
+	credits     prometheus.Counter
+	group       prometheus.Histogram
+	quotes      prometheus.Counter
+	proofs      *prometheus.CounterVec
+	rpc         *prometheus.CounterVec
+	bought      *prometheus.CounterVec
+	vanished    prometheus.Counter
+	alerts      *prometheus.CounterVec
+	settlements *prometheus.CounterVec
+	gas         *prometheus.CounterVec
+	fee         *prometheus.CounterVec
+	reverts     *prometheus.CounterVec
 }
 
 // New makes Metrics that have been told of nothing yet. A nil now means time.Now.
@@ -81,7 +81,8 @@ func New(now func() time.Time) *Metrics {
 		bought:  counters("deposits_verified_total", "Purchases of credits that were paid, by pack of credits.", "pack"),
 		alerts: counters("alert_deliveries_total", "Deliveries of the operator's alerts, by alert, way and outcome: ok or error.",
 			"alert", "by", "outcome"),
-		settled:  counters("settlements_total", "Payments by standard x402 that are over, by state: settled or failed.", "rail", "state"),
+		settlements: counters("settlements_total", "Payments by standard x402 that are over, by state: settled or failed.",
+			"rail", "state"),
 		gas:      counters("settlement_gas_total", "Gas used by transactions that were to settle payments.", "rail"),
 		fee:      counters("settlement_fee_wei_total", "What that gas has cost, in wei.", "rail"),
 		reverts:  counters("settlement_reverts_total", "Transactions that were to settle payments and moved nothing.", "rail"),
@@ -94,7 +95,7 @@ func New(now func() time.Time) *Metrics {
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(
 		m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes, m.proofs,
-		m.rpc, m.bought, m.vanished, m.alerts, m.settled, m.gas, m.fee, m.reverts, info,
+		m.rpc, m.bought, m.vanished, m.alerts, m.settlements, m.gas, m.fee, m.reverts, info,
 	)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()

@@ -39,7 +39,7 @@ func (m *Metrics) Claimed(c *x402.Claim, err error) {
 // Settles has the settlements of a rail stand at zero.
 func (m *Metrics) Settles(rail string) {
 	for _, state := range []x402.SettlementState{x402.SettlementSettled, x402.SettlementFailed} {
-		m.settled.WithLabelValues(rail, string(state))
+		m.settlements.WithLabelValues(rail, string(state))
 	}
 	for _, v := range []*prometheus.CounterVec{m.gas, m.fee, m.reverts} {
 		v.WithLabelValues(rail)
@@ -48,7 +48,7 @@ func (m *Metrics) Settles(rail string) {
 
 // Settled counts a payment by standard x402 that is over.
 func (m *Metrics) Settled(rail string, state x402.SettlementState) {
-	m.settled.WithLabelValues(rail, string(state)).Inc()
+	m.settlements.WithLabelValues(rail, string(state)).Inc()
 }
 
 // Burnt counts what a transaction has cost that was to settle a payment. A nil fee is not known.

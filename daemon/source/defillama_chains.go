@@ -67,7 +67,7 @@ func decodeChains(body io.Reader, _ time.Time) (*ChainsDoc, int, error) {
 // addChanges sets the changes of the day and the week: those that last knows, or new ones when the histories are due.
 func (d *ChainsDoc) addChanges(ctx context.Context, a *attempt, last Doc) {
 	if prev, ok := last.(*ChainsDoc); ok {
-		d.keepChanges(prev)
+		d.copyChanges(prev)
 	}
 	if a.Now.Sub(d.HistoryAt) >= historyEvery {
 		if d.Histories == nil {
@@ -77,8 +77,8 @@ func (d *ChainsDoc) addChanges(ctx context.Context, a *attempt, last Doc) {
 	}
 }
 
-// keepChanges copies what an earlier document knew from the histories.
-func (d *ChainsDoc) keepChanges(prev *ChainsDoc) {
+// copyChanges copies what an earlier document knew from the histories.
+func (d *ChainsDoc) copyChanges(prev *ChainsDoc) {
 	known := make(map[string]Chain, len(prev.Chains))
 	for _, c := range prev.Chains {
 		known[c.Name] = c

@@ -34,7 +34,7 @@ const maxDecoded = 20_000
 func decodeRows[T, R any](body io.Reader, convert func(T) (row R, id string, wanted bool)) (kept []R, dropped int, err error) {
 	rows := collector[T, R]{convert: convert}
 	err = eachRow(body, rows.add)
-	return rows.kept, rows.dropped, err
+	return rows.rows, rows.dropped, err
 }
 
 // convertRows decodes each element of list as a T and keeps what convert makes of it. convert returns the row's id, "" if the row
@@ -48,19 +48,19 @@ func convertRows[T, R any](list []json.RawMessage, convert func(T) (row R, id st
 	for _, raw := range list {
 		rows.add(raw)
 	}
-	return rows.kept, rows.dropped, nil
+	return rows.rows, rows.dropped, nil
 }
 
 type collector[T, R any] struct {
 	convert func(T) (row R, id string, wanted bool)
-	kept    []R
+	rows    []R
 	ids     map[string]bool
 	dropped int
 }
 
 func (c *collector[T, R]) add(raw json.RawMessage) {
 	var in T
-	if json.Unmarshal(raw, &in) != nil || len(c.kept) >= maxDecoded {
+	if json.Unmarshal(raw, &in) != nil || len(c.rows) >= maxDecoded {
 		c.dropped++
 		return
 	}
@@ -76,5 +76,5 @@ func (c *collector[T, R]) add(raw json.RawMessage) {
 		c.ids = make(map[string]bool)
 	}
 	c.ids[id] = true
-	c.kept = append(c.kept, row)
+	c.rows = append(c.rows, row)
 }

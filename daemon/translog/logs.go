@@ -37,7 +37,7 @@ type Logs struct {
 	key   Key
 
 	mu     sync.Mutex // guards what follows
-	kept   map[name]*list.Element
+	cache  map[name]*list.Element
 	recent *list.List // of kept, most recently used first
 	size   int
 
@@ -103,14 +103,14 @@ func (l *Logs) name(what string, head api.LogHead, n int64) name {
 
 // NewLogs makes the Logs of a store, whose checkpoints are signed by key.
 func NewLogs(store Store, key Key) *Logs {
-	return &Logs{store: store, key: key, kept: map[name]*list.Element{}, recent: list.New(),
+	return &Logs{store: store, key: key, cache: map[name]*list.Element{}, recent: list.New(),
 		cosigned: map[string]cosigned{}, standing: map[string][]Cosigner{}}
 }
 
-// keep returns what is kept under a name, or what produce returns, which is kept from then on.
-func (l *Logs) keep(of name, produce func() (answer, error)) (answer, error) {
+// cached returns what is kept under a name, or what produce returns, which is kept from then on.
+func (l *Logs) cached(of name, produce func() (answer, error)) (answer, error) {
 	l.mu.Lock()
-	e := l.kept[of]
+	e := l.cache[of]
 	if e != nil {
 		l.recent.MoveToFront(e)
 	}
@@ -126,13 +126,13 @@ func (l *Logs) keep(of name, produce func() (answer, error)) (answer, error) {
 	k := &kept{of, made}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.kept[of] == nil {
-		l.kept[of] = l.recent.PushFront(k)
+	if l.cache[of] == nil {
+		l.cache[of] = l.recent.PushFront(k)
 		l.size += k.size()
 	}
 	for l.size > maxKept && l.recent.Len() > 1 {
 		last := l.recent.Remove(l.recent.Back()).(*kept)
-		delete(l.kept, last.name)
+		delete(l.cache, last.name)
 		l.size -= last.size()
 	}
 	return made, nil
@@ -160,7 +160,7 @@ func (l *Logs) Checkpoint(ctx context.Context, pack string) (text []byte, head m
 
 func (l *Logs) checkpoint(head api.LogHead) (answer, error) {
 	of := l.name(nameCheckpoint, head, 0)
-	return l.keep(of, func() (answer, error) {
+	return l.cached(of, func() (answer, error) {
 		text, err := l.key.Sign(head)
 		return newAnswer("text/plain; charset=utf-8", cacheCheckpoint, append(text, of.lines...)), err
 	})
@@ -172,7 +172,7 @@ func (l *Logs) Part(ctx context.Context, pack, path string) (text []byte, head m
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := l.keep(name{what: path, origin: log.Origin}, func() (answer, error) {
+	a, err := l.cached(name{what: path, origin: log.Origin}, func() (answer, error) {
 		p, ok := ParsePart(path)
 		if !ok {
 			return answer{}, api.Errorf(api.ReasonNotFound, "a log has no tile at that path").
@@ -243,7 +243,7 @@ func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, head m
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := l.keep(l.name(nameBefore+minute, log, 0), func() (answer, error) {
+	a, err := l.cached(l.name(nameBefore+minute, log, 0), func() (answer, error) {
 		m, err := api.ParseMoment(minute)
 		if err != nil {
 			short := human.Short(minute, human.Quoted)
@@ -269,7 +269,7 @@ func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (answer, 
 		return answer{}, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).
 			WithHint("use a leaf from 0 to %d", head.Size-1)
 	}
-	return l.keep(l.name(nameEntry, head, seq), func() (answer, error) {
+	return l.cached(l.name(nameEntry, head, seq), func() (answer, error) {
 		leaves, err := l.leaves(ctx, head.Origin, seq/Width)
 		if err != nil {
 			return answer{}, err

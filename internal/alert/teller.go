@@ -191,13 +191,13 @@ func (t *Teller) SetRules(rules []Rule) {
 		for key := range edges {
 			forgotten[key] = nil
 		}
-		t.keep(record{Edges: map[string]map[string]*edge{rule: forgotten}})
+		t.save(record{Edges: map[string]map[string]*edge{rule: forgotten}})
 		delete(t.edges, rule)
 	}
 	for _, q := range slices.Clone(t.queue) {
 		for _, name := range slices.Clone(q.To) {
 			if !slices.Contains(known, name) {
-				t.keep(record{Done: []delivery{{q.Event.ID, name}}})
+				t.save(record{Done: []delivery{{q.Event.ID, name}}})
 				t.cfg.Tell(Report{Event: &q.Event, Err: fmt.Errorf("event %s is dropped: there is no %s any more", q.Event.ID, name)})
 			}
 		}
@@ -211,8 +211,8 @@ func (t *Teller) SetRules(rules []Rule) {
 	t.wake()
 }
 
-// keep records r, and tells where that failed. The caller holds mu.
-func (t *Teller) keep(r record) {
+// save records r, and tells where that failed. The caller holds mu.
+func (t *Teller) save(r record) {
 	if err := t.record(r); err != nil {
 		t.cfg.Tell(Report{Err: err})
 	}

@@ -38,10 +38,10 @@ type Progress struct {
 
 // Task is something that takes a while. The nil Task is one that nobody is told of.
 type Task struct {
-	of    *Progress // which guards the rest
-	text  string
-	began time.Time
-	told  bool // to a screen reader
+	of        *Progress // which guards the rest
+	text      string
+	began     time.Time
+	announced bool // to a screen reader
 }
 
 // NewProgress is the stderr of s with such a line; that of s itself if it has one.
@@ -112,10 +112,10 @@ func (p *Progress) tick() {
 func (p *Progress) draw(t *Task) {
 	line := human.Line(t.text)
 	if p.style.Words {
-		if !t.told {
+		if !t.announced {
 			fmt.Fprintln(p.out, line)
 		}
-		t.told = true
+		t.announced = true
 		return
 	}
 	if took := p.now().Sub(t.began); took >= elapsedAfter {

@@ -75,7 +75,7 @@ func (l *ledger) open(dir string, genesis *core.Genesis) (err error) {
 		return err
 	}
 	l.builder = miner.New(l, miner.Config{GasCeil: gasLimit, GasPrice: big.NewInt(1), Recommit: miner.DefaultConfig.Recommit}, engine)
-	l.settle(l.chain.CurrentBlock())
+	l.finalize(l.chain.CurrentBlock())
 	l.sealed.Store(l.chain.CurrentBlock().Number.Uint64())
 	return nil
 }
@@ -144,14 +144,14 @@ func (l *ledger) seal(ctx context.Context, at uint64) error {
 	if _, err := l.chain.SetCanonical(block); err != nil {
 		return err
 	}
-	l.settle(block.Header())
+	l.finalize(block.Header())
 	err = errors.Join(l.db.SyncKeyValue(), l.pool.Sync()) // or the pool would offer for a while what is in the block
 	l.sealed.Store(block.NumberU64())
 	return err
 }
 
-// settle makes head safe, and final what is so far back as it would be elsewhere.
-func (l *ledger) settle(head *types.Header) {
+// finalize makes head safe, and final what is so far back as it would be elsewhere.
+func (l *ledger) finalize(head *types.Header) {
 	const epoch = 32 // blocks
 	l.chain.SetFinalized(l.chain.GetHeaderByNumber(head.Number.Uint64() / epoch * epoch))
 	l.chain.SetSafe(head)

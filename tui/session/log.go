@@ -32,8 +32,8 @@ type Entry struct {
 	Again int    // how often the same was said right after
 }
 
-// Told is what an entry says, and how often it was said.
-func (e Entry) Told() string {
+// Message is what an entry says, and how often it was said.
+func (e Entry) Message() string {
 	if e.Again == 0 {
 		return e.Text
 	}

@@ -45,19 +45,19 @@ func (s *Session) news(old, now content, first bool) {
 	readable := func(c content) bool { return c.crypto != nil || c.tables != nil }
 	switch {
 	case first:
-		s.tellStanding(now)
+		s.noteStanding(now)
 		return
 	case !readable(old) || !readable(now): // what is not known has not ended
 		return
 	}
-	s.tellMoves(now)
-	s.tellHeadlines(old, now)
-	s.tellSources(old, now)
-	s.tellFlags(old, now)
+	s.noteMoves(now)
+	s.noteHeadlines(old, now)
+	s.noteSources(old, now)
+	s.noteFlags(old, now)
 }
 
-// tellStanding tells what holds when one comes: headlines and flags, as of when they came.
-func (s *Session) tellStanding(now content) {
+// noteStanding tells what holds when one comes: headlines and flags, as of when they came.
+func (s *Session) noteStanding(now content) {
 	var list []Entry
 	for _, f := range slices.Backward(now.flags) { // the gravest is the first
 		list = append(list, flagged(f, f.Since))
@@ -82,8 +82,8 @@ func flagged(f api.Flag, at time.Time) Entry {
 	return Entry{At: at, Level: News, Mark: mark, Text: view.Line(f.Message), Ref: f.Ref}
 }
 
-// tellFlags tells which flags went up, became graver and ended.
-func (s *Session) tellFlags(old, now content) {
+// noteFlags tells which flags went up, became graver and ended.
+func (s *Session) noteFlags(old, now content) {
 	was := map[string]api.Flag{}
 	for _, f := range old.flags {
 		was[f.ID] = f
@@ -110,8 +110,8 @@ func rank(severity api.Severity) int {
 	return slices.Index([]api.Severity{api.SeverityNotice, api.SeverityWarning, api.SeverityCritical}, severity)
 }
 
-// tellSources tells which sources answer no more, and which do again.
-func (s *Session) tellSources(old, now content) {
+// noteSources tells which sources answer no more, and which do again.
+func (s *Session) noteSources(old, now content) {
 	was := map[string]api.SourceState{}
 	for _, source := range old.sources {
 		was[source.ID] = source.Status
@@ -133,8 +133,8 @@ func (s *Session) tellSources(old, now content) {
 	}
 }
 
-// tellHeadlines tells the headlines that are new.
-func (s *Session) tellHeadlines(old, now content) {
+// noteHeadlines tells the headlines that are new.
+func (s *Session) noteHeadlines(old, now content) {
 	was := map[string]bool{}
 	for _, h := range headlines(old) {
 		was[h.URL] = true
@@ -163,8 +163,8 @@ func headlines(c content) (list []api.Headline) {
 	return list
 }
 
-// tellMoves tells of the values that moved most in the last minutes, each once in that time.
-func (s *Session) tellMoves(now content) {
+// noteMoves tells of the values that moved most in the last minutes, each once in that time.
+func (s *Session) noteMoves(now content) {
 	type move struct {
 		key      string
 		from, to float64

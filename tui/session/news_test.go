@@ -74,7 +74,7 @@ func TestLogCounts(t *testing.T) {
 	l.Add(noon().Add(time.Minute), session.Info, "a")
 	var got []string
 	for _, e := range l.Entries() {
-		got = append(got, fmt.Sprint(e.At.Sub(noon()), " ", e.Told()))
+		got = append(got, fmt.Sprint(e.At.Sub(noon()), " ", e.Message()))
 	}
 	if want := "0s a, 3s 3 times: b, 4s a, 1m0s a"; strings.Join(got, ", ") != want {
 		t.Errorf("%q, want %q", got, want)

@@ -62,7 +62,7 @@ type Session struct {
 	moved   map[string]time.Time // when a move of a series was told last
 	skew    time.Duration        // clock of the service minus that of this machine
 	held    *api.StreamState
-	kept    []sdk.Event
+	events  []sdk.Event
 	problem *Problem // the newest, nil before the first
 	failed  time.Time
 }
@@ -94,8 +94,8 @@ func (s *Session) Switch(pack string) {
 
 // Event applies an event of the stream.
 func (s *Session) Event(e sdk.Event) {
-	s.kept = append(s.kept, e)
-	s.kept = s.kept[max(0, len(s.kept)-maxKept):]
+	s.events = append(s.events, e)
+	s.events = s.events[max(0, len(s.events)-maxKept):]
 	switch e.Type {
 	case api.EventError:
 		s.Log.Add(s.Now, Warning, "the service says: "+e.Message)
@@ -118,8 +118,8 @@ func (s *Session) Failed(p Problem) {
 // LastProblem is the newest problem and when it was, nil where there is none.
 func (s *Session) LastProblem() (*Problem, time.Time) { return s.problem, s.failed }
 
-// Kept are the last events, oldest first.
-func (s *Session) Kept() []sdk.Event { return s.kept }
+// Events are the last events, oldest first.
+func (s *Session) Events() []sdk.Event { return s.events }
 
 func (s *Session) show(next api.StreamState) {
 	if next.TS.Equal(s.TS) {

@@ -236,7 +236,7 @@ func TestBounds(t *testing.T) {
 	if n := len(s.Log.Entries()); n > 500 {
 		t.Errorf("%d entries in the log", n)
 	}
-	if n := len(s.Kept()); n > 120 {
+	if n := len(s.Events()); n > 120 {
 		t.Errorf("%d events kept", n)
 	}
 	if v := values(s); len(v) > 480 || len(v) < 240 || v[len(v)-1] != 1999 || v[0] != 0 || v[len(v)-2] != 1998 {

@@ -68,7 +68,7 @@ func newAnthropic(cfg Config) model {
 	return &messages{client: newClient(cfg, "v1/messages", header), model: cfg.Model, most: cfg.MaxTokens}
 }
 
-func (m *messages) ask(ctx context.Context, talk []turn) (reply, error) {
+func (m *messages) ask(ctx context.Context, talk []message) (reply, error) {
 	req := messagesRequest{Model: m.model, MaxTokens: m.most, Temperature: new(0), Stream: true, System: []messagesText{{"text", rules}}}
 	for _, t := range talk {
 		req.Messages = append(req.Messages, messagesMessage{t.role(), []messagesText{{"text", t.text}}})

@@ -43,7 +43,7 @@ func (p Prices) cost(u brief.Usage) brief.Usage {
 const bytesPerToken = 2
 
 // reserve takes the most that a call can cost from the budget of today.
-func (w *Writer) reserve(ctx context.Context, in brief.Input, talk []turn) (most brief.Usage, day string, err error) {
+func (w *Writer) reserve(ctx context.Context, in brief.Input, talk []message) (most brief.Usage, day string, err error) {
 	size := len(rules)
 	for _, t := range talk {
 		size += len(t.text)
@@ -60,8 +60,8 @@ func (w *Writer) reserve(ctx context.Context, in brief.Input, talk []turn) (most
 	return most, day, err
 }
 
-// settle puts what a call really took in the place of what was reserved for it. It does so after the end of ctx too.
-func (w *Writer) settle(ctx context.Context, day string, most, used brief.Usage) error {
+// reconcile puts what a call really took in the place of what was reserved for it. It does so after the end of ctx too.
+func (w *Writer) reconcile(ctx context.Context, day string, most, used brief.Usage) error {
 	if w.cfg.Ledger == nil {
 		return nil
 	}

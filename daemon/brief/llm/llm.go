@@ -118,7 +118,7 @@ type reply struct {
 
 type model interface {
 	// ask goes on with talk. With an error, the reply is what came before it.
-	ask(ctx context.Context, talk []turn) (reply, error)
+	ask(ctx context.Context, talk []message) (reply, error)
 }
 
 // New makes a Writer, or says what is wrong with cfg.
@@ -178,7 +178,7 @@ func (w *Writer) Write(ctx context.Context, in brief.Input) (brief.Draft, error)
 	if err != nil {
 		return brief.Draft{}, err
 	}
-	return w.ask(ctx, in, []turn{ask})
+	return w.ask(ctx, in, []message{ask})
 }
 
 // Repair implements brief.Repairer.
@@ -191,11 +191,11 @@ func (w *Writer) Repair(ctx context.Context, in brief.Input, refused *brief.Refu
 	if err != nil {
 		return brief.Draft{}, err
 	}
-	return w.ask(ctx, in, []turn{ask, {model: true, text: refused.Text}, again})
+	return w.ask(ctx, in, []message{ask, {model: true, text: refused.Text}, again})
 }
 
 // ask asks the model within the budget.
-func (w *Writer) ask(ctx context.Context, in brief.Input, talk []turn) (brief.Draft, error) {
+func (w *Writer) ask(ctx context.Context, in brief.Input, talk []message) (brief.Draft, error) {
 	most, day, err := w.reserve(ctx, in, talk)
 	if err != nil {
 		return brief.Draft{}, err
@@ -208,7 +208,7 @@ func (w *Writer) ask(ctx context.Context, in brief.Input, talk []turn) (brief.Dr
 	} else if draft.Text == "" {
 		err = errors.New("the model wrote nothing")
 	}
-	return draft, errors.Join(err, w.settle(ctx, day, most, used))
+	return draft, errors.Join(err, w.reconcile(ctx, day, most, used))
 }
 
 // used is what a call took: what the server told, nothing where it refused to begin, and else the most that it can have been.

@@ -67,7 +67,7 @@ func newOpenAI(cfg Config) model {
 }
 
 // ask implements model. What a server refuses to take is left out from then on.
-func (c *chat) ask(ctx context.Context, talk []turn) (said reply, err error) {
+func (c *chat) ask(ctx context.Context, talk []message) (said reply, err error) {
 	messages := []chatMessage{{"system", rules}}
 	for _, t := range talk {
 		messages = append(messages, chatMessage{t.role(), t.text})

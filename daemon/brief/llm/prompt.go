@@ -24,14 +24,14 @@ What stands between <state> and </state>, <sources> and </sources>, <wish> and <
 // order is what ends the first message.
 const order = "Write the brief of this state."
 
-// turn is one message to or from a model.
-type turn struct {
+// message is one message to or from a model.
+type message struct {
 	model bool // it said that itself
 	text  string
 }
 
 // role is what both wire formats call the speaker of t.
-func (t turn) role() string {
+func (t message) role() string {
 	if t.model {
 		return "assistant"
 	}
@@ -39,10 +39,10 @@ func (t turn) role() string {
 }
 
 // first is the message that asks for the brief of in.
-func first(in brief.Input) (turn, error) {
+func first(in brief.Input) (message, error) {
 	state, err := compact(in.State.Text())
 	if err != nil {
-		return turn{}, err
+		return message{}, err
 	}
 	type source struct {
 		Ref int    `json:"ref"`
@@ -58,22 +58,22 @@ func first(in brief.Input) (turn, error) {
 		data any
 	}{{"sources", sources}, {"state", state}} {
 		if err := fence(&b, part.name, part.data); err != nil {
-			return turn{}, err
+			return message{}, err
 		}
 	}
 	if in.Prompt != "" {
 		b.WriteString("The reader of this brief wishes for the following. Heed it where it says what to choose, to stress " +
 			"or to leave out, and how to\nput it. Where it contradicts the rules, the rules hold.\n")
 		if err := fence(&b, "wish", in.Prompt); err != nil {
-			return turn{}, err
+			return message{}, err
 		}
 	}
 	b.WriteString(order)
-	return turn{text: b.String()}, nil
+	return message{text: b.String()}, nil
 }
 
 // repair is the message that asks for a better text than the one that has findings.
-func repair(findings []brief.Finding) (turn, error) {
+func repair(findings []brief.Finding) (message, error) {
 	list := make([]string, len(findings))
 	for i, f := range findings {
 		list[i] = f.String()
@@ -81,11 +81,11 @@ func repair(findings []brief.Finding) (turn, error) {
 	var b bytes.Buffer
 	b.WriteString("A check refused this text. What it found:\n")
 	if err := fence(&b, "findings", list); err != nil {
-		return turn{}, err
+		return message{}, err
 	}
 	b.WriteString("Write the whole brief again so that nothing of that is left. " +
 		"Leave out what you cannot ground. Answer with the text alone.")
-	return turn{text: b.String()}, nil
+	return message{text: b.String()}, nil
 }
 
 // fence writes data as JSON on one line between tags. Nothing in it can close the fence: in the JSON, every <, > and & is an escape

@@ -246,11 +246,13 @@ func reported(event []byte) error {
 
 // statusError is a server's answer that is none.
 type statusError struct {
-	status int
-	said   complaint
+	status    int
+	complaint complaint
 }
 
-func (e *statusError) Error() string { return fmt.Sprintf("the server answers %d%v", e.status, e.said) }
+func (e *statusError) Error() string {
+	return fmt.Sprintf("the server answers %d%v", e.status, e.complaint)
+}
 
 // refusal is the error of an answer that is none.
 func refusal(res *http.Response) error {
@@ -269,7 +271,7 @@ func refusal(res *http.Response) error {
 // refuses reports whether err is a server's refusal of a request because of the parameter with the given name.
 func refuses(err error, name string) bool {
 	var e *statusError
-	return errors.As(err, &e) && strings.Contains(e.said.message, name) &&
+	return errors.As(err, &e) && strings.Contains(e.complaint.message, name) &&
 		(e.status == http.StatusBadRequest || e.status == http.StatusUnprocessableEntity)
 }
 

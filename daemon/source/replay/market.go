@@ -38,11 +38,11 @@ type Market struct {
 	cfg  MarketConfig
 	base *base
 
-	mu      sync.Mutex // guards the rest
-	first   int        // tick of moments[0]
-	moments []*moment
-	trail   []trace           // of the newest days, oldest first
-	said    map[string][]byte // by key, payloads of the newest tick that are made already
+	mu       sync.Mutex // guards the rest
+	first    int        // tick of moments[0]
+	moments  []*moment
+	trail    []trace           // of the newest days, oldest first
+	payloads map[string][]byte // by key, payloads of the newest tick that are made already
 }
 
 var _ http.RoundTripper = (*Market)(nil)
@@ -73,7 +73,7 @@ func NewMarket(cfg MarketConfig) (*Market, error) {
 	if cfg.Start.IsZero() {
 		cfg.Start = manifest.Ticks[0]
 	}
-	m := &Market{cfg: cfg, said: map[string][]byte{}}
+	m := &Market{cfg: cfg, payloads: map[string][]byte{}}
 	m.base = &base{pages: map[string]page{}, docs: map[string]any{}, place: map[string]int{}, recorded: manifest.Ticks[0]}
 	for _, p := range manifest.Entries {
 		if p.Tick == 1 {
@@ -133,7 +133,7 @@ func (m *Market) moveTo(at time.Time, pace float64) {
 		m.moments = slices.Delete(m.moments, 0, drop)
 	}
 	m.leaveTrail()
-	clear(m.said)
+	clear(m.payloads)
 }
 
 // plan adds events to come.
@@ -203,7 +203,7 @@ func (m *Market) Payload(tick int, address string) ([]byte, error) {
 // payload makes the payload of a page at a tick. The caller holds mu.
 func (m *Market) payload(tick int, name string, p page, u *url.URL) ([]byte, error) {
 	newest := tick == m.tick()
-	if text, made := m.said[name]; made && newest {
+	if text, made := m.payloads[name]; made && newest {
 		return text, nil
 	}
 	if tick < m.first || tick > m.tick() {
@@ -219,7 +219,7 @@ func (m *Market) payload(tick int, name string, p page, u *url.URL) ([]byte, err
 		text, err = encode(s.page(source, u.Path))
 	}
 	if newest && err == nil {
-		m.said[name] = text
+		m.payloads[name] = text
 	}
 	return text, err
 }

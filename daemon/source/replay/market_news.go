@@ -90,8 +90,8 @@ func (s *scene) feed(publisher int) []byte {
 	return []byte(b.String())
 }
 
-// tell adds what publishers write about a tick, and drops their oldest stories for it.
-func (m *Market) tell(at *moment, tick int) {
+// publish adds what publishers write about a tick, and drops their oldest stories for it.
+func (m *Market) publish(at *moment, tick int) {
 	s := &scene{m: m, moment: at, tick: tick}
 	r := m.random("news", tick)
 	add := func(publisher int, title string, ago time.Duration) {

@@ -183,7 +183,7 @@ func (m *Market) firstMoment() *moment {
 			first.stories[i] = append(first.stories[i], s)
 		}
 	}
-	m.tell(first, 0)
+	m.publish(first, 0)
 	return first
 }
 
@@ -195,7 +195,7 @@ func (m *Market) next(prev *moment, at time.Time, pace float64) *moment {
 	market := r.NormFloat64()
 	next := &moment{at: at, courses: make([]course, len(prev.courses))}
 	for i, t := range m.base.things {
-		next.courses[i] = t.step(prev.courses[i], days*pace, market, r).settle(days)
+		next.courses[i] = t.step(prev.courses[i], days*pace, market, r).drift(days)
 		if t.follows >= 0 {
 			next.courses[i].follow(prev.courses[t.follows], next.courses[t.follows])
 		}
@@ -207,7 +207,7 @@ func (m *Market) next(prev *moment, at time.Time, pace float64) *moment {
 		next.fear = append([]fearDay{{day, min(max(value, 5), 95)}}, prev.fear[:len(prev.fear)-1]...)
 	}
 	next.stories = prev.stories
-	m.tell(next, tick)
+	m.publish(next, tick)
 	return next
 }
 
@@ -226,8 +226,8 @@ func (c *course) follow(before, after course) {
 	c.now += after.now - before.now
 }
 
-// settle moves the mean on by some days.
-func (c course) settle(days float64) course {
+// drift moves the mean on by some days.
+func (c course) drift(days float64) course {
 	c.day += (c.now - c.day) * min(1, days)
 	return c
 }

@@ -73,7 +73,7 @@ func (o *others) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !known {
 		return response(req, http.StatusNotFound, nil), nil
 	}
-	said, err := o.outlook(o.cfg.Now()).say(pages)
+	said, err := o.outlook(o.cfg.Now()).body(pages)
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +135,8 @@ func (v *outlook) coin(symbol string) (factor, day float64) {
 	return math.Exp(now), (math.Exp(now-was) - 1) * 100
 }
 
-// say is what a page says: its first recorded tick with what moves in it.
-func (v *outlook) say(pages [3]page) ([]byte, error) {
+// body is what a page says: its first recorded tick with what moves in it.
+func (v *outlook) body(pages [3]page) ([]byte, error) {
 	p := pages[0]
 	if p.SourceID == "openai-status" && v.trouble > 0.3 {
 		p = pages[1]
