@@ -63,20 +63,20 @@ func TestReadyMeansThatCallsAreCharged(t *testing.T) {
 	ready(http.StatusServiceUnavailable, "on a full disk")
 	do("DROP TRIGGER full")
 	ready(http.StatusOK, "with space again")
-	do("ALTER TABLE charges RENAME TO lost")
+	do("ALTER TABLE usage RENAME TO lost")
 	if status := call(); status != http.StatusInternalServerError {
 		t.Fatalf("a call that cannot be charged: %d", status)
 	}
 	ready(http.StatusServiceUnavailable, "while calls are not charged")
-	do("ALTER TABLE lost RENAME TO charges")
+	do("ALTER TABLE lost RENAME TO usage")
 	if status := call(); status != http.StatusOK {
 		t.Fatalf("a call that can be charged again: %d", status)
 	}
 	ready(http.StatusOK, "when a call was charged again")
-	do("ALTER TABLE charges RENAME TO lost")
+	do("ALTER TABLE usage RENAME TO lost")
 	call()
 	ready(http.StatusServiceUnavailable, "while calls are not charged again")
 	d.Clock.Advance(30 * time.Second)
 	ready(http.StatusOK, "when nobody has tried for long") // somebody has to, to find out
-	do("ALTER TABLE lost RENAME TO charges")               // without which the daemon does not stop in peace
+	do("ALTER TABLE lost RENAME TO usage")                 // without which the daemon does not stop in peace
 }

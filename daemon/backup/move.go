@@ -58,7 +58,7 @@ func ToServer(ctx context.Context, c Copy) (m Moved, err error) {
 	if err := newest(ctx, dir); err != nil {
 		return m, err
 	}
-	if err := migrate(ctx, dir, now); err != nil { // which moves the journal of charges into its tables
+	if err := migrate(ctx, dir, now); err != nil {
 		return m, err
 	}
 	var all moves
@@ -203,7 +203,7 @@ func (m *moves) add(ctx context.Context, name, place string, now time.Time, file
 	}
 	one := database.Move{Name: name, File: file}
 	if name == store.File {
-		one.Apart = []string{"charges", "leader", "nodes", "changes", "secrets"}
+		one.Apart = []string{"leader", "nodes", "changes", "secrets"}
 	}
 	if one.Server, err = database.Open(ctx, place, layout, now); err != nil {
 		return err

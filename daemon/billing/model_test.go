@@ -289,7 +289,7 @@ func TestBooksAreAsTheModelSays(t *testing.T) {
 				}
 			},
 			"": func(r *rapid.T) {
-				if rapid.Bool().Draw(r, "look") { // which moves charges into the tables; a restart comes before that or after it
+				if rapid.Bool().Draw(r, "look") {
 					o.check(r, m)
 				}
 			},

@@ -1,18 +1,10 @@
 package store_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -58,22 +50,14 @@ func take(t testing.TB, s *store.Store, c billing.Call, calls int64) error {
 	}.Whole)
 }
 
-// agree checks that the credits of the key of c are those, that so many calls are counted, and that the books agree: those of the file as it
-// is, and those that everything was moved to.
-func agree(t testing.TB, s *store.Store, dir string, c billing.Call, credits, calls int64) {
+// agree checks that the credits of the key of c are those, that so many calls are counted, and that the books agree.
+func agree(t testing.TB, s *store.Store, c billing.Call, credits, calls int64) {
 	t.Helper()
-	copied, err := store.OpenRead(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer copied.Close()
-	for _, one := range []*store.Store{copied, s} { // the second moves
-		if findings, err := one.Audit(t.Context()); err != nil || len(findings) > 0 {
-			t.Errorf("the audit finds %v, %v", findings, err)
-		}
+	if findings, err := s.Audit(t.Context()); err != nil || len(findings) > 0 {
+		t.Errorf("audit: %v, %v", findings, err)
 	}
 	if have, _, err := s.Balance(t.Context(), c.OwnerID, c.KeyID); err != nil || have != credits {
-		t.Errorf("there are %d credits, %v; want %d", have, err, credits)
+		t.Errorf("%d credits, %v; want %d", have, err, credits)
 	}
 	usage, err := s.Usage(t.Context(), c.OwnerID, opened())
 	if err != nil {
@@ -84,72 +68,72 @@ func agree(t testing.TB, s *store.Store, dir string, c billing.Call, credits, ca
 		counted += row.Calls
 	}
 	if counted != calls {
-		t.Errorf("%d calls are counted, want %d", counted, calls)
+		t.Errorf("%d calls, want %d", counted, calls)
 	}
 }
 
-// TestChargeBounds takes what there is, in one and in two batches, and one credit more: in the journal, in the tables, and in both.
+// TestChargeBounds takes what there is, in one and in two batches, and one credit more.
 func TestChargeBounds(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := store.Open(t.Context(), dir, opened())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for n, test := range []struct {
+	for _, test := range []struct {
+		name  string
 		have  int64
 		take  []int64 // one after another
 		taken int64
 	}{
-		{0, []int64{1}, 0},
-		{1, []int64{1}, 1},
-		{1, []int64{2}, 0},
-		{1, []int64{1, 1}, 1},
-		{7, []int64{7}, 7},
-		{7, []int64{8}, 0},
-		{7, []int64{3, 4}, 7},
-		{7, []int64{3, 5}, 3},
-		{7, []int64{3, 5, 4, 1}, 7},
-		{7, []int64{6, 1, 1}, 7},
+		{"one of none", 0, []int64{1}, 0},
+		{"one of one", 1, []int64{1}, 1},
+		{"two of one", 1, []int64{2}, 0},
+		{"one of one twice", 1, []int64{1, 1}, 1},
+		{"all at once", 7, []int64{7}, 7},
+		{"one too many at once", 7, []int64{8}, 0},
+		{"all in two", 7, []int64{3, 4}, 7},
+		{"one too many in two", 7, []int64{3, 5}, 3},
+		{"the rest after a refusal", 7, []int64{3, 5, 4, 1}, 7},
+		{"one by one", 7, []int64{6, 1, 1}, 7},
 	} {
-		for _, between := range []string{"nothing", "moved", "restarted", "read"} {
-			t.Run(fmt.Sprintf("%d credits, %v, %s", test.have, test.take, between), func(t *testing.T) {
-				c := chargedKey(100*n + len(between))
+		for _, restarts := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/restarts=%t", test.name, restarts), func(t *testing.T) {
+				t.Parallel()
+				place := testbed.Place(t)
+				s := open(t, place)
+				c := chargedKey(1)
 				c.KeyID = `"\é` + c.KeyID
 				grant(t, s, c, test.have)
-				left, calls := test.have, int64(0)
-				for _, take1 := range test.take {
-					err := take(t, s, c, take1)
-					if refused := take1 > left; refused != errors.Is(err, billing.ErrConflict) || !refused && err != nil {
-						t.Errorf("taking %d of %d: %v", take1, left, err)
+				left := test.have
+				for _, calls := range test.take {
+					err := take(t, s, c, calls)
+					if refused := calls > left; refused != errors.Is(err, billing.ErrConflict) || !refused && err != nil {
+						t.Errorf("taking %d of %d: %v", calls, left, err)
 					}
 					if err == nil {
-						left, calls = left-take1, calls+take1
+						left -= calls
 					}
-					switch between {
-					case "moved":
-						agree(t, s, dir, c, left, calls)
-					case "restarted":
+					if restarts {
 						if err := s.Close(); err != nil {
 							t.Fatal(err)
 						}
-						if s, err = store.Open(t.Context(), dir, opened()); err != nil {
-							t.Fatal(err)
-						}
-					case "read":
-						if r, err := s.Records(t.Context(), c.OwnerID); err != nil || r[0].Credits != left {
-							t.Errorf("there are %v, %v; want %d", r, err, left)
-						}
+						s = open(t, place)
 					}
 				}
-				if calls != test.taken {
-					t.Errorf("%d were taken, want %d", calls, test.taken)
+				if taken := test.have - left; taken != test.taken {
+					t.Errorf("%d were taken, want %d", taken, test.taken)
 				}
-				agree(t, s, dir, c, left, calls)
+				agree(t, s, c, left, test.taken)
 			})
 		}
 	}
+}
+
+// open opens the store of a place, which is closed with the test.
+func open(t *testing.T, place string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), place, opened())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
 }
 
 // TestRefusedBatch: where one key of a batch cannot pay, nothing of the batch is booked, and the rest of it alone is.
@@ -203,240 +187,69 @@ func TestRefusedBatch(t *testing.T) {
 	booked("13 credits, 2 calls, 1 free, 1 traces")
 }
 
-// TestActsSeeEveryCharge has each act that depends on credits follow a charge that no table has.
-func TestActsSeeEveryCharge(t *testing.T) {
+// TestActsAfterCharge has each act that depends on credits follow a charge, and another charge follow that.
+func TestActsAfterCharge(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := store.Open(t.Context(), dir, opened())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
 	const have, taken = 10, 4
-	for n, act := range []func(c billing.Call) (credits int64){
-		func(c billing.Call) int64 { // takes all but one more
-			_, err := s.Move(t.Context(), billing.Entry{KeyID: c.KeyID, Amount: taken - have - 1, Kind: billing.KindAdjust, Reason: "x", At: opened()})
-			if err == nil {
-				t.Error("more was taken than there is")
+	adjust := func(t *testing.T, s *store.Store, c billing.Call, by int64) (pool int64, err error) {
+		return s.Move(t.Context(), billing.Entry{KeyID: c.KeyID, Amount: by, Kind: billing.KindAdjust, Reason: "x", At: opened()})
+	}
+	for _, test := range []struct {
+		name   string
+		act    func(*testing.T, *store.Store, billing.Call)
+		left   int64 // after the act
+		active bool  // the key can still pay
+	}{
+		{"take more than there is", func(t *testing.T, s *store.Store, c billing.Call) {
+			if _, err := adjust(t, s, c, taken-have-1); reason(err) != api.ReasonInvalidRequest {
+				t.Errorf("taking more than there is: %v", err)
 			}
-			return have - taken
-		},
-		func(c billing.Call) int64 {
-			pool, err := s.Move(t.Context(), billing.Entry{KeyID: c.KeyID, Amount: taken - have, Kind: billing.KindAdjust, Reason: "x", At: opened()})
-			if err != nil || pool != 0 {
+		}, have - taken, true},
+		{"take all", func(t *testing.T, s *store.Store, c billing.Call) {
+			if pool, err := adjust(t, s, c, taken-have); err != nil || pool != 0 {
 				t.Errorf("taking all: %d, %v", pool, err)
 			}
-			return 0
-		},
-		func(c billing.Call) int64 {
-			next := account.Key{ID: c.KeyID + "x", OwnerID: c.OwnerID, Hash: sha256.Sum256([]byte(c.KeyID + "x")), Tier: c.Tier, CreatedAt: opened()}
+		}, 0, false},
+		{"rotate", func(t *testing.T, s *store.Store, c billing.Call) {
+			next := account.Key{
+				ID: c.KeyID + "x", OwnerID: c.OwnerID, Hash: sha256.Sum256([]byte(c.KeyID + "x")), Tier: c.Tier, CreatedAt: opened(),
+			}
 			if moved, err := s.RotateKey(t.Context(), c.KeyID, next, opened().Add(time.Hour)); err != nil || moved != have-taken {
 				t.Errorf("%d moved, %v", moved, err)
 			}
-			return 0
-		},
-		func(c billing.Call) int64 {
+		}, 0, false},
+		{"revoke", func(t *testing.T, s *store.Store, c billing.Call) {
 			if _, stranded, err := s.RevokeKey(t.Context(), c.KeyID, opened()); err != nil || stranded != have-taken {
 				t.Errorf("%d stranded, %v", stranded, err)
 			}
-			return have - taken
-		},
+		}, have - taken, false},
 	} {
-		c := chargedKey(n)
-		grant(t, s, c, have)
-		if err := take(t, s, c, taken); err != nil {
-			t.Fatal(err)
-		}
-		left := act(c)
-		active := left > 0 && n == 0
-		if err := take(t, s, c, 1); active != (err == nil) || !active && !errors.Is(err, billing.ErrConflict) {
-			t.Errorf("act %d: a call after it: %v", n, err)
-		}
-		calls := int64(taken)
-		if active {
-			left, calls = left-1, calls+1
-		}
-		agree(t, s, dir, c, left, calls)
-	}
-}
-
-// chargeEnv names the directory that a process of TestKillWhileCharging charges in.
-const chargeEnv = "CONTEXTD_TEST_CHARGE"
-
-const (
-	killedKeys = 8
-	callers    = 4 // of each key
-)
-
-// chargeUntilKilled calls with all keys, says on out which key each answered call was of, and reads balances meanwhile.
-func chargeUntilKilled(ctx context.Context, dir string, out io.Writer) error {
-	s, err := store.Open(ctx, dir, opened())
-	if err != nil {
-		return err
-	}
-	failed := make(chan error)
-	meter := billing.New(billing.Config{Store: s, Now: opened})
-	for n := range killedKeys * callers {
-		go func() {
-			for i := 0; ; i++ {
-				c := chargedKey(n % killedKeys)
-				if _, err := meter.Charge(ctx, c); err != nil {
-					failed <- err
-				}
-				if _, err := fmt.Fprintln(out, n%killedKeys); err != nil {
-					failed <- err
-				}
-				if i%10 == n%10 { // which moves what was charged
-					if _, _, err := s.Balance(ctx, c.OwnerID, c.KeyID); err != nil {
-						failed <- err
-					}
-				}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s, c := open(t, testbed.Place(t)), chargedKey(1)
+			grant(t, s, c, have)
+			if err := take(t, s, c, taken); err != nil {
+				t.Fatal(err)
 			}
-		}()
-	}
-	return <-failed
-}
-
-// TestKillWhileCharging kills a process that charges, while charges are written and while they are moved. Each call that was answered is charged,
-// each once; what was charged and not answered are at most the calls that were under way.
-func TestKillWhileCharging(t *testing.T) {
-	if dir := os.Getenv(chargeEnv); dir != "" {
-		t.Fatal(chargeUntilKilled(t.Context(), dir, os.Stdout))
-	}
-	t.Parallel()
-	const credits = 1_000_000
-	dir := t.TempDir()
-	s, err := store.Open(t.Context(), dir, opened())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range killedKeys {
-		grant(t, s, chargedKey(n), credits)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var answered [killedKeys]int64
-	for life := range int64(12) {
-		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillWhileCharging$")
-		child.Env = append(os.Environ(), chargeEnv+"="+dir)
-		out, err := child.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
-		calls, lines := rand.IntN(400), bufio.NewScanner(out)
-		for n := 0; lines.Scan(); n++ {
-			key, err := strconv.Atoi(lines.Text())
-			if err != nil {
-				t.Fatalf("the process says %q", lines.Text())
+			test.act(t, s, c)
+			left, calls := test.left, int64(taken)
+			err := take(t, s, c, 1)
+			if test.active {
+				left, calls = left-1, calls+1
 			}
-			answered[key]++
-			if n == calls {
-				_ = child.Process.Kill()
+			if test.active != (err == nil) || !test.active && !errors.Is(err, billing.ErrConflict) {
+				t.Errorf("a call after it: %v", err)
 			}
-		}
-		_ = child.Wait()
-		if s, err = store.Open(t.Context(), dir, opened()); err != nil {
-			t.Fatal(err)
-		}
-		for n := range killedKeys {
-			have, _, err := s.Balance(t.Context(), chargedKey(n).OwnerID, "")
-			if charged := credits - have; err != nil || charged < answered[n] || charged > answered[n]+callers*(life+1) {
-				t.Errorf("after %d kills %d calls of key %d were answered and %d charged, %v", life+1, answered[n], n, charged, err)
-			}
-			agree(t, s, dir, chargedKey(n), have, credits-have)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("answered: %v", answered)
-}
-
-// TestAuditReadsCharges: what is wrong with charges that no table has is found in a file that cannot be written to.
-func TestAuditReadsCharges(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		`{"debits":{"cv_test_00000001":2},"usage":[{"k":"cv_test_00000001","h":1,"o":"fresh","p":2,"f":0}]}`: "[]",
-		`{"debits":{"cv_test_00000001":2},"usage":[{"k":"cv_test_00000001","h":1,"o":"fresh","p":1,"f":0}]}`: "[{owner owner-1 was debited 2 credits for 1 paid calls}]",
-		`{"debits":{"cv_test_00000001":4},"usage":[{"k":"cv_test_00000001","h":1,"o":"fresh","p":4,"f":0}]}`: "[{cv_test_00000001 has 3 credits, of which calls took 4}]",
-	} {
-		dir := t.TempDir()
-		s, err := store.Open(t.Context(), dir, opened())
-		if err != nil {
-			t.Fatal(err)
-		}
-		grant(t, s, chargedKey(1), 3)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		query(t, dir, "INSERT INTO charges (batch) VALUES ('"+text+"') RETURNING id", func(r *sql.Rows) error { return nil })
-		if s, err = store.OpenRead(t.Context(), dir); err != nil {
-			t.Fatal(err)
-		}
-		if findings, err := s.Audit(t.Context()); err != nil || fmt.Sprint(findings) != want {
-			t.Errorf("the audit of %s finds %v, %v; want %s", text, findings, err, want)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// TestJournalIsBounded: what was charged moves into the tables by itself once it takes so much room.
-func TestJournalIsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a journal of that size takes its time")
-	}
-	t.Parallel()
-	dir := t.TempDir()
-	s, err := store.Open(t.Context(), dir, opened())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	c := chargedKey(1)
-	grant(t, s, c, 5)
-	// The second row is that large, and a slice for itself. What says that a slice was moved is a row, too.
-	for n, want := range []int{1, 2, 3, 3, 4} {
-		batch := billing.Batch{
-			Debits: map[string]int64{c.KeyID: 1}, Usage: map[billing.UsageKey]billing.Count{{KeyID: c.KeyID, Hour: opened().Unix() / 3600, Op: c.Op}: {Paid: 1}},
-		}
-		if n == 1 {
-			batch.Traces = []billing.Trace{{KeyID: c.KeyID, At: opened(), Op: c.Op, Pack: strings.Repeat("x", 32<<20)}}
-		}
-		if err := s.Charge(t.Context(), batch.Whole); err != nil {
-			t.Fatal(err)
-		}
-		query(t, dir, "SELECT count(*) FROM charges", func(r *sql.Rows) error {
-			var n int
-			err := r.Scan(&n)
-			if n != want {
-				t.Errorf("%d batches wait, want %d", n, want)
-			}
-			return err
+			agree(t, s, c, left, calls)
 		})
 	}
-	agree(t, s, dir, c, 0, 5)
 }
 
-// TestUnreadJournal reads a balance after a charge that failed, and then another while what was charged before was read again.
-func TestUnreadJournal(t *testing.T) {
+// TestChargeOfACallerWhoLeft: nothing of it is booked, and the next charge is.
+func TestChargeOfACallerWhoLeft(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := store.Open(t.Context(), dir, opened())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	c := chargedKey(1)
+	s, c := open(t, testbed.Place(t)), chargedKey(1)
 	grant(t, s, c, 10)
-	if err := take(t, s, c, 3); err != nil {
-		t.Fatal(err)
-	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 2 {
@@ -444,10 +257,40 @@ func TestUnreadJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if have, _, err := s.Balance(t.Context(), c.OwnerID, c.KeyID); err != nil || have != 7 {
-		t.Errorf("there are %d credits, %v; want 7", have, err)
+	if err := take(t, s, c, 3); err != nil {
+		t.Fatal(err)
 	}
+	agree(t, s, c, 7, 3)
 	if free, err := s.FreeCalls(t.Context(), c.OwnerID, opened().Add(-time.Hour)); err != nil || len(free) != 1 {
-		t.Errorf("the free calls are %v, %v; want one", free, err)
+		t.Errorf("free calls: %v, %v; want one", free, err)
 	}
+}
+
+// TestTouchKeys notes when keys were used, of more keys than one transaction takes. A time never goes back.
+func TestTouchKeys(t *testing.T) {
+	t.Parallel()
+	s, c := open(t, testbed.Place(t)), chargedKey(1)
+	grant(t, s, c, 0)
+	used := map[string]time.Time{}
+	for n := range 2500 {
+		used[fmt.Sprintf("none-%d", n)] = opened()
+	}
+	for _, at := range []time.Duration{time.Hour, time.Minute} {
+		used[c.KeyID] = opened().Add(at)
+		if err := s.TouchKeys(t.Context(), used); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys, err := s.Keys(t.Context(), nil)
+	if err != nil || len(keys) != 1 || !keys[0].LastUsedAt.Equal(opened().Add(time.Hour)) {
+		t.Errorf("%+v, %v", keys, err)
+	}
+}
+
+// reason is that of an *api.Error, "" for any other error.
+func reason(err error) api.Reason {
+	if refused := new(api.Error); errors.As(err, &refused) {
+		return refused.Reason
+	}
+	return ""
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
@@ -74,8 +76,7 @@ func createKey(ctx context.Context, tx *sql.Tx, k account.Key, credits int64) er
 // RotateKey adds next in place of the key with the given id, which ends at revokesAt, and moves the credits of that to next. The ledger
 // gets a row for each of the two.
 func (s *Store) RotateKey(ctx context.Context, id string, next account.Key, revokesAt time.Time) (moved int64, err error) {
-	err = s.settled(ctx, func(tx *sql.Tx) error {
-		s.journal.forget(id)
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var revoked, revokes sql.NullInt64
 		err := tx.QueryRowContext(ctx, "SELECT credits, revoked_at, revokes_at FROM keys WHERE id = ?", id).Scan(&moved, &revoked, &revokes)
 		switch {
@@ -108,7 +109,7 @@ func (s *Store) RotateKey(ctx context.Context, id string, next account.Key, revo
 			}
 		}
 		return nil
-	}, ofOwnerOrKey, id)
+	})
 	return moved, err
 }
 
@@ -157,38 +158,42 @@ func (s *Store) SetKeyTier(ctx context.Context, id string, tier api.Tier, unmete
 // RevokeKey revokes the key at the given time, once: a later call returns the time of the first. stranded is what credits are left on it.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (holds time.Time, stranded int64, err error) {
 	var revoked sql.NullInt64
-	err = s.settled(ctx, func(tx *sql.Tx) error {
-		s.journal.forget(id)
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING revoked_at, credits",
 			at.UnixMilli(), id).Scan(&revoked, &stranded); err != nil {
 			return err
 		}
 		return s.changedKey(ctx, tx, id)
-	}, ofOwnerOrKey, id)
+	})
 	if err != nil {
 		return time.Time{}, 0, fmt.Errorf("revoke key %s: %w", id, err)
 	}
 	return database.FromMillis(revoked), stranded, nil
 }
 
-// TouchKeys records when keys were last used. A time never goes back. On SQLite it also moves the journal, which changes the same records.
+// maxTouched is how many keys TouchKeys writes in one transaction: charges wait for no more.
+const maxTouched = 1000
+
+// TouchKeys records when keys were last used. A time never goes back.
 func (s *Store) TouchKeys(ctx context.Context, used map[string]time.Time) error {
-	if !s.db.OnServer() {
-		return s.moveAll(ctx, used)
-	}
-	times := make(map[string]int64, len(used))
-	for id, at := range used {
-		times[id] = at.UnixMilli()
-	}
-	list, err := json.Marshal(times)
-	if err == nil {
-		// Charges lock records in this order, too.
-		err = s.db.Exec(ctx, `UPDATE keys SET last_used_at = greatest(coalesce(last_used_at, 0), used.value::bigint)
+	text := `UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), used.value) FROM json_each(?) AS used WHERE keys.id = used.key`
+	if s.db.OnServer() { // where charges lock records in this order, too
+		text = `UPDATE keys SET last_used_at = greatest(coalesce(last_used_at, 0), used.value::bigint)
 			FROM (SELECT id, value FROM json_each_text(?::text::json) JOIN keys ON id = key ORDER BY id FOR UPDATE OF keys) AS used
-			WHERE keys.id = used.id`, string(list))
+			WHERE keys.id = used.id`
 	}
-	if err != nil {
-		return fmt.Errorf("touch keys: %w", err)
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(used)), maxTouched) {
+		times := make(map[string]int64, len(ids))
+		for _, id := range ids {
+			times[id] = used[id].UnixMilli()
+		}
+		list, err := json.Marshal(times)
+		if err == nil {
+			err = s.db.Exec(ctx, text, string(list))
+		}
+		if err != nil {
+			return fmt.Errorf("touch keys: %w", err)
+		}
 	}
 	return nil
 }

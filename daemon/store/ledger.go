@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
@@ -16,8 +15,7 @@ import (
 
 // Move adds e to the ledger, changes the credits of its key and returns the pool of the key's owner afterwards.
 func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err error) {
-	err = s.settled(ctx, func(tx *sql.Tx) error {
-		s.journal.forget(e.KeyID)
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var owner string
 		var have int64
 		var revoked, revokes sql.NullInt64
@@ -44,7 +42,7 @@ func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err erro
 			return err
 		}
 		return tx.QueryRowContext(ctx, "SELECT sum(credits) FROM keys WHERE owner_id = ? AND revoked_at IS NULL", owner).Scan(&pool)
-	}, ofSameOwner, e.KeyID)
+	})
 	return pool, err
 }
 
@@ -71,9 +69,6 @@ func (s *Store) Entries(ctx context.Context, ownerID string, limit int) ([]billi
 
 // Balance returns the pool of an owner and how many of their keys are not revoked; with keyID the credits of that key alone.
 func (s *Store) Balance(ctx context.Context, ownerID, keyID string) (credits int64, keys int, err error) {
-	if err := s.settle(ctx, ofOwnerOrKey, ownerID); err != nil {
-		return 0, 0, err
-	}
 	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(sum(credits), 0), count(*) FROM keys WHERE owner_id = ? AND revoked_at IS NULL",
 		ownerID).Scan(&credits, &keys)
 	if err == nil && keyID != "" {
@@ -91,9 +86,6 @@ func (s *Store) Balance(ctx context.Context, ownerID, keyID string) (credits int
 
 // Usage returns the calls of an owner's keys by day, from the day that from is in, oldest first.
 func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]api.UsageRow, error) {
-	if err := s.settle(ctx, ofOwnerOrKey, ownerID); err != nil {
-		return nil, err
-	}
 	const hoursPerDay = 24
 	rows, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (r api.UsageRow, err error) {
 		var day int64
@@ -111,9 +103,6 @@ func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]ap
 
 // Audit recomputes every balance from the ledger and the counters and says what does not agree.
 func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
-	if err := s.settleAll(ctx); err != nil {
-		return nil, err
-	}
 	records, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
 		var credits, spent, moved int64
 		err = rows.Scan(&f.Subject, &credits, &spent, &moved)
@@ -125,56 +114,17 @@ func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit records: %w", err)
 	}
-	text := auditOwners
-	if s.db.OnServer() {
-		text = auditOwnersOnServer
-	}
 	owners, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
 		var spent, paid int64
 		err = rows.Scan(&f.Subject, &spent, &paid)
 		f.Subject = "owner " + f.Subject
 		f.Text = fmt.Sprintf("was debited %d credits for %d paid calls", spent, paid)
 		return f, err
-	}, text)
+	}, `SELECT owner_id, debited, called FROM (SELECT owner_id, sum(spent) AS debited,
+			coalesce((SELECT sum(paid) FROM usage JOIN keys AS k ON k.id = usage.key_id WHERE k.owner_id = keys.owner_id), 0) AS called
+		FROM keys GROUP BY owner_id) AS sums WHERE debited <> called ORDER BY owner_id`)
 	if err != nil {
 		return nil, fmt.Errorf("audit calls: %w", err)
 	}
-	if s.db.OnServer() {
-		return append(records, owners...), nil
-	}
-	short, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
-		var credits, taken int64
-		err = rows.Scan(&f.Subject, &credits, &taken)
-		f.Text = fmt.Sprintf("has %d credits, of which calls took %d", credits, taken)
-		return f, err
-	}, journalled+`SELECT id, credits, taken FROM (SELECT key, sum(n) AS taken FROM debited GROUP BY key) JOIN keys ON id = key
-		WHERE taken > credits ORDER BY id`)
-	if err != nil {
-		return nil, fmt.Errorf("audit charges: %w", err)
-	}
-	return slices.Concat(records, owners, short), nil
+	return append(records, owners...), nil
 }
-
-// journalled is what the journal has and no row of it makes void: an array of the last row that is, of the keys whose debits are, and of
-// those whose counts are.
-const journalled = `WITH void (part, key, upto) AS MATERIALIZED (
-		SELECT parts.key, keys.value, max(batch ->> 0) FROM charges, json_each(batch) AS parts, json_each(parts.value) AS keys
-		WHERE batch LIKE '[%' AND parts.key > 0 GROUP BY 1, 2),
-	debited (key, n) AS (SELECT debit.key, debit.value FROM charges, json_each(batch, '$.debits') AS debit
-		LEFT JOIN void ON void.part = 1 AND void.key = debit.key WHERE charges.id > coalesce(upto, 0)),
-	counted (key, n) AS (SELECT u.value ->> 'k', u.value ->> 'p' FROM charges, json_each(batch, '$.usage') AS u
-		LEFT JOIN void ON void.part = 2 AND void.key = u.value ->> 'k' WHERE charges.id > coalesce(upto, 0))
-	`
-
-// auditOwners sums up what the keys of owners were debited and what they have called, in the tables and in the journal.
-const auditOwners = journalled + `, booked (owner, spent, paid) AS (
-		SELECT owner_id, sum(spent), 0 FROM keys GROUP BY owner_id
-		UNION ALL SELECT owner_id, 0, sum(paid) FROM usage JOIN keys ON id = key_id GROUP BY owner_id
-		UNION ALL SELECT owner_id, n, 0 FROM debited JOIN keys ON id = key
-		UNION ALL SELECT owner_id, 0, n FROM counted JOIN keys ON id = key)
-	SELECT owner, sum(spent) AS debited, sum(paid) AS called FROM booked GROUP BY owner HAVING debited <> called ORDER BY owner`
-
-// auditOwnersOnServer is the same without a journal, which PostgreSQL does not need.
-const auditOwnersOnServer = `SELECT owner_id, debited, called FROM (SELECT owner_id, sum(spent) AS debited,
-		coalesce((SELECT sum(paid) FROM usage JOIN keys AS k ON k.id = usage.key_id WHERE k.owner_id = keys.owner_id), 0) AS called
-	FROM keys GROUP BY owner_id) AS sums WHERE debited <> called ORDER BY owner_id`

@@ -34,9 +34,6 @@ func (s *Store) Standings(ctx context.Context, owners []string) ([]account.Owner
 
 // Owners returns every owner, oldest first.
 func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
-	if err := s.settleAll(ctx); err != nil {
-		return nil, err
-	}
 	list, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (o account.Owner, err error) {
 		var created, disabled sql.NullInt64
 		err = rows.Scan(&o.ID, &o.Tier, &created, &disabled, &o.Keys, &o.Credits)

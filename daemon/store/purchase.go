@@ -178,10 +178,6 @@ func spendOnPurchase(ctx context.Context, tx *sql.Tx, d billing.Deposit, log uin
 
 // BoughtKey returns the key that a settlement has made, as it is now, and the hash of its plaintext.
 func (s *Store) BoughtKey(ctx context.Context, k x402.Key) (key api.IssuedKey, hash [sha256.Size]byte, err error) {
-	if err := s.settle(ctx, "SELECT key_id FROM settlements WHERE rail = ? AND payer = ? AND nonce = ? AND key_id IS NOT NULL",
-		k.Rail, k.Payer, k.Nonce[:]); err != nil {
-		return key, hash, err
-	}
 	var raw []byte
 	var at sql.NullInt64
 	var credits int64

@@ -5,10 +5,30 @@
 // daemon/store/history has the states and briefs, in another file or schema.
 // What a method has returned is on disk. Each exported method is one business act and one transaction. Store knows no rules: the
 // packages that own them declare what they need and Store satisfies it.
+//
+// A charge, from the call to the disk, on SQLite:
+//
+//	14:05:00.000  Two calls arrive, of the keys A and B. billing.Meter decides both in memory: each key has credits. A kill here leaves
+//	              nothing: no call was answered.
+//	14:05:00.001  The meter sums them up as a billing.Batch, one credit of A and one of B, and hands it to Charge. Calls that arrive from
+//	              here on go into the next batch.
+//	14:05:00.001  Charge begins a transaction. One statement takes the credits from the rows of both keys, where the row still has them
+//	              and the key is not revoked. If it changes fewer than two rows, another program has written meanwhile: Charge rolls back
+//	              and returns billing.ErrConflict, and the meter reads the keys again. The next statements count the calls in usage,
+//	              free_calls and traces.
+//	14:05:00.002  The commit writes the changed pages to the write-ahead log and waits for the disk. A kill before its last byte is there
+//	              leaves nothing of the batch. A kill after it leaves all of the batch, though nobody was answered: the two callers were
+//	              charged for calls that they have to ask again.
+//	14:05:00.004  Charge returns, and both calls are answered. A kill here loses nothing.
+//
+// So an answered call is charged, once, and a kill charges at most the calls of one batch without an answer. On PostgreSQL the batch is one
+// statement, and what the meter cannot learn from a lost connection is in the database: if the batch turns out to be booked after its calls
+// were refused, it is taken back (see refund.go).
 package store
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"io/fs"
@@ -29,10 +49,9 @@ var migrations embed.FS
 
 // Store is the open database of one data directory. It is safe for concurrent use.
 type Store struct {
-	db      *database.DB
-	charge  statements // on db.Write
-	journal journal
-	seal    Seal // of secrets
+	db     *database.DB
+	charge map[string]*sql.Stmt // what Charge runs on db.Write, by table; nil on PostgreSQL
+	seal   Seal                 // of secrets
 
 	life    context.Context // of refunds; ends with the store
 	end     context.CancelFunc
@@ -50,15 +69,11 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 	if s.db, err = database.Open(ctx, database.Place(dir, File), layout, now); err != nil {
 		return nil, err
 	}
-	if s.db.OnServer() { // which needs no journal
+	if s.db.OnServer() {
 		s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 		return s, nil
 	}
-	if s.charge, err = prepareCharge(ctx, s.db.Write); err == nil {
-		s.journal.stale.Store(true)
-		err = s.moveAll(ctx, nil)
-	}
-	if err != nil {
+	if s.charge, err = prepareCharge(ctx, s.db.Write); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	return s, nil
@@ -74,8 +89,8 @@ func Layout() (database.Layout, error) {
 	return database.Layout{Scripts: scripts, PageSize: pageSize, Name: "contextd", Postgres: postgres}, err
 }
 
-// OpenRead opens the database in dir for reading alone. What was charged last may be in no answer but that of Audit. A database that is not
-// of the newest schema is refused, with database.ErrOlder or database.ErrNewer in the chain of the error.
+// OpenRead opens the database in dir for reading alone. A database that is not of the newest schema is refused, with database.ErrOlder or
+// database.ErrNewer in the chain of the error.
 func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	layout, err := Layout()
 	if err != nil {

@@ -195,13 +195,12 @@ func onTheFirstRail(t *testing.T, dir string) {
 func charge(t *testing.T, dir string) {
 	t.Helper()
 	s, b := books(t, dir)
-	rows, err := b.Entries(t.Context(), "", 1)
-	if err != nil || len(rows) != 1 {
-		t.Fatalf("ledger: %v, %v", rows, err)
-	}
-	var owner string
-	query(t, dir, "SELECT owner_id FROM keys WHERE id = '"+rows[0].KeyID+"'", func(r *sql.Rows) error { return r.Scan(&owner) })
-	if _, err := b.Move(t.Context(), owner, billing.Entry{KeyID: rows[0].KeyID, Amount: 7, Kind: billing.KindGrant, Reason: "after the upgrade"}); err != nil {
+	var id, owner string
+	const anActiveKey = "SELECT id, owner_id FROM keys WHERE revoked_at IS NULL AND id IN (SELECT key_id FROM ledger) LIMIT 1"
+	query(t, dir, anActiveKey, func(r *sql.Rows) error {
+		return r.Scan(&id, &owner)
+	})
+	if _, err := b.Move(t.Context(), owner, billing.Entry{KeyID: id, Amount: 7, Kind: billing.KindGrant, Reason: "after the upgrade"}); err != nil {
 		t.Error(err)
 	}
 	if err := s.Close(); err != nil {

@@ -582,7 +582,7 @@ func (s *stage) drop(tables ...string) {
 		s.t.Fatal(err)
 	}
 	defer db.Close()
-	text := "CREATE TRIGGER full BEFORE INSERT ON charges BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+	text := "CREATE TRIGGER full BEFORE INSERT ON usage BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
 	for _, table := range tables {
 		text += "; DROP TABLE " + table
 	}

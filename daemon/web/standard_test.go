@@ -151,7 +151,7 @@ func (m *market) kept() map[string]int {
 	m.t.Helper()
 	n := map[string]int{}
 	for _, table := range []string{"settlements", "settlement_txs", "paid_calls", "purchases", "deposits", "owners", "identities", "keys", "sessions",
-		"challenges", "charges", "usage", "free_calls", "traces", "ledger"} {
+		"challenges", "usage", "free_calls", "traces", "ledger"} {
 		n[table] = rowsOf(m.t, m.d, table)
 	}
 	return n

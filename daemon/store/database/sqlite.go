@@ -210,20 +210,6 @@ func (f *DB) Close() error {
 // Tx runs act in one transaction, which is on disk when Tx returns nil.
 func (f *DB) Tx(ctx context.Context, act func(*sql.Tx) error) error { return f.count(f.tx(ctx, act)) }
 
-// Run runs one statement that was prepared on Write, on disk when it returns. It returns how many rows it changed, and the id of the last
-// that it has added.
-func (f *DB) Run(ctx context.Context, st *sql.Stmt, args ...any) (rows, id int64, err error) {
-	res, err := st.ExecContext(ctx, args...)
-	if err != nil {
-		return 0, 0, f.count(err)
-	}
-	rows, err = res.RowsAffected()
-	if err == nil {
-		id, err = res.LastInsertId()
-	}
-	return rows, id, err
-}
-
 // count counts err, if it is that of a database that was locked.
 func (f *DB) count(err error) error {
 	var failed sqlite3.Error

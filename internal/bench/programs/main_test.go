@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 		runPay(dir)
 		return
 	}
+	if dir := os.Getenv(chargeEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, chargeUntilKilled(context.Background(), dir, os.Stdout))
+		os.Exit(1)
+	}
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
