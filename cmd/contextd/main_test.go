@@ -28,7 +28,6 @@ import (
 	"github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/cli"
 )
 
@@ -79,13 +78,9 @@ func params(dir string) testscript.Params {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			nowhere, err := testbed.DeadAddress()
-			if err != nil {
-				return err
-			}
 			env.Vars = append(env.Vars, "HOME="+env.WorkDir, "XDG_CONFIG_HOME="+filepath.Join(env.WorkDir, ".config"),
 				"XDG_DATA_HOME="+filepath.Join(env.WorkDir, ".data"), "CTX_CONFIG_DIR="+filepath.Join(env.WorkDir, ".ctx"),
-				"HTTPS_PROXY=http://"+nowhere, "HTTP_PROXY=", "NO_PROXY=127.0.0.1", // every source is out of reach
+				"HTTPS_PROXY=http://127.0.0.1:1", "HTTP_PROXY=", "NO_PROXY=127.0.0.1", // every source is out of reach
 				"GORACE=atexit_sleep_ms=0", "TZ=UTC", "LANG=C.UTF-8", "COLUMNS=80", "TERM=xterm")
 			return nil
 		},
