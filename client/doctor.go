@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,32 +18,18 @@ import (
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/doctor"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Outcomes of a check.
-const (
-	outcomeOK      = "ok"
-	outcomeWarning = "warning"
-	outcomeError   = "error"
-)
-
-// check is what one check found.
-type check struct {
-	Name    string `json:"check"`
-	Outcome string `json:"outcome"`
-	Found   string `json:"found"`
-	Fix     string `json:"fix"` // what to do; empty where nothing is wrong
-}
-
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
 	*factory
 
-	free   bool    // no call that is charged
-	checks []check // so far
+	free   bool             // no call that is charged
+	checks []doctor.Finding // so far
 }
 
 // newDoctor makes the command that looks for what is wrong.
@@ -62,8 +47,10 @@ func newDoctor(f *factory) *cobra.Command {
 }
 
 // add notes an outcome.
-func (o *doctorOptions) add(name, outcome, fix, found string, args ...any) {
-	o.checks = append(o.checks, check{name, outcome, human.Line(fmt.Sprintf(found, args...)), human.Line(fix)})
+func (o *doctorOptions) add(name string, outcome doctor.Outcome, fix, found string, args ...any) {
+	o.checks = append(o.checks, doctor.Finding{
+		Check: name, Outcome: outcome, Found: human.Line(fmt.Sprintf(found, args...)), Fix: human.Line(fix),
+	})
 }
 
 // run makes the checks in an order in which each may lean on those before, and shows them.
@@ -82,7 +69,7 @@ func (o *doctorOptions) run(ctx context.Context) error {
 	if err := o.print(ctx); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(o.checks, func(c check) bool { return c.Outcome == outcomeError }) {
+	if doctor.Failures(o.checks) > 0 {
 		return &cli.Failure{Exit: cli.ExitFailure, Reason: "unwell", Err: errors.New("at least one check failed")}
 	}
 	return nil
@@ -92,23 +79,23 @@ func (o *doctorOptions) run(ctx context.Context) error {
 func (o *doctorOptions) settings() *config.Config {
 	c, err := o.Config()
 	if err != nil {
-		o.add("configuration", outcomeError, "correct the file (ctx config path) or the variable", "%v", err)
+		o.add("configuration", doctor.Failure, "correct the file (ctx config path) or the variable", "%v", err)
 		return nil
 	}
 	switch _, err := os.Stat(c.File); {
 	case len(c.Unknown) > 0:
-		o.add("configuration", outcomeWarning, "ctx config list shows all settings",
+		o.add("configuration", doctor.Warning, "ctx config list shows all settings",
 			"%s has unknown settings: %s", c.File, strings.Join(c.Unknown, ", "))
 	case errors.Is(err, fs.ErrNotExist):
-		o.add("configuration", outcomeOK, "", "no file: defaults and environment")
+		o.add("configuration", doctor.OK, "", "no file: defaults and environment")
 	default:
-		o.add("configuration", outcomeOK, "", "%s, profile %s", c.File, c.Profile())
+		o.add("configuration", doctor.OK, "", "%s, profile %s", c.File, c.Profile())
 	}
 	if _, err := keymap(c); err != nil {
-		o.add("shortcuts", outcomeError, "ctx help shortcuts", "%v", err)
+		o.add("shortcuts", doctor.Failure, "ctx help shortcuts", "%v", err)
 	}
 	if info, err := os.Stat(c.Dir); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		o.add("directory", outcomeWarning, "chmod 700 "+c.Dir, "other users can write to %s (mode %04o)", c.Dir, info.Mode().Perm())
+		o.add("directory", doctor.Warning, "chmod 700 "+c.Dir, "other users can write to %s (mode %04o)", c.Dir, info.Mode().Perm())
 	}
 	return c
 }
@@ -117,7 +104,7 @@ func (o *doctorOptions) settings() *config.Config {
 func (o *doctorOptions) terminal() {
 	style := o.Style(o.OutTTY)
 	word := map[bool]string{true: "yes", false: "no"}
-	o.add("terminal", outcomeOK, "", "terminal %s, colour %s, UTF-8 %s, %d columns, TERM %q",
+	o.add("terminal", doctor.OK, "", "terminal %s, colour %s, UTF-8 %s, %d columns, TERM %q",
 		word[o.OutTTY], word[style.Color], word[!style.ASCII], o.Columns(), o.Env("TERM"))
 }
 
@@ -126,24 +113,24 @@ func (o *doctorOptions) server(ctx context.Context, c *config.Config) bool {
 	base := c.Get(config.BaseURL)
 	u, err := url.Parse(base.Text)
 	if err != nil {
-		o.add("address", outcomeError, "ctx config set base_url https://…", "%s is not an address", base.Text)
+		o.add("address", doctor.Failure, "ctx config set base_url https://…", "%s is not an address", base.Text)
 		return false
 	}
 	if loopback := isLoopback(u.Hostname()); u.Scheme == "http" && !loopback {
-		o.add("address", outcomeWarning, "use https", "%s (from %s): the key travels unencrypted", base.Text, base.Origin)
+		o.add("address", doctor.Warning, "use https", "%s (from %s): the key travels unencrypted", base.Text, base.Origin)
 	} else {
-		o.add("address", outcomeOK, "", "%s (from %s)", base.Text, base.Origin)
+		o.add("address", doctor.OK, "", "%s (from %s)", base.Text, base.Origin)
 	}
 	if !isLoopback(u.Hostname()) {
 		if _, err := net.DefaultResolver.LookupHost(ctx, u.Hostname()); err != nil {
-			o.add("name", outcomeError, "check the address and the network", "%v", err)
+			o.add("name", doctor.Failure, "check the address and the network", "%v", err)
 			return false
 		}
 	}
 	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(base.Text), sdk.WithRetries(0),
 		sdk.WithTimeout(min(c.Timeout(), 10*time.Second)), sdk.WithHTTPClient(&http.Client{Transport: o.HTTP()}))
 	if err != nil {
-		o.add("server", outcomeError, "ctx config set base_url https://…", "%v", err)
+		o.add("server", doctor.Failure, "ctx config set base_url https://…", "%v", err)
 		return false
 	}
 	began := o.Now()
@@ -151,22 +138,22 @@ func (o *doctorOptions) server(ctx context.Context, c *config.Config) bool {
 	_, err = client.Do(ctx, sdk.Request{Path: api.PathReady}, sdk.WithResponse(&meta))
 	took := o.Now().Sub(began)
 	if meta.Status == 0 {
-		o.add("server", outcomeError, "start it (contextd demo, contextd serve) or set another address", "%v", err)
+		o.add("server", doctor.Failure, "start it (contextd demo, contextd serve) or set another address", "%v", err)
 		return false
 	}
 	switch {
 	case meta.RequestID == "":
-		o.add("server", outcomeError, "check the base URL and any proxy on the way",
+		o.add("server", doctor.Failure, "check the base URL and any proxy on the way",
 			"not a context service (status %d)", meta.Status)
 		return false
 	case err != nil:
-		o.add("server", outcomeWarning, "wait a few seconds, then check the daemon's log",
+		o.add("server", doctor.Warning, "wait a few seconds, then check the daemon's log",
 			"answered in %d ms, but not ready (status %d)", took.Milliseconds(), meta.Status)
 	default:
-		o.add("server", outcomeOK, "", "ready, answered in %d ms", took.Milliseconds())
+		o.add("server", doctor.OK, "", "ready, answered in %d ms", took.Milliseconds())
 	}
 	if meta.Demo() {
-		o.add("data", outcomeWarning, "contextd serve reads real sources", "demo data: synthetic values")
+		o.add("data", doctor.Warning, "contextd serve reads real sources", "demo data: synthetic values")
 	}
 	o.clock(meta.Header, began.Add(took/2))
 	return true
@@ -180,11 +167,11 @@ func (o *doctorOptions) clock(h http.Header, now time.Time) {
 	}
 	const tolerated = 30 * time.Second
 	if skew := now.Sub(date.Add(500 * time.Millisecond)); skew.Abs() > tolerated {
-		o.add("clock", outcomeWarning, "set the clock; payments have deadlines",
+		o.add("clock", doctor.Warning, "set the clock; payments have deadlines",
 			"this machine is %s off the server", skew.Round(time.Second))
 		return
 	}
-	o.add("clock", outcomeOK, "", "agrees with the server")
+	o.add("clock", doctor.OK, "", "agrees with the server")
 }
 
 // isLoopback reports whether host is this machine.
@@ -196,24 +183,24 @@ func isLoopback(host string) bool {
 // service checks the key, the pack and the age of the state.
 func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
 	if o.Payments.On() {
-		o.add("key", outcomeOK, "", "not sent: each call is paid separately (from %s)", c.Get(config.Pay).Origin)
+		o.add("key", doctor.OK, "", "not sent: each call is paid separately (from %s)", c.Get(config.Pay).Origin)
 		return
 	}
 	key, origin, err := o.Key()
 	switch {
 	case err != nil:
-		o.add("key", outcomeError, "chmod 600 the file, or name another file", "%v", err)
+		o.add("key", doctor.Failure, "chmod 600 the file, or name another file", "%v", err)
 		return
 	case key.IsZero():
-		o.add("key", outcomeError, "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE", "none")
+		o.add("key", doctor.Failure, "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE", "none")
 		return
 	case !key.Valid():
-		o.add("key", outcomeError, "copy it again, whole", "%s does not hold a key", origin)
+		o.add("key", doctor.Failure, "copy it again, whole", "%s does not hold a key", origin)
 		return
 	}
 	client, err := o.Client()
 	if err != nil {
-		o.add("key", outcomeError, "ctx config list --show-origin", "%v", err)
+		o.add("key", doctor.Failure, "ctx config list --show-origin", "%v", err)
 		return
 	}
 	pack := c.Get(config.Pack).Text
@@ -222,12 +209,12 @@ func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
 	_, err = client.Cite(ctx, pack, noAnchor)
 	switch e := api.AsError(err); {
 	case errors.Is(err, sdk.ErrCitationNotFound):
-		o.add("key", outcomeOK, "", "%s (from %s) is valid for pack %s", key, origin, pack)
+		o.add("key", doctor.OK, "", "%s (from %s) is valid for pack %s", key, origin, pack)
 	case e.Status == http.StatusUnauthorized:
-		o.add("key", outcomeError, "use another key", "%s (from %s): %v", key, origin, err)
+		o.add("key", doctor.Failure, "use another key", "%s (from %s): %v", key, origin, err)
 		return
 	case err != nil:
-		o.add("pack", outcomeError, e.Hint, "%s with %s: %v", pack, key, err)
+		o.add("pack", doctor.Failure, e.Hint, "%s with %s: %v", pack, key, err)
 		return
 	}
 	if !o.free {
@@ -240,7 +227,7 @@ func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack 
 	var meta sdk.Response
 	fresh, err := client.Fresh(ctx, pack, sdk.WithResponse(&meta))
 	if err != nil {
-		o.add("freshness", outcomeError, api.AsError(err).Hint, "%v", err)
+		o.add("freshness", doctor.Failure, api.AsError(err).Hint, "%v", err)
 		return
 	}
 	o.quota(meta.Left())
@@ -248,14 +235,14 @@ func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack 
 	age := human.Age(time.Duration(f.AgeSeconds) * time.Second)
 	switch {
 	case f.AgeSeconds > api.MaxFreshAge:
-		o.add("freshness", outcomeWarning, "the daemon's refresh lags; check its log", "the state of %s is %s old", pack, age)
+		o.add("freshness", doctor.Warning, "the daemon's refresh lags; check its log", "the state of %s is %s old", pack, age)
 		return
 	case f.Stale(o.Now()):
-		o.add("freshness", outcomeWarning, "a source does not answer; to see which: ctx fresh --path source_status",
+		o.add("freshness", doctor.Warning, "a source does not answer; to see which: ctx fresh --path source_status",
 			"the state of %s is %s old, its oldest data %s", pack, age, human.Age(time.Duration(f.DataAgeSeconds)*time.Second))
 		return
 	}
-	o.add("freshness", outcomeOK, "", "the state of %s is %s old", pack, age)
+	o.add("freshness", doctor.OK, "", "the state of %s is %s old", pack, age)
 }
 
 // quota says what the key can still call.
@@ -263,9 +250,9 @@ func (o *doctorOptions) quota(left sdk.Left) {
 	switch words := leftWords(left); {
 	case words == "": // an older service
 	case left.Credits != nil && *left.Credits == 0, left.FreeCalls != nil && *left.FreeCalls == 0:
-		o.add("quota", outcomeWarning, "ctx credits buy PACK", "that was the last call: %s", words)
+		o.add("quota", doctor.Warning, "ctx credits buy PACK", "that was the last call: %s", words)
 	default:
-		o.add("quota", outcomeOK, "", "%s", words)
+		o.add("quota", doctor.OK, "", "%s", words)
 	}
 }
 
@@ -275,10 +262,7 @@ func (o *doctorOptions) print(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows := &cli.Rows{Columns: []string{"outcome", "check", "found", "fix"}, Wide: 2}
-	for _, c := range o.checks {
-		rows.Rows = append(rows.Rows, []string{c.Outcome, c.Name, c.Found, c.Fix})
-	}
+	rows := doctor.Rows(o.checks, "outcome", "check", "found", "fix")
 	answer := cli.Answer{JSON: doc, Rows: rows, Piped: cli.Text, Text: o.text}
 	p, err := o.Printer()
 	if err != nil {
@@ -289,13 +273,13 @@ func (o *doctorOptions) print(ctx context.Context) error {
 
 // text writes a line for each check, and one for its fix.
 func (o *doctorOptions) text(w io.Writer, _ int, style cli.Style) error {
-	paint := map[string]func(string) string{outcomeOK: style.Good, outcomeWarning: style.Warn, outcomeError: style.Bad}
+	paint := map[doctor.Outcome]func(string) string{doctor.OK: style.Good, doctor.Warning: style.Warn, doctor.Failure: style.Bad}
 	for _, c := range o.checks {
 		fix := ""
 		if c.Fix != "" {
 			fix = "\n    fix: " + c.Fix
 		}
-		if _, err := fmt.Fprintf(w, "%s %s: %s%s\n", paint[c.Outcome](style.Mark(c.Outcome)), c.Name, c.Found, fix); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %s: %s%s\n", paint[c.Outcome](style.Mark(string(c.Outcome))), c.Check, c.Found, fix); err != nil {
 			return err
 		}
 	}

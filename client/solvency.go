@@ -10,6 +10,7 @@ import (
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/doctor"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/wallet"
 )
@@ -24,7 +25,7 @@ func (o *doctorOptions) solvency(ctx context.Context, c *config.Config) {
 	address := o.wallet(ctx, c)
 	o.policy(c)
 	if c.Get(config.RPCURL).Text == "" || c.Get(config.Token).Text == "" {
-		o.add("chain", outcomeWarning, "ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID",
+		o.add("chain", doctor.Warning, "ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID",
 			"unknown to ctx: the wallet can only sign in")
 		return
 	}
@@ -35,7 +36,7 @@ func (o *doctorOptions) solvency(ctx context.Context, c *config.Config) {
 func (o *doctorOptions) unfinished() {
 	list, err := wallet.Payments(o.Wallets.DataDir())
 	if err != nil {
-		o.add("payments", outcomeError, "move the named file away, then ctx pay receipts", "%v", err)
+		o.add("payments", doctor.Failure, "move the named file away, then ctx pay receipts", "%v", err)
 		return
 	}
 	live, oldest := 0, ""
@@ -48,9 +49,9 @@ func (o *doctorOptions) unfinished() {
 		}
 	}
 	if live > 0 {
-		o.add("payments", outcomeWarning, "ctx pay resume", "%d unfinished, the oldest %s", live, oldest)
+		o.add("payments", doctor.Warning, "ctx pay resume", "%d unfinished, the oldest %s", live, oldest)
 	} else if len(list) > 0 {
-		o.add("payments", outcomeOK, "", "%d made, none unfinished", len(list))
+		o.add("payments", doctor.OK, "", "%d made, none unfinished", len(list))
 	}
 }
 
@@ -60,19 +61,19 @@ func (o *doctorOptions) wallet(ctx context.Context, c *config.Config) string {
 	if env := o.Wallets.OpenKey(); env != "" {
 		address, err := o.Wallets.Address(ctx, "", "")
 		if err != nil {
-			o.add("wallet", outcomeError, "correct "+env+", or unset it", "%v", err)
+			o.add("wallet", doctor.Failure, "correct "+env+", or unset it", "%v", err)
 			return ""
 		}
-		o.add("wallet", outcomeWarning, "for real money: ctx wallet import NAME", "%s; its key is unencrypted in %s", address, env)
+		o.add("wallet", doctor.Warning, "for real money: ctx wallet import NAME", "%s; its key is unencrypted in %s", address, env)
 		return address
 	}
 	if name.Text == "" {
-		o.add("wallet", outcomeWarning, "ctx wallet new NAME; ctx wallet use NAME", "none configured")
+		o.add("wallet", doctor.Warning, "ctx wallet new NAME; ctx wallet use NAME", "none configured")
 		return ""
 	}
 	file, err := o.Wallets.Find(name.Text)
 	if err != nil {
-		o.add("wallet", outcomeError, "ctx wallet list; ctx wallet use NAME", "%v (from %s)", err, name.Origin)
+		o.add("wallet", doctor.Failure, "ctx wallet list; ctx wallet use NAME", "%v (from %s)", err, name.Origin)
 		return ""
 	}
 	for _, path := range []string{file.Path, filepath.Dir(file.Path)} {
@@ -81,15 +82,15 @@ func (o *doctorOptions) wallet(ctx context.Context, c *config.Config) string {
 			loose, fix = 0o022, "chmod 700 "+path
 		}
 		if info, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&loose != 0 {
-			o.add("wallet", outcomeWarning, fix, "other users can access %s (mode %04o)", path, info.Mode().Perm())
+			o.add("wallet", doctor.Warning, fix, "other users can access %s (mode %04o)", path, info.Mode().Perm())
 			return file.Address
 		}
 	}
 	if file.Address == "" {
-		o.add("wallet", outcomeOK, "", "%s, without an address (from %s)", file.Path, name.Origin)
+		o.add("wallet", doctor.OK, "", "%s, without an address (from %s)", file.Path, name.Origin)
 		return ""
 	}
-	o.add("wallet", outcomeOK, "", "%s in %s (from %s)", file.Address, file.Path, name.Origin)
+	o.add("wallet", doctor.OK, "", "%s in %s (from %s)", file.Address, file.Path, name.Origin)
 	return file.Address
 }
 
@@ -100,10 +101,10 @@ func (o *doctorOptions) policy(c *config.Config) {
 		return // unfinished has told
 	}
 	text := func(name string) string { return c.Get(name).Text }
-	outcome, fix := outcomeOK, ""
+	outcome, fix := doctor.OK, ""
 	for name, sum := range map[string]usdg.Amount{config.MaxPerDay: paid.Day, config.MaxPerMonth: paid.Month} {
 		if bound, err := usdg.ParseAmount(text(name)); err == nil && sum >= bound {
-			outcome, fix = outcomeWarning, "wait, or ctx pay policy set per-day USDG"
+			outcome, fix = doctor.Warning, "wait, or ctx pay policy set per-day USDG"
 		}
 	}
 	call := text(config.MaxPerCall) + " USDG"
@@ -125,7 +126,7 @@ func (o *doctorOptions) chain(ctx context.Context, address string) {
 	}
 	p, err := o.Payments.ReadOnly(ctx, address, true)
 	if err != nil {
-		o.add("chain", outcomeError, hintOf(err), "%v", err)
+		o.add("chain", doctor.Failure, hintOf(err), "%v", err)
 		return
 	}
 	defer p.Close()
@@ -134,28 +135,28 @@ func (o *doctorOptions) chain(ctx context.Context, address string) {
 		if errors.Is(err, wallet.ErrWrongChain) {
 			fix = "correct one of them: ctx config set rpc_url URL, ctx config set chain_id ID"
 		}
-		o.add("chain", outcomeError, fix, "%v", err)
+		o.add("chain", doctor.Failure, fix, "%v", err)
 		return
 	}
 	if err := p.CheckToken(ctx); err != nil {
-		o.add("token", outcomeError, "ask the operator for the token, then: ctx config set token ADDRESS", "%v", err)
+		o.add("token", doctor.Failure, "ask the operator for the token, then: ctx config set token ADDRESS", "%v", err)
 		return
 	}
 	b, err := p.Balance(ctx)
 	if err != nil {
-		o.add("chain", outcomeError, "check rpc_url and the network", "%v", err)
+		o.add("chain", doctor.Failure, "check rpc_url and the network", "%v", err)
 		return
 	}
-	o.add("chain", outcomeOK, "", "the node answers for chain %d and knows USDG", b.ChainID)
+	o.add("chain", doctor.OK, "", "the node answers for chain %d and knows USDG", b.ChainID)
 	if !known {
 		return
 	}
-	outcome, fix := outcomeOK, ""
+	outcome, fix := doctor.OK, ""
 	switch {
 	case b.Wei == "0":
-		outcome, fix = outcomeWarning, "send ether for fees to "+address
+		outcome, fix = doctor.Warning, "send ether for fees to "+address
 	case b.USDG == 0:
-		outcome, fix = outcomeWarning, "send USDG to "+address
+		outcome, fix = doctor.Warning, "send USDG to "+address
 	}
 	o.add("balance", outcome, fix, "%s USDG, %s ether", b.USDG, wallet.Ether(b.Wei))
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/doctor"
 )
 
 const (
@@ -38,7 +39,7 @@ type bundle struct {
 }
 
 // newBundle gathers a bundle. What cannot be had is left out.
-func newBundle(ctx context.Context, cfg *config.Config, dir string, list []finding) (*bundle, error) {
+func newBundle(ctx context.Context, cfg *config.Config, dir string, list []doctor.Finding) (*bundle, error) {
 	b := &bundle{texts: map[string][]byte{}}
 	for _, file := range cfg.SecretFiles() {
 		b.hold(file)
@@ -158,10 +159,10 @@ func logOf(ctx context.Context) []byte {
 }
 
 // countsFinding says how much there is, nothing where there is no database.
-func countsFinding(ctx context.Context, dir string) (finding, bool) {
+func countsFinding(ctx context.Context, dir string) (doctor.Finding, bool) {
 	list, err := backup.Look(ctx, dir, true)
 	if err != nil || len(list) == 0 {
-		return finding{}, false
+		return doctor.Finding{}, false
 	}
 	rows := map[string]int64{}
 	for _, d := range list {
@@ -173,13 +174,13 @@ func countsFinding(ctx context.Context, dir string) (finding, bool) {
 		"%d calls paid one by one, %d states, %d briefs",
 		rows["owners"], rows["keys"], rows["sessions"], rows["deposits"], rows["ledger"],
 		rows["paid_calls"], rows["pulses"], rows["briefs"])
-	return finding{Check: "counts", Outcome: outcomeOK, Found: found}, true
+	return doctor.Finding{Check: "counts", Outcome: doctor.OK, Found: found}, true
 }
 
 // quotaFinding says how much callers may ask.
-func quotaFinding(cfg *config.Config) finding {
+func quotaFinding(cfg *config.Config) doctor.Finding {
 	l := cfg.Limits
 	found := fmt.Sprintf("%d free calls a day for an owner, %d for an address; %d active keys for an owner",
 		l.FreeCalls, l.FreeCallsPerClient, l.ActiveKeys)
-	return finding{Check: "quotas", Outcome: outcomeOK, Found: found}
+	return doctor.Finding{Check: "quotas", Outcome: doctor.OK, Found: found}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/cmd/contextd/config"
+	"github.com/contextd/contextd/cmd/contextd/examine"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
@@ -24,6 +25,7 @@ import (
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/doctor"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -41,7 +43,7 @@ func newDoctor(s *settings) *cobra.Command {
 	}
 	file := c.Flags().String("bundle", "", "also write what was found, with settings and metrics but no secrets, to this `file`")
 	offline := c.Flags().Bool("offline", false, "ask nothing outside of this machine")
-	out := cli.AddOutput(c, cli.FieldsIn(finding{})...)
+	out := cli.AddOutput(c, cli.FieldsIn(doctor.Finding{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, err := s.Load()
 		if err != nil {
@@ -51,20 +53,20 @@ func newDoctor(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		told := findings{list: []finding{}}
+		told := findings{list: []doctor.Finding{}}
 		if !out.Chosen() {
 			told.out = c.OutOrStdout()
 		}
-		tell := told.add
-		tell(finding{Check: "configuration", Outcome: outcomeOK, Found: cmp.Or(cfg.File, "no file: defaults, environment and flags")})
-		examineAll(c.Context(), examined(d, cfg.SecretFiles(), *offline), tell)
+		report := doctor.Report(told.add)
+		report.OK("configuration", "%s", cmp.Or(cfg.File, "no file: defaults, environment and flags"))
+		examine.All(c.Context(), examined(d, cfg.SecretFiles(), *offline), report)
 		for _, f := range settling(c.Context(), d, *offline) {
-			tell(f)
+			report(f)
 		}
 		if counts, ok := countsFinding(c.Context(), d.DataDir); ok {
-			tell(counts)
+			report(counts)
 		}
-		tell(quotaFinding(cfg))
+		report(quotaFinding(cfg))
 		if *file != "" {
 			b, err := newBundle(c.Context(), cfg, d.DataDir, told.list)
 			if err == nil {
@@ -76,7 +78,7 @@ func newDoctor(s *settings) *cobra.Command {
 			fmt.Fprintf(c.ErrOrStderr(), "wrote %s: %s; read it before you send it\n", *file, strings.Join(b.names, ", "))
 		}
 		if out.Chosen() {
-			err = out.Print(told.list, findingsTable(told.list))
+			err = out.Print(told.list, table(doctor.Rows(told.list, "check", "outcome", "found", "fix")))
 		}
 		return errors.Join(err, verdict(told.list))
 	}
@@ -84,7 +86,7 @@ func newDoctor(s *settings) *cobra.Command {
 }
 
 // settling says how payments are settled: by the daemon that runs or, where none does, what the keys have that are to pay the gas.
-func settling(ctx context.Context, d daemon.Config, offline bool) []finding {
+func settling(ctx context.Context, d daemon.Config, offline bool) []doctor.Finding {
 	standing, err := admin.Settling(ctx, d.DataDir)
 	if err == nil {
 		return settlingFindings(standing, time.Now())
@@ -96,7 +98,7 @@ func settling(ctx context.Context, d daemon.Config, offline bool) []finding {
 }
 
 // gasKeys returns a finding for the gas key of each rail whose node answers.
-func gasKeys(ctx context.Context, rails []daemon.Chain) (found []finding) {
+func gasKeys(ctx context.Context, rails []daemon.Chain) (found []doctor.Finding) {
 	for _, r := range rails {
 		if r.SettleKey == "" {
 			continue
@@ -107,13 +109,13 @@ func gasKeys(ctx context.Context, rails []daemon.Chain) (found []finding) {
 		}
 		sender, err := chain.NewSender(client, r.SettleKey)
 		if err != nil {
-			found = append(found, finding{Check: "gas key " + r.ID, Outcome: outcomeFailure, Found: err.Error(),
+			found = append(found, doctor.Finding{Check: "gas key " + r.ID, Outcome: doctor.Failure, Found: err.Error(),
 				Fix: "correct the key file of " + cmp.Or(r.Section, "chain")})
 		} else if has, err := sender.Ready(ctx); err == nil || errors.Is(err, x402.ErrDry) {
 			f := gasFinding(x402.Standing{Rail: r.ID, By: sender.Address(), Balance: has.Balance.String(), GasPrice: has.GasPrice.String(),
 				Gas: x402.UsualGas})
 			if err != nil {
-				f.Outcome = outcomeFailure
+				f.Outcome = doctor.Failure
 			}
 			found = append(found, f)
 		}
@@ -128,8 +130,8 @@ func asked(r daemon.Chain) chain.Config {
 }
 
 // examined is what is looked at of a configuration with the given files of secrets.
-func examined(d daemon.Config, secrets map[string]string, offline bool) examination {
-	e := examination{
+func examined(d daemon.Config, secrets map[string]string, offline bool) examine.Config {
+	e := examine.Config{
 		DataDir: d.DataDir, StoreURL: d.StoreURL, SecretFiles: secrets, SMTP: d.SMTP,
 		Disabled: d.Disabled, PrivateHosts: d.PrivateHosts, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, Offline: offline,
 	}
@@ -154,19 +156,19 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) examinat
 // findings are what was found.
 type findings struct {
 	out   io.Writer // where they are printed for people; nil means nowhere
-	list  []finding
+	list  []doctor.Finding
 	shown int // of list
 }
 
 // add takes one and prints it, for some take a while; but sources with the same trouble are one line. The last of all is of no source.
-func (l *findings) add(f finding) {
+func (l *findings) add(f doctor.Finding) {
 	l.list = append(l.list, f)
 	for l.out != nil && l.shown < len(l.list) {
 		next, n := l.list[l.shown:], 1
-		for n < len(next) && next[0].troubled() && next[n].troubled() && next[n].Found == next[0].Found && next[n].Fix == next[0].Fix {
+		for n < len(next) && troubled(next[0]) && troubled(next[n]) && next[n].Found == next[0].Found && next[n].Fix == next[0].Fix {
 			n++
 		}
-		if n == len(next) && f.troubled() { // another may follow
+		if n == len(next) && troubled(f) { // another may follow
 			return
 		}
 		printFindings(l.out, next[:n])
@@ -175,13 +177,13 @@ func (l *findings) add(f finding) {
 }
 
 // troubled reports whether f is of a source that something is wrong with.
-func (f finding) troubled() bool {
-	return f.Outcome != outcomeOK && strings.HasPrefix(f.Check, "source ")
+func troubled(f doctor.Finding) bool {
+	return f.Outcome != doctor.OK && strings.HasPrefix(f.Check, "source ")
 }
 
 // printFindings prints findings that say the same for people.
-func printFindings(out io.Writer, list []finding) {
-	mark := map[outcome]string{outcomeOK: "ok  ", outcomeWarning: "warn", outcomeFailure: "FAIL"}
+func printFindings(out io.Writer, list []doctor.Finding) {
+	mark := map[doctor.Outcome]string{doctor.OK: "ok  ", doctor.Warning: "warn", doctor.Failure: "FAIL"}
 	f := list[0]
 	if len(list) > 1 {
 		var names []string
@@ -196,24 +198,10 @@ func printFindings(out io.Writer, list []finding) {
 	}
 }
 
-func findingsTable(list []finding) cli.Answer {
-	rows := &cli.Rows{Columns: []string{"check", "outcome", "found", "fix"}, Wide: 2}
-	for _, f := range list {
-		rows.Rows = append(rows.Rows, []string{f.Check, string(f.Outcome), f.Found, f.Fix})
-	}
-	return table(rows)
-}
-
 // verdict is the error for findings among which is a failure.
-func verdict(list []finding) error {
-	failures := 0
-	for _, f := range list {
-		if f.Outcome == outcomeFailure {
-			failures++
-		}
-	}
-	if failures > 0 {
-		return fmt.Errorf("%d checks failed", failures)
+func verdict(list []doctor.Finding) error {
+	if n := doctor.Failures(list); n > 0 {
+		return fmt.Errorf("%d checks failed", n)
 	}
 	return nil
 }

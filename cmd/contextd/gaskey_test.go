@@ -9,6 +9,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/devchain"
+	"github.com/contextd/contextd/internal/doctor"
 )
 
 // TestGasKeysWithoutDaemon has doctor say what the keys have that pay the gas, also while no daemon runs.
@@ -18,14 +19,14 @@ func TestGasKeysWithoutDaemon(t *testing.T) {
 	rail := daemon.Chain{ID: "l2chain", ChainID: devchain.ChainID, RPCURL: c.URL(), Token: c.Token(), Treasury: c.Treasury()}
 	for name, one := range map[string]struct {
 		key, url string
-		outcome  outcome // "" finds nothing
+		outcome  doctor.Outcome // "" finds nothing
 		says     string
 	}{
-		"has some":      {c.Gas().PrivateKey, c.URL(), outcomeOK, " ether, for about "},
-		"has none":      {"0x" + strings.Repeat("07", 32), c.URL(), outcomeFailure, "0.000000 ether, for about 0 settlements"},
+		"has some":      {c.Gas().PrivateKey, c.URL(), doctor.OK, " ether, for about "},
+		"has none":      {"0x" + strings.Repeat("07", 32), c.URL(), doctor.Failure, "0.000000 ether, for about 0 settlements"},
 		"no key":        {"", c.URL(), "", ""},
 		"no node":       {c.Gas().PrivateKey, "http://127.0.0.1:1", "", ""},
-		"no key at all": {"0xkey", c.URL(), outcomeFailure, "is not 0x and 64 hexadecimal digits"},
+		"no key at all": {"0xkey", c.URL(), doctor.Failure, "is not 0x and 64 hexadecimal digits"},
 	} {
 		rail.SettleKey, rail.RPCURL = one.key, one.url
 		cfg := daemon.Config{DataDir: t.TempDir()}
@@ -35,7 +36,7 @@ func TestGasKeysWithoutDaemon(t *testing.T) {
 			continue
 		}
 		if len(found) != 1 || found[0].Outcome != one.outcome || !strings.Contains(found[0].Found, one.says) || found[0].Check != "gas key l2chain" ||
-			(found[0].Fix == "") != (one.outcome == outcomeOK) || strings.Contains(found[0].Found, one.key) {
+			(found[0].Fix == "") != (one.outcome == doctor.OK) || strings.Contains(found[0].Found, one.key) {
 			t.Errorf("%s: %+v", name, found)
 		}
 		if found := settling(t.Context(), cfg, true); len(found) > 0 {

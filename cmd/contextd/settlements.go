@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/doctor"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -153,7 +154,7 @@ const (
 )
 
 // settlingFindings say how the rails stand on which a daemon settles payments.
-func settlingFindings(list []x402.Standing, now time.Time) (found []finding) {
+func settlingFindings(list []x402.Standing, now time.Time) (found []doctor.Finding) {
 	for _, s := range list {
 		found = append(found, offered(s))
 		if !s.Left {
@@ -167,19 +168,19 @@ func settlingFindings(list []x402.Standing, now time.Time) (found []finding) {
 }
 
 // offered says whether a rail takes payments by standard x402, and what they cost.
-func offered(s x402.Standing) finding {
-	f := finding{Check: "settlement " + s.Rail, Outcome: outcomeOK, Found: "by " + s.By}
+func offered(s x402.Standing) doctor.Finding {
+	f := doctor.Finding{Check: "settlement " + s.Rail, Outcome: doctor.OK, Found: "by " + s.By}
 	cheapest := api.OpFresh.PriceMicros()
 	switch {
 	case s.Left:
-		f.Outcome, f.Found = outcomeFailure, fmt.Sprintf("%s and %s wait on it: %s", human.Plural(s.Pending, "payment"),
+		f.Outcome, f.Found = doctor.Failure, fmt.Sprintf("%s and %s wait on it: %s", human.Plural(s.Pending, "payment"),
 			human.Plural(s.Purchases, "purchase"), s.Off)
 		f.Fix = "configure the rail again until they end: contextd settlements list --state pending"
 	case s.Off != "":
-		f.Outcome, f.Found = outcomeFailure, "standard x402 is not offered: "+s.Off
+		f.Outcome, f.Found = doctor.Failure, "standard x402 is not offered: "+s.Off
 		f.Fix = "send ether to " + s.By + ", or contextd settlements list --state failed; contextd help sell"
 	case s.CostMicros != nil && s.MaxPercent > 0 && *s.CostMicros*100 > cheapest*s.MaxPercent:
-		f.Outcome = outcomeWarning
+		f.Outcome = doctor.Warning
 		f.Found = fmt.Sprintf("a settlement costs %s USDG of gas; standard x402 is offered only for calls from %s USDG",
 			usdg.Amount(*s.CostMicros), usdg.Amount((*s.CostMicros*100+s.MaxPercent-1)/s.MaxPercent))
 		f.Fix = "sell credits (one settlement for many calls), or raise gas.max_percent"
@@ -195,29 +196,29 @@ func offered(s x402.Standing) finding {
 }
 
 // pending says what is being settled on a rail.
-func pending(s x402.Standing, now time.Time) finding {
-	f := finding{Check: "pending " + s.Rail, Outcome: outcomeOK, Found: "no payment is being settled"}
+func pending(s x402.Standing, now time.Time) doctor.Finding {
+	f := doctor.Finding{Check: "pending " + s.Rail, Outcome: doctor.OK, Found: "no payment is being settled"}
 	if s.OldestAt == nil {
 		return f
 	}
 	age := now.Sub(*s.OldestAt)
 	f.Found = fmt.Sprintf("%s being settled, the oldest for %s", human.Plural(s.Pending, "payment"), human.Age(age))
 	if age > settlesLong {
-		f.Outcome, f.Fix = outcomeWarning, "contextd settlements list --state pending; contextd settlements retry SETTLEMENT"
+		f.Outcome, f.Fix = doctor.Warning, "contextd settlements list --state pending; contextd settlements retry SETTLEMENT"
 	}
 	return f
 }
 
 // gasFinding says what the key of a rail has.
-func gasFinding(s x402.Standing) finding {
-	f := finding{Check: "gas key " + s.Rail, Outcome: outcomeOK, Found: ether(s.Balance) + " ether"}
+func gasFinding(s x402.Standing) doctor.Finding {
+	f := doctor.Finding{Check: "gas key " + s.Rail, Outcome: doctor.OK, Found: ether(s.Balance) + " ether"}
 	has, ok := new(big.Int).SetString(s.Balance, 10)
 	price, known := new(big.Int).SetString(s.GasPrice, 10)
 	if ok && known && price.Sign() > 0 {
 		left := has.Div(has, price.Mul(price, new(big.Int).SetUint64(s.Gas)))
 		f.Found += fmt.Sprintf(", for about %s settlements", left)
 		if left.Cmp(big.NewInt(fewLeft)) < 0 {
-			f.Outcome, f.Fix = outcomeWarning, "send ether to "+s.By
+			f.Outcome, f.Fix = doctor.Warning, "send ether to "+s.By
 		}
 	}
 	if s.Lost != "" && s.Lost != "0" {

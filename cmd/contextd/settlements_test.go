@@ -10,6 +10,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/doctor"
 )
 
 // TestSettlingFindings has doctor say what stands badly, with what to do about it, on both sides of each bound.
@@ -23,26 +24,26 @@ func TestSettlingFindings(t *testing.T) {
 	}
 	for name, one := range map[string]struct {
 		change  func(*x402.Standing)
-		outcome outcome
+		outcome doctor.Outcome
 		says    string
 	}{
-		"well":    {func(*x402.Standing) {}, outcomeOK, "0.001000 ether, for about 100 settlements"},
-		"costs":   {func(*x402.Standing) {}, outcomeOK, "a settlement costs 0.001 USDG of gas, the cheapest call 0.001 USDG"},
-		"dear":    {func(s *x402.Standing) { s.CostMicros = micros(1_001) }, outcomeWarning, "only for calls from 0.001001 USDG"},
-		"half":    {func(s *x402.Standing) { s.MaxPercent = 50 }, outcomeWarning, "only for calls from 0.002 USDG"},
-		"any":     {func(s *x402.Standing) { s.MaxPercent = 0; s.CostMicros = micros(9_000) }, outcomeOK, "costs 0.009 USDG"},
-		"unknown": {func(s *x402.Standing) { s.CostMicros = nil }, outcomeOK, "costs 10000 gwei (price in USDG unknown)"},
-		"few":     {func(s *x402.Standing) { s.Balance = "999999999999999" }, outcomeWarning, "for about 99 settlements"},
-		"off":     {func(s *x402.Standing) { s.Off = "the key is dry" }, outcomeFailure, "not offered: the key is dry"},
+		"well":    {func(*x402.Standing) {}, doctor.OK, "0.001000 ether, for about 100 settlements"},
+		"costs":   {func(*x402.Standing) {}, doctor.OK, "a settlement costs 0.001 USDG of gas, the cheapest call 0.001 USDG"},
+		"dear":    {func(s *x402.Standing) { s.CostMicros = micros(1_001) }, doctor.Warning, "only for calls from 0.001001 USDG"},
+		"half":    {func(s *x402.Standing) { s.MaxPercent = 50 }, doctor.Warning, "only for calls from 0.002 USDG"},
+		"any":     {func(s *x402.Standing) { s.MaxPercent = 0; s.CostMicros = micros(9_000) }, doctor.OK, "costs 0.009 USDG"},
+		"unknown": {func(s *x402.Standing) { s.CostMicros = nil }, doctor.OK, "costs 10000 gwei (price in USDG unknown)"},
+		"few":     {func(s *x402.Standing) { s.Balance = "999999999999999" }, doctor.Warning, "for about 99 settlements"},
+		"off":     {func(s *x402.Standing) { s.Off = "the key is dry" }, doctor.Failure, "not offered: the key is dry"},
 		"left": {func(s *x402.Standing) {
 			*s = x402.Waiting{Rail: "base", Settlements: 2, OldestAt: now, Purchases: 1}.Standing(false)
-		}, outcomeFailure, "2 payments and 1 purchase wait on it: the rail is not in the configuration"},
-		"without a key": {func(s *x402.Standing) { *s = x402.Waiting{Rail: "base", Settlements: 1}.Standing(true) }, outcomeFailure,
+		}, doctor.Failure, "2 payments and 1 purchase wait on it: the rail is not in the configuration"},
+		"without a key": {func(s *x402.Standing) { *s = x402.Waiting{Rail: "base", Settlements: 1}.Standing(true) }, doctor.Failure,
 			"1 payment and 0 purchases wait on it: the rail has neither a key"},
-		"lost":           {func(s *x402.Standing) { s.Lost, s.Budget = "5000000000", "9000000000" }, outcomeOK, "5 gwei lost to reverts in 24 hours of 9"},
-		"pending":        {func(s *x402.Standing) { s.Pending, s.OldestAt = 2, ago(5*time.Minute) }, outcomeOK, "2 payments being settled"},
-		"pending long":   {func(s *x402.Standing) { s.Pending, s.OldestAt = 1, ago(5*time.Minute+1) }, outcomeWarning, "1 payment being settled"},
-		"of facilitator": {func(s *x402.Standing) { s.Balance, s.GasPrice, s.CostMicros = "", "", nil }, outcomeOK, "by 0x4"},
+		"lost":           {func(s *x402.Standing) { s.Lost, s.Budget = "5000000000", "9000000000" }, doctor.OK, "5 gwei lost to reverts in 24 hours of 9"},
+		"pending":        {func(s *x402.Standing) { s.Pending, s.OldestAt = 2, ago(5*time.Minute) }, doctor.OK, "2 payments being settled"},
+		"pending long":   {func(s *x402.Standing) { s.Pending, s.OldestAt = 1, ago(5*time.Minute+1) }, doctor.Warning, "1 payment being settled"},
+		"of facilitator": {func(s *x402.Standing) { s.Balance, s.GasPrice, s.CostMicros = "", "", nil }, doctor.OK, "by 0x4"},
 	} {
 		s := good
 		change := one.change
@@ -51,10 +52,10 @@ func TestSettlingFindings(t *testing.T) {
 		for _, f := range settlingFindings([]x402.Standing{s}, now) {
 			if strings.Contains(f.Found, one.says) {
 				said = true
-				if f.Outcome != one.outcome || (f.Fix == "") != (f.Outcome == outcomeOK) {
+				if f.Outcome != one.outcome || (f.Fix == "") != (f.Outcome == doctor.OK) {
 					t.Errorf("%s: %+v", name, f)
 				}
-			} else if f.Outcome != outcomeOK {
+			} else if f.Outcome != doctor.OK {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}

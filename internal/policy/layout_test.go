@@ -19,10 +19,10 @@ func topLevel() []string {
 // packages are the packages of the architecture, by part.
 func packages() []string {
 	return []string{
-		"cmd/contextd", "cmd/contextd/config", "cmd/ctx", "client", "client/bridge", "client/config",
+		"cmd/contextd", "cmd/contextd/config", "cmd/contextd/examine", "cmd/ctx", "client", "client/bridge", "client/config",
 		"tui", "tui/session", "tui/termguard", "tui/view",
 		"sdk", "sdk/api", "sdk/diff", "sdk/wallet",
-		"internal/alert", "internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/handbook", "internal/human",
+		"internal/alert", "internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/doctor", "internal/handbook", "internal/human",
 		"internal/jsonx", "internal/policy", "internal/setting", "internal/state", "internal/usdg",
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/mail",
 		"daemon/cluster", "daemon/cluster/clustertest", "daemon/operate", "daemon/translog/witness",

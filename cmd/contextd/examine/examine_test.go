@@ -1,4 +1,4 @@
-package main
+package examine
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,17 +23,18 @@ import (
 	"github.com/contextd/contextd/daemon/source/replay"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/internal/doctor"
 )
 
 // examine makes all checks and returns the findings by check.
-func examine(t *testing.T, cfg examination) map[string]finding {
+func examine(t *testing.T, cfg Config) map[string]doctor.Finding {
 	t.Helper()
-	found := map[string]finding{}
-	examineAll(t.Context(), cfg, func(f finding) {
-		if old, ok := found[f.Check]; !ok || old.Outcome == outcomeOK {
+	found := map[string]doctor.Finding{}
+	All(t.Context(), cfg, func(f doctor.Finding) {
+		if old, ok := found[f.Check]; !ok || old.Outcome == doctor.OK {
 			found[f.Check] = f
 		}
-		if f.Outcome != outcomeOK && f.Fix == "" {
+		if f.Outcome != doctor.OK && f.Fix == "" {
 			t.Errorf("%s does not say what to do: %s", f.Check, f.Found)
 		}
 	})
@@ -66,17 +66,17 @@ func TestWell(t *testing.T) {
 	d := daemontest.Start(t, daemontest.On(c))
 	now := time.Now // the time of the chain
 	rec := replay.New(now)
-	found := examine(t, examination{DataDir: d.Config.DataDir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now,
+	found := examine(t, Config{DataDir: d.Config.DataDir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now,
 		Rails: []chain.Config{{URL: d.Config.Chain.RPCURL, ChainID: d.Config.ChainID, Token: d.Config.Chain.Token, Treasury: d.Config.Chain.Treasury, Now: now}}})
 	for _, check := range []string{"data directory", "daemon", "disk", "contextd.db", "history.db", "chain", "clock", "source coingecko-markets", "source defillama-hacks"} {
-		if f := found[check]; f.Outcome != outcomeOK {
+		if f := found[check]; f.Outcome != doctor.OK {
 			t.Errorf("%s: %+v", check, f)
 		}
 	}
 	if f := found["daemon"]; f.Found != "running" {
 		t.Errorf("daemon: %+v", f)
 	}
-	if f := found["mail"]; f.Outcome != outcomeWarning {
+	if f := found["mail"]; f.Outcome != doctor.Warning {
 		t.Errorf("mail without a server: %+v", f)
 	}
 	info, err := json.Marshal(daemon.Demo{Chain: &daemon.DemoChain{
@@ -87,8 +87,8 @@ func TestWell(t *testing.T) {
 	}
 	dir := d.Config.DataDir
 	for _, want := range []string{"none configured", "token and treasury correct", "the demo's, which runs while the demo does"} {
-		found := examine(t, examination{DataDir: dir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now})
-		if f := found["chain"]; f.Outcome != outcomeOK || !strings.Contains(f.Found, want) {
+		found := examine(t, Config{DataDir: dir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now})
+		if f := found["chain"]; f.Outcome != doctor.OK || !strings.Contains(f.Found, want) {
 			t.Errorf("chain: %+v, want %s", f, want)
 		}
 		if strings.Contains(want, "correct") { // it was the look at a demo that runs
@@ -126,27 +126,27 @@ func TestUnwell(t *testing.T) {
 	now := daemontest.NewClock().Now
 	rec := replay.New(now)
 	late := func() time.Time { return now().Add(-time.Hour) }
-	found := examine(t, examination{DataDir: dir, SecretFiles: map[string]string{"jobs.key_file": secret, "smtp.password_file": secret + ".gone", "tls.key_file": secret + ".group"}, Disabled: []string{"defillama-hacks"},
+	found := examine(t, Config{DataDir: dir, SecretFiles: map[string]string{"jobs.key_file": secret, "smtp.password_file": secret + ".gone", "tls.key_file": secret + ".group"}, Disabled: []string{"defillama-hacks"},
 		Transport: dating{next: rec, now: late}, Shift: rec.Shift, Now: now,
 		Rails: []chain.Config{{URL: "http://127.0.0.1:1", ChainID: 1, Token: "0x" + strings.Repeat("1", 40), Treasury: "0x" + strings.Repeat("2", 40)}},
 		SMTP:  &mail.SMTPConfig{Host: "127.0.0.1", Port: dead, Security: mail.Plain, From: "us@example.org"}})
-	for check, want := range map[string]finding{
-		"data directory": {Outcome: outcomeFailure, Found: "open to other users (0755)"}, "files": {Outcome: outcomeFailure, Found: "history.db is open to other users (0644)"},
-		"jobs.key_file": {Outcome: outcomeWarning, Found: "is readable by other users"}, "smtp.password_file": {Outcome: outcomeFailure, Found: "no such file"},
-		"tls.key_file": {Outcome: outcomeOK, Found: "not readable by other users"},
-		"contextd.db":  {Outcome: outcomeFailure, Found: "damaged"}, "history.db": {Outcome: outcomeFailure, Found: "damaged"},
-		"clock": {Outcome: outcomeFailure, Found: "1h0m0s off"}, "chain": {Outcome: outcomeFailure, Found: "ask chain"}, "mail": {Outcome: outcomeFailure, Found: "127.0.0.1: connect to mail server"},
-		"source defillama-hacks": {Outcome: outcomeOK, Found: "disabled"}, "daemon": {Outcome: outcomeOK, Found: "not running"},
+	for check, want := range map[string]doctor.Finding{
+		"data directory": {Outcome: doctor.Failure, Found: "open to other users (0755)"}, "files": {Outcome: doctor.Failure, Found: "history.db is open to other users (0644)"},
+		"jobs.key_file": {Outcome: doctor.Warning, Found: "is readable by other users"}, "smtp.password_file": {Outcome: doctor.Failure, Found: "no such file"},
+		"tls.key_file": {Outcome: doctor.OK, Found: "not readable by other users"},
+		"contextd.db":  {Outcome: doctor.Failure, Found: "damaged"}, "history.db": {Outcome: doctor.Failure, Found: "damaged"},
+		"clock": {Outcome: doctor.Failure, Found: "1h0m0s off"}, "chain": {Outcome: doctor.Failure, Found: "ask chain"}, "mail": {Outcome: doctor.Failure, Found: "127.0.0.1: connect to mail server"},
+		"source defillama-hacks": {Outcome: doctor.OK, Found: "disabled"}, "daemon": {Outcome: doctor.OK, Found: "not running"},
 	} {
 		if f := found[check]; f.Outcome != want.Outcome || !strings.Contains(f.Found, want.Found) {
 			t.Errorf("%s: %+v, want %s with %q", check, f, want.Outcome, want.Found)
 		}
 	}
-	found = examine(t, examination{DataDir: filepath.Join(dir, "nothing"), Transport: dating{fail: true}, Shift: rec.Shift, Now: now})
-	if f := found["source coingecko-markets"]; f.Outcome != outcomeWarning {
+	found = examine(t, Config{DataDir: filepath.Join(dir, "nothing"), Transport: dating{fail: true}, Shift: rec.Shift, Now: now})
+	if f := found["source coingecko-markets"]; f.Outcome != doctor.Warning {
 		t.Errorf("a source that is unreachable: %+v", f)
 	}
-	if f := found["data directory"]; f.Outcome != outcomeWarning || !strings.Contains(f.Found, "does not exist yet") {
+	if f := found["data directory"]; f.Outcome != doctor.Warning || !strings.Contains(f.Found, "does not exist yet") {
 		t.Errorf("no directory: %+v", f)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "nothing")); err == nil {
@@ -166,12 +166,12 @@ func TestSourcesOfAllPacks(t *testing.T) {
 		}}
 		return &pack.Pack{ID: id, Sources: []pack.Source{{Connector: declared.Connector(), Name: id}}}
 	}
-	cfg := examination{DataDir: t.TempDir(), Packs: []*pack.Pack{at("one"), at("two")}, Disabled: []string{"two"}}
+	cfg := Config{DataDir: t.TempDir(), Packs: []*pack.Pack{at("one"), at("two")}, Disabled: []string{"two"}}
 	found := examine(t, cfg)
-	if f := found["source one"]; f.Outcome != outcomeWarning || !strings.Contains(f.Found, "127.0.0.1 is a private address: allow it in packs.private_hosts") || asked.Load() != 0 {
+	if f := found["source one"]; f.Outcome != doctor.Warning || !strings.Contains(f.Found, "127.0.0.1 is a private address: allow it in packs.private_hosts") || asked.Load() != 0 {
 		t.Errorf("%+v, asked %d times", f, asked.Load())
 	}
-	if f := found["source two"]; f.Outcome != outcomeOK || f.Found != "disabled" {
+	if f := found["source two"]; f.Outcome != doctor.OK || f.Found != "disabled" {
 		t.Errorf("%+v", f)
 	}
 	if _, ok := found["source coingecko-markets"]; ok {
@@ -180,7 +180,7 @@ func TestSourcesOfAllPacks(t *testing.T) {
 	cfg.PrivateHosts, cfg.Disabled = []string{"127.0.0.1"}, nil
 	found = examine(t, cfg)
 	for _, check := range []string{"source one", "source two", "clock"} {
-		if f := found[check]; f.Outcome != outcomeOK {
+		if f := found[check]; f.Outcome != doctor.OK {
 			t.Errorf("%s: %+v", check, f)
 		}
 	}
@@ -191,9 +191,9 @@ func TestIsOneRunning(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		make func(socket string) error
-		want finding
+		want doctor.Finding
 	}{
-		"no socket": {func(string) error { return nil }, finding{Outcome: outcomeOK, Found: "not running"}},
+		"no socket": {func(string) error { return nil }, doctor.Finding{Outcome: doctor.OK, Found: "not running"}},
 		"left behind": {func(socket string) error {
 			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 			if err != nil {
@@ -201,8 +201,8 @@ func TestIsOneRunning(t *testing.T) {
 			}
 			l.SetUnlinkOnClose(false)
 			return l.Close()
-		}, finding{Outcome: outcomeOK, Found: "not running"}},
-		"cannot be asked": {func(socket string) error { return os.Symlink(filepath.Base(socket), socket) }, finding{Outcome: outcomeWarning, Found: "unknown whether"}},
+		}, doctor.Finding{Outcome: doctor.OK, Found: "not running"}},
+		"cannot be asked": {func(socket string) error { return os.Symlink(filepath.Base(socket), socket) }, doctor.Finding{Outcome: doctor.Warning, Found: "unknown whether"}},
 	} {
 		dir, err := os.MkdirTemp("", "doctor") // short enough for a socket
 		if err != nil {
@@ -212,35 +212,9 @@ func TestIsOneRunning(t *testing.T) {
 		if err := c.make(filepath.Join(dir, "admin.sock")); err != nil {
 			t.Fatal(err)
 		}
-		if f := examine(t, examination{DataDir: dir, Offline: true})["daemon"]; f.Outcome != c.want.Outcome || !strings.Contains(f.Found, c.want.Found) {
+		if f := examine(t, Config{DataDir: dir, Offline: true})["daemon"]; f.Outcome != c.want.Outcome || !strings.Contains(f.Found, c.want.Found) {
 			t.Errorf("%s: %+v", name, f)
 		}
-	}
-}
-
-// TestFindingsFold: sources with the same trouble are one line for people, and others stay as they are.
-func TestFindingsFold(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	l := findings{out: &out}
-	for _, f := range []finding{
-		{"disk", outcomeWarning, "1 MB free", "free space"}, {"source a", outcomeWarning, "no answer", "wait"},
-		{"source b", outcomeWarning, "no answer", "wait"}, {"source c", outcomeOK, "answers", ""}, {"source d", outcomeOK, "answers", ""},
-		{"source e", outcomeWarning, "no key", "give one"}, {"source f", outcomeWarning, "no answer", "wait"},
-		{"source g", outcomeWarning, "no answer", "wait"}, {"source h", outcomeWarning, "no answer", "wait"},
-		{"source i", outcomeWarning, "no answer", "wait"}, {"chain", outcomeWarning, "no answer", "wait"},
-	} {
-		l.add(f)
-	}
-	var got []string
-	for line := range strings.Lines(out.String()) {
-		got = append(got, strings.Join(strings.Fields(line), " "))
-	}
-	want := []string{"warn disk 1 MB free", "try: free space", "warn 2 sources no answer: a, b", "try: wait", "ok source c answers",
-		"ok source d answers", "warn source e no key", "try: give one", "warn 4 sources no answer: f, g, h and 1 more", "try: wait",
-		"warn chain no answer", "try: wait"}
-	if !slices.Equal(got, want) || len(l.list) != 11 {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package examine
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/internal/alert"
+	"github.com/contextd/contextd/internal/doctor"
 	"github.com/contextd/contextd/internal/state"
 )
 
@@ -47,8 +48,8 @@ func TestAlerts(t *testing.T) {
 	if _, err := teller.Observe(t.Context(), alert.State{Pack: "crypto", At: at, Doc: state.Read(doc)}); err != nil {
 		t.Fatal(err)
 	}
-	for after, want := range map[time.Duration]outcome{time.Hour: outcomeOK, time.Hour + time.Second: outcomeWarning} {
-		found := examine(t, examination{DataDir: dir, Journal: "alerts.journal", Now: func() time.Time { return at.Add(after) }, Offline: true})
+	for after, want := range map[time.Duration]doctor.Outcome{time.Hour: doctor.OK, time.Hour + time.Second: doctor.Warning} {
+		found := examine(t, Config{DataDir: dir, Journal: "alerts.journal", Now: func() time.Time { return at.Add(after) }, Offline: true})
 		if f := found["alerts"]; f.Outcome != want || !strings.Contains(f.Found, "2 events undelivered") {
 			t.Errorf("after %s: %+v", after, f)
 		}
@@ -58,11 +59,11 @@ func TestAlerts(t *testing.T) {
 		sources = append(sources, source.ID)
 	}
 	hooks := map[string]string{"up": "http://" + l.Addr().String() + "/SECRET", "down": "http://" + dead.Addr().String() + "/SECRET"}
-	found := examine(t, examination{DataDir: dir, Hooks: hooks, Disabled: sources})
-	if f := found["alert up"]; f.Outcome != outcomeOK {
+	found := examine(t, Config{DataDir: dir, Hooks: hooks, Disabled: sources})
+	if f := found["alert up"]; f.Outcome != doctor.OK {
 		t.Errorf("%+v", f)
 	}
-	if f := found["alert down"]; f.Outcome != outcomeWarning || f.Fix == "" || strings.Contains(f.Found, "SECRET") {
+	if f := found["alert down"]; f.Outcome != doctor.Warning || f.Fix == "" || strings.Contains(f.Found, "SECRET") {
 		t.Errorf("%+v", f)
 	}
 }
