@@ -12,7 +12,7 @@ import (
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
-	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -177,8 +177,8 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 }
 
 // addTrend adds to what people are shown how the rows of the first table of the state went.
-func (o freshOptions) addTrend(ctx context.Context, client *sdk.Client, state json.RawMessage, answer *cli.Answer) error {
-	path := firstTable(state)
+func (o freshOptions) addTrend(ctx context.Context, client *sdk.Client, of json.RawMessage, answer *cli.Answer) error {
+	path := firstTable(state.Read(of))
 	if path == "" {
 		o.Note("there are no rows whose trend could be shown")
 		return nil
@@ -199,12 +199,10 @@ func (o freshOptions) addTrend(ctx context.Context, client *sdk.Client, state js
 }
 
 // firstTable is the first member of a state that has rows of data, "" where none has.
-func firstTable(state json.RawMessage) string {
-	members, _ := jsonx.Members(state) // what is no object has none
-	for _, m := range members {
-		rows, err := jsonx.Parse(m.Raw)
+func firstTable(doc *state.Document) string {
+	for _, m := range doc.Root().Members {
 		if m.Name != api.MemberFlags && m.Name != api.MemberSourceStatus &&
-			err == nil && rows.IsArray() && len(rows.Members) > 0 && rows.Members[0].Member("id") != nil {
+			m.IsArray() && len(m.Members) > 0 && m.Members[0].Member("id") != nil {
 			return m.Name
 		}
 	}

@@ -1,4 +1,19 @@
-// Package state is the state of a pack and what is pure about it: the records that are kept of it, the table of its leaves,
-// search over it and the minute keys of history. It does no I/O, reads no clock and knows no pack. daemon/pipeline makes a state,
-// daemon/store keeps it, daemon/feed makes its table and daemon/reader searches it.
+// Package state is the state of a pack and what is pure about it. It does no I/O and reads no clock, so that the daemon, ctx and the
+// terminal UI read a state by the same code.
+//
+// # One state, parsed once
+//
+// At 20:05:02 the pipeline has compacted what the sources of a pack said into 24 KB of JSON, and calls Read. The Document goes on in the
+// Pulse: its flags decide which ended, the brief is written from its tree and checked against it, and the feed puts it in the Edition.
+// Whoever reads the edition, for an alert, a search, a citation, a page or the price of an ether, asks that Document for its Flags,
+// Sources, Ages, Rows, Places, Sections, Table or one member, and parses nothing. States of the past are stored as bytes: Pulse.Read
+// parses one where it is asked for. ctx and the terminal UI call Read for each state that they are sent.
+//
+// # A field of a row
+//
+// A number of a row is described once, as a ShownField: its name, whose end is its unit (priceUsd, change24hPct), where it stands in the
+// state and the words that ask for it. From there lookup, changes, series, citations and the page have it, and human writes it by its name.
+// A Layout adds what no name says: which fields stand in columns, under which heads and in which groups. So a further number of a coin is
+// a member of api.Mover and of the description of HTTP, a line where its source is read and one where the row is made, and one ShownField;
+// a Column only where it is to stand in the overviews.
 package state
