@@ -72,7 +72,7 @@ func (s *Server) order(rq *request, method string, q api.Query) (o gate.Order[re
 	o.Credentials, o.Text = rq.who, s.text
 	o.Subject = x402.Subject{
 		Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), s.cfg.Reader.Canonical(q)),
-		Spelled: x402.Fingerprint(method, string(q.Op), formerForm(q)),
+		Former: x402.Fingerprint(method, string(q.Op), formerForm(q)),
 	}
 	rq.paysFor = o.Subject
 	return o, nil

@@ -97,10 +97,10 @@ func TestFormerFingerprints(t *testing.T) {
 		request, former := line[0], line[1]
 		_, body := message(request)
 		got := n.subjectOf(t, s, body)
-		if got.Fingerprint != former && got.Spelled != former {
+		if got.Fingerprint != former && got.Former != former {
 			t.Errorf("%s does not take the payment of before: %+v", request, got)
 		}
-		for _, print := range []string{got.Fingerprint, got.Spelled} {
+		for _, print := range []string{got.Fingerprint, got.Former} {
 			if other, known := of[print]; known && other != former && print != "" {
 				t.Errorf("a payment of another call buys %s", request)
 			}

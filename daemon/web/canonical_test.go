@@ -58,13 +58,13 @@ func TestCanonicalForms(t *testing.T) {
 		}
 		want := x402.Subject{Op: got.Op, Fingerprint: x402.Fingerprint(method, path, canonical)}
 		if spelled != canonical {
-			want.Spelled = x402.Fingerprint(method, path, spelled)
+			want.Former = x402.Fingerprint(method, path, spelled)
 		}
 		if got != want || "/v1/"+string(got.Op) != path {
 			t.Errorf("%s is %+v, want %+v of %q, before %q", request, got, want, canonical, spelled)
 		}
 		// Two requests share a fingerprint only where they are one request.
-		for _, print := range []string{got.Fingerprint, got.Spelled} {
+		for _, print := range []string{got.Fingerprint, got.Former} {
 			of := method + " " + path + " " + canonical
 			if print == "" {
 				continue

@@ -55,7 +55,7 @@ func subject(r *http.Request, op api.Op, canonical, former string) x402.Subject 
 	}
 	s := x402.Subject{Op: op, Fingerprint: x402.Fingerprint(method, r.URL.Path, canonical)}
 	if former != canonical {
-		s.Spelled = x402.Fingerprint(method, r.URL.Path, former)
+		s.Former = x402.Fingerprint(method, r.URL.Path, former)
 	}
 	return s
 }

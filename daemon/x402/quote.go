@@ -33,7 +33,7 @@ type Subject struct {
 	Op          api.Op
 	Pack        api.CreditPack // that is bought; "" for a call
 	Fingerprint string         // of the request: what of it decides about the answer
-	Spelled     string         // the fingerprint that the same request had while defaults counted as it spelled them; "" means the same
+	Former      string         // the fingerprint that earlier releases gave the same request; "" means the same
 	Daily       bool           // who has paid for it by standard x402 may have all with its fingerprint for api.ProofIdempotency
 }
 
@@ -56,7 +56,7 @@ func (s Subject) name() string {
 
 // is reports whether a fingerprint that was noted is of s.
 func (s Subject) is(noted string) bool {
-	return noted == s.Fingerprint || s.Spelled != "" && noted == s.Spelled
+	return noted == s.Fingerprint || s.Former != "" && noted == s.Former
 }
 
 // Fingerprint identifies a request: its method, path and parameters in a canonical form.
@@ -129,10 +129,10 @@ func (q *Quoter) Made(nonce [NonceSize]byte, s Subject) (until time.Time, ok boo
 	if nonce[0] != version {
 		return time.Time{}, false
 	}
-	spelled := s
-	spelled.Fingerprint = s.Spelled
+	former := s
+	former.Fingerprint = s.Former
 	for _, key := range q.Keys {
-		if hmac.Equal(nonce[macAt:], q.mac(key, nonce, s)) || s.Spelled != "" && hmac.Equal(nonce[macAt:], q.mac(key, nonce, spelled)) {
+		if hmac.Equal(nonce[macAt:], q.mac(key, nonce, s)) || s.Former != "" && hmac.Equal(nonce[macAt:], q.mac(key, nonce, former)) {
 			return time.Unix(int64(binary.BigEndian.Uint32(nonce[expiryAt:])), 0), true
 		}
 	}

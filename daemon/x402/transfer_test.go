@@ -536,9 +536,9 @@ func FuzzParseProof(f *testing.F) {
 	})
 }
 
-// TestSpelledRequest: quotes and answers of a request as it was spelled before defaults were left out of its fingerprint stay good, and
+// TestFormerRequest: quotes and answers of a request as it was spelled before defaults were left out of its fingerprint stay good, and
 // no other request gets them.
-func TestSpelledRequest(t *testing.T) {
+func TestFormerRequest(t *testing.T) {
 	t.Parallel()
 	d := newPayments(t)
 	old := x402.Subject{Op: api.OpFresh, Fingerprint: x402.Fingerprint("GET", "/v1/fresh", "pack=crypto")}
@@ -549,8 +549,8 @@ func TestSpelledRequest(t *testing.T) {
 	proof, p := payment(t, quoted, 1)
 	d.chain.payments[proof.Hash] = p
 	now := fresh()
-	now.Spelled = old.Fingerprint
-	for _, stranger := range []x402.Subject{fresh(), {Op: api.OpFresh, Fingerprint: "x", Spelled: "y"}} {
+	now.Former = old.Fingerprint
+	for _, stranger := range []x402.Subject{fresh(), {Op: api.OpFresh, Fingerprint: "x", Former: "y"}} {
 		if _, err := d.Claim(t.Context(), proof, stranger); !errors.Is(err, &api.Error{Reason: api.ReasonNonceMismatch}) {
 			t.Errorf("%+v: %v", stranger, err)
 		}
@@ -576,7 +576,7 @@ func TestSpelledRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spelled := x402.Subject{Op: api.OpFresh, Fingerprint: "new", Spelled: fresh().Fingerprint}
+	spelled := x402.Subject{Op: api.OpFresh, Fingerprint: "new", Former: fresh().Fingerprint}
 	if c, err = d.Claim(t.Context(), kept, spelled); err != nil || c.Replay == nil {
 		t.Fatalf("%+v, %v", c, err)
 	}

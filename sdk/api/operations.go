@@ -1,6 +1,9 @@
 package api
 
-import "reflect"
+import (
+	"reflect"
+	"strconv"
+)
 
 // Ops returns the operations in the order of the specification: the six of the contract, then later additions.
 func Ops() []Op {
@@ -75,7 +78,7 @@ func search() Operation {
 				Reason: ReasonInvalidQ, Missing: "missing or empty", Hint: "say what to look for, for example q=bitcoin",
 				Doc: "The text to search for.", ToolDoc: "The word, such as bitcoin", Example: "bitcoin",
 			}, {
-				Name: "k", Kind: KindWhole, Min: SearchKMin, Max: SearchKMax, Default: "10", Verbatim: true,
+				Name: "k", Kind: KindWhole, Min: SearchKMin, Max: SearchKMax, Default: strconv.Itoa(SearchKDefault), Verbatim: true,
 				field:  func(q *Query) any { return &q.Limit },
 				Reason: ReasonInvalidK, Hint: "leave k out for 10 matches",
 				Doc: "The maximum number of matches.", ToolDoc: "Rows at most", Example: "2",
@@ -190,7 +193,7 @@ func lookup() Operation {
 				Doc: "Limits the answer to one kind of rows, such as asset or headline.", ToolDoc: "Only rows of this kind",
 				Example: "asset",
 			}, {
-				Name: "limit", Kind: KindWhole, Min: 1, Max: MaxLookupRows, Default: "3", Verbatim: true,
+				Name: "limit", Kind: KindWhole, Min: 1, Max: MaxLookupRows, Default: strconv.Itoa(DefaultLookupLimit), Verbatim: true,
 				field:  func(q *Query) any { return &q.Limit },
 				Reason: ReasonInvalidLimit, Hint: "leave limit out for 3 rows per question",
 				Doc: "The maximum number of rows per question.", ToolDoc: "Rows per question", Example: "2",
@@ -239,11 +242,12 @@ func series() Operation {
 				Doc:     "The field, as in lookup, such as change24hPct; by default the most important one of the kind.",
 				Example: "priceUsd",
 			}, {
-				Name: "points", Kind: KindWhole, Min: SeriesPointsMin, Max: SeriesPointsMax, Default: "60",
+				Name: "points", Kind: KindWhole, Min: SeriesPointsMin, Max: SeriesPointsMax, Default: strconv.Itoa(SeriesPointsDefault),
 				field:  func(q *Query) any { return &q.Points },
 				Reason: ReasonInvalidPoints, Hint: "leave points out for 60", Doc: "The number of points.", Example: "4",
 			}, {
-				Name: "span", Kind: KindSpan, Least: SeriesSpanMin, Default: "24h", field: func(q *Query) any { return &q.Span },
+				Name: "span", Kind: KindSpan, Least: SeriesSpanMin, Default: FormatSpan(SeriesSpanDefault),
+				field:  func(q *Query) any { return &q.Span },
 				Reason: ReasonInvalidSpan, Hint: "write it as 24h, 90m or 7d; leave it out for 24h", Pattern: spanPattern,
 				Doc:     "The time from the first point to the last, 1h or more: whole numbers with the units w, d, h, m or s.",
 				Example: "24h",
@@ -271,7 +275,8 @@ func history() Operation {
 				Doc: "A member of the state, or a part of one: `sentiment.market`.", Example: "top_movers",
 			}, from, bound("to", "The end, at most 31 days after from; by default now or 31 days after from.", "2026-11-20T20:05",
 				func(q *Query) any { return &q.To }), {
-				Name: "every", Kind: KindSpan, Least: HistoryEveryMin, Default: "5m", field: func(q *Query) any { return &q.Every },
+				Name: "every", Kind: KindSpan, Least: HistoryEveryMin, Default: FormatSpan(HistoryEveryMin),
+				field:  func(q *Query) any { return &q.Every },
 				Reason: ReasonInvalidEvery, Hint: "write it as 5m, 1h or 1d; leave it out for 5m", Pattern: spanPattern,
 				Doc: "The interval, 5m or more.", Example: "1h",
 			}}
