@@ -56,9 +56,9 @@ func (a *account) Stored() (config.Credential, error) {
 // sameAddress reports whether two base URLs are the same.
 func sameAddress(a, b string) bool { return strings.TrimRight(a, "/") == strings.TrimRight(b, "/") }
 
-// Keep changes what is kept for the profile in use and says where it is. It does not write over what is kept for another address: that
+// Store changes what is kept for the profile in use and says where it is. It does not write over what is kept for another address: that
 // may be the only place where a key is.
-func (a *account) Keep(change func(*config.Credential)) (where string, err error) {
+func (a *account) Store(change func(*config.Credential)) (where string, err error) {
 	c, err := a.settings.Config()
 	if err != nil {
 		return "", err
@@ -152,7 +152,7 @@ func askConsole[T any](a *account, ask func(c *sdk.Console, opts []sdk.CallOptio
 	meta.DataMode = "" // the account is real, even where the data is of a demo
 	a.io.ReportMeta(&meta)
 	if now := console.Secret(); now != before && a.io.Env(envSession) == "" {
-		_, err = a.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(now) })
+		_, err = a.Store(func(c *config.Credential) { c.Session = sdk.NewKey(now) })
 	}
 	return answer, err
 }

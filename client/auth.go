@@ -112,7 +112,7 @@ func (o *loginOptions) run(ctx context.Context) error {
 	if err != nil || session == nil {
 		return err
 	}
-	where, err := o.Account.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(console.Secret()) })
+	where, err := o.Account.Store(func(c *config.Credential) { c.Session = sdk.NewKey(console.Secret()) })
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (o *authOptions) signOut(ctx context.Context, _ []string) error {
 	}
 	ended := end(ctx)
 	if o.Env(envSession) == "" {
-		if _, err := o.Account.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
+		if _, err := o.Account.Store(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
 			return err
 		}
 	}

@@ -204,8 +204,8 @@ func (r *release) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// says is what people are told, "" for nothing.
-func (r *release) says() string {
+// notice is what people are told, "" for nothing.
+func (r *release) notice() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.newer == "" {
@@ -214,9 +214,9 @@ func (r *release) says() string {
 	return human.Line(fmt.Sprintf("this service runs %s, newer than ctx %s: update ctx to use what is new", r.newer, r.own))
 }
 
-// tell tells people at a terminal, unless that was done within a day. Where it cannot be remembered, nothing is told.
-func (r *release) tell() {
-	text := r.says()
+// show tells people at a terminal, unless that was done within a day. Where it cannot be remembered, nothing is told.
+func (r *release) show() {
+	text := r.notice()
 	if text == "" || !r.io.ErrTTY || r.io.Flags.Quiet || r.io.Env("CI") != "" {
 		return
 	}

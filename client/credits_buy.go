@@ -187,7 +187,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 		return err
 	}
 	if !o.pays() {
-		o.tell(intent, amount)
+		o.showTransfer(intent, amount)
 	}
 	if o.noWait && !o.pays() {
 		return o.Show(ctx, intent, &cli.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
@@ -241,8 +241,8 @@ func (o *buyOptions) until(i *api.DepositIntent) string {
 	return time.Unix(i.ExpiresAt, 0).In(o.Now().Location()).Format(time.DateTime)
 }
 
-// tell tells people what to transfer.
-func (o *buyOptions) tell(i *api.DepositIntent, amount usdg.Amount) {
+// showTransfer tells people what to transfer.
+func (o *buyOptions) showTransfer(i *api.DepositIntent, amount usdg.Amount) {
 	link := "link   " + i.PaymentURI
 	if i.NonceRequired {
 		link = "data   " + usdg.TransferData(i.Recipient, amount, i.Nonce)

@@ -39,7 +39,7 @@ func Other(a *Factory, profile string) (tui.Config, error) {
 
 // TellPurchase writes what to transfer for a purchase, as ctx credits buy does without a wallet.
 func TellPurchase(a *Factory, i *api.DepositIntent, amount usdg.Amount) {
-	(&buyOptions{factory: a, code: true}).tell(i, amount)
+	(&buyOptions{factory: a, code: true}).showTransfer(i, amount)
 }
 
 // DepositRows are purchases as a table.

@@ -62,12 +62,12 @@ func (f *factory) As(profile string) *factory { return newFactoryFor(f.System, f
 func (f *factory) Key() (key sdk.Key, origin string, err error) { return f.Account.key() }
 
 // Newer says that the service is newer than ctx, "" where it is not.
-func (f *factory) Newer() string { return f.release.says() }
+func (f *factory) Newer() string { return f.release.notice() }
 
 // Close notes what was paid and answered, tells of a newer service, and ends the connections that are open.
 func (f *factory) Close() {
 	f.Payments.close()
-	f.release.tell()
+	f.release.show()
 	f.transport.CloseIdleConnections()
 }
 

@@ -75,7 +75,7 @@ func pasteKey(ctx context.Context, f *factory) error {
 	if !key.Valid() {
 		return cli.Invalid("that is no whole key: one begins with cv_; nothing was changed").WithHint("ctx, and copy it again, whole")
 	}
-	where, err := f.Account.Keep(func(c *config.Credential) { c.Key = key })
+	where, err := f.Account.Store(func(c *config.Credential) { c.Key = key })
 	if err != nil {
 		return err
 	}

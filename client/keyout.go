@@ -90,9 +90,9 @@ func (k *keyOut) Hand(ctx context.Context, issued *api.IssuedKey) error {
 	return err
 }
 
-// Keep keeps a new key as that of the profile, takes it out of issued and says where it is. Where it cannot be kept it stays in issued, to
+// SaveToProfile keeps a new key as that of the profile, takes it out of issued and says where it is. Where it cannot be kept it stays in issued, to
 // be shown: else it would be lost.
-func (k *keyOut) Keep(issued *api.IssuedKey) {
+func (k *keyOut) SaveToProfile(issued *api.IssuedKey) {
 	where, err := k.save(issued)
 	if err != nil {
 		k.io.Note("key %s for %q is shown this once, and not kept: %s", issued.KeyID, issued.Name, err)
@@ -104,5 +104,5 @@ func (k *keyOut) Keep(issued *api.IssuedKey) {
 
 // save keeps a new key as that of the profile.
 func (k *keyOut) save(issued *api.IssuedKey) (where string, err error) {
-	return k.account.Keep(func(c *config.Credential) { c.Key = sdk.NewKey(issued.Key) })
+	return k.account.Store(func(c *config.Credential) { c.Key = sdk.NewKey(issued.Key) })
 }

@@ -278,7 +278,7 @@ func (o *keyOptions) use(_ context.Context, args []string) error {
 	if key.KeyID() != args[0] {
 		return cli.Invalid("the key in %s is %s, not %s", file.Text, key.KeyID(), args[0])
 	}
-	where, err := o.Account.Keep(func(c *config.Credential) { c.Key = key })
+	where, err := o.Account.Store(func(c *config.Credential) { c.Key = key })
 	if err == nil {
 		o.Note("profile %s uses key %s, which is in %s", c.Profile(), key.KeyID(), where)
 	}

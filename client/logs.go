@@ -149,7 +149,7 @@ func (l *logs) Check(ctx context.Context, pack string, named api.Proof, answer *
 	if known != nil && names(named, known.Proven) {
 		return isOf(named, known.State, answer.Body)
 	}
-	p, err := l.look(ctx, pack, known, named)
+	p, err := l.fetch(ctx, pack, known, named)
 	if _, broken := errors.AsType[*sdk.ProofError](err); broken {
 		return err
 	}
@@ -193,9 +193,9 @@ func isOf(named api.Proof, hash string, body []byte) error {
 	return nil
 }
 
-// look reads the leaf of the log of a pack that an answer names, the newest where it names none, checks it, and that the log is the known
+// fetch reads the leaf of the log of a pack that an answer names, the newest where it names none, checks it, and that the log is the known
 // one.
-func (l *logs) look(ctx context.Context, pack string, known *knownLog, named api.Proof) (*sdk.Proven, error) {
+func (l *logs) fetch(ctx context.Context, pack string, known *knownLog, named api.Proof) (*sdk.Proven, error) {
 	client, err := l.reader()
 	if err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (l *logs) look(ctx context.Context, pack string, known *knownLog, named api
 	if err != nil {
 		return nil, l.missing(ctx, log, pack, known, err)
 	}
-	return l.see(ctx, log, pack, known, entry)
+	return l.verify(ctx, log, pack, known, entry)
 }
 
 // notFound reports whether the service says that something is not there.
@@ -243,8 +243,8 @@ func (l *logs) missing(ctx context.Context, log *sdk.Log, pack string, known *kn
 	return absent
 }
 
-// see checks an entry, and that the log is the known one, and remembers it. Known was read before the entry was asked for.
-func (l *logs) see(ctx context.Context, log *sdk.Log, pack string, known *knownLog, entry *api.LogEntry) (*sdk.Proven, error) {
+// verify checks an entry, and that the log is the known one, and remembers it. Known was read before the entry was asked for.
+func (l *logs) verify(ctx context.Context, log *sdk.Log, pack string, known *knownLog, entry *api.LogEntry) (*sdk.Proven, error) {
 	p, err := sdk.VerifyEntry(*entry, "", l.Witnesses()...)
 	if err != nil {
 		return nil, l.evidence(pack, err)
@@ -256,7 +256,7 @@ func (l *logs) see(ctx context.Context, log *sdk.Log, pack string, known *knownL
 		}
 		switch err := log.Follow(ctx, before, p.Checkpoint); {
 		case err != nil && l.late(ctx, log, before, p.Checkpoint):
-			l.keep(pack, p)
+			l.cache(pack, p)
 			return p, nil
 		case anotherDemo(err, before.Origin, p.Checkpoint.Origin):
 			l.io.Note("this is another demo than the last one here: its log is followed from now on")
@@ -264,12 +264,12 @@ func (l *logs) see(ctx context.Context, log *sdk.Log, pack string, known *knownL
 			return nil, l.evidence(pack, err)
 		}
 	}
-	l.keep(pack, p)
+	l.cache(pack, p)
 	return p, l.remember(pack, p, known)
 }
 
-// keep has p for who wants to write it to a file.
-func (l *logs) keep(pack string, p *sdk.Proven) {
+// cache has p for who wants to write it to a file.
+func (l *logs) cache(pack string, p *sdk.Proven) {
 	if l.last == nil {
 		l.last = map[string]*sdk.Proven{}
 	}
@@ -353,7 +353,7 @@ func (l *logs) See(ctx context.Context, pack string, fetch func(*sdk.Log) (*api.
 	if err != nil {
 		return nil, known, l.missing(ctx, log, pack, known, err)
 	}
-	p, err := l.see(ctx, log, pack, known, entry)
+	p, err := l.verify(ctx, log, pack, known, entry)
 	return p, known, err
 }
 
@@ -383,7 +383,7 @@ func (l *logs) Accept(ctx context.Context, pack string, agree func(why error) er
 	if err != nil {
 		err = l.missing(ctx, log, pack, known, err)
 	} else {
-		p, err = l.see(ctx, log, pack, known, entry)
+		p, err = l.verify(ctx, log, pack, known, entry)
 	}
 	broken, _ := errors.AsType[*sdk.ProofError](err)
 	if err == nil || broken == nil || broken.Now == nil && entry != nil {
@@ -402,7 +402,7 @@ func (l *logs) Accept(ctx context.Context, pack string, agree func(why error) er
 	if entry == nil {
 		return nil, true, nil
 	}
-	p, err = l.see(ctx, log, pack, nil, entry)
+	p, err = l.verify(ctx, log, pack, nil, entry)
 	return p, false, err
 }
 

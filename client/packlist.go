@@ -23,8 +23,8 @@ import (
 // How long the list of packs is taken for what the service has, after it answered and after it did not, and how long one waits for it where
 // it is not what was asked for.
 const (
-	packsKept  = time.Hour
-	packsAgain = time.Minute
+	packsFresh = time.Hour
+	packsRetry = time.Minute
 	packsWait  = time.Second
 )
 
@@ -35,8 +35,8 @@ type packList struct {
 	now    func() time.Time
 }
 
-// keptPacks are the packs of a service as it told them last.
-type keptPacks struct {
+// cachedPacks are the packs of a service as it told them last.
+type cachedPacks struct {
 	Until time.Time      `json:"until"` // when it is to be asked again
 	Packs []api.PackInfo `json:"packs"`
 }
@@ -56,7 +56,7 @@ func (l packList) Ask(ctx context.Context, opts ...sdk.CallOption) ([]api.PackIn
 	if err != nil {
 		return nil, err
 	}
-	l.keep(c, address, keptPacks{l.now().Add(packsKept), answer.Packs})
+	l.cache(c, address, cachedPacks{l.now().Add(packsFresh), answer.Packs})
 	return answer.Packs, nil
 }
 
@@ -67,7 +67,7 @@ func (l packList) Known(ctx context.Context) []api.PackInfo {
 		return nil
 	}
 	address := c.Get(config.BaseURL).Text
-	last := l.kept(c)[address]
+	last := l.cached(c)[address]
 	if l.now().Before(last.Until) {
 		return last.Packs
 	}
@@ -75,7 +75,7 @@ func (l packList) Known(ctx context.Context) []api.PackInfo {
 	defer cancel()
 	packs, err := l.Ask(ctx)
 	if err != nil {
-		l.keep(c, address, keptPacks{l.now().Add(packsAgain), last.Packs})
+		l.cache(c, address, cachedPacks{l.now().Add(packsRetry), last.Packs})
 		return last.Packs
 	}
 	return packs
@@ -130,18 +130,18 @@ func stateOf(pack string) (state any, whole bool) {
 // packsFile is where the packs of all services are kept.
 func packsFile(c *config.Config) string { return filepath.Join(c.Dir, "packs.json") }
 
-// kept are the packs of all services, by their addresses. A file that is not there, or damaged, has none.
-func (l packList) kept(c *config.Config) map[string]keptPacks {
-	kept := map[string]keptPacks{}
+// cached are the packs of all services, by their addresses. A file that is not there, or damaged, has none.
+func (l packList) cached(c *config.Config) map[string]cachedPacks {
+	kept := map[string]cachedPacks{}
 	if text, err := os.ReadFile(packsFile(c)); err != nil || json.Unmarshal(text, &kept) != nil {
-		return map[string]keptPacks{}
+		return map[string]cachedPacks{}
 	}
 	return kept
 }
 
-// keep keeps what a service told. Where that fails it is asked again.
-func (l packList) keep(c *config.Config, address string, k keptPacks) {
-	all := l.kept(c)
+// cache stores what a service told. Where that fails it is asked again.
+func (l packList) cache(c *config.Config, address string, k cachedPacks) {
+	all := l.cached(c)
 	for other, kept := range all {
 		if l.now().Sub(kept.Until) > 30*24*time.Hour {
 			delete(all, other)

@@ -195,16 +195,16 @@ func (o *resumeOptions) goOnExact(ctx context.Context, p wallet.Payment) (answer
 		text, _ = cli.Marshal(string(text)) // a text can be written
 	}
 	if p.Purchase {
-		if text, err = o.keep(p, text); err != nil {
+		if text, err = o.saveKey(p, text); err != nil {
 			return nil, nil, err
 		}
 	}
 	return text, func() error { return payer.Conclude(ctx, held, sdk.Outcome{Receipt: receipt}) }, nil
 }
 
-// keep keeps the key that an answer tells as that of the profile, if that has none and is for the service of the payment, and returns the
+// saveKey stores the key that an answer tells as that of the profile, if that has none and is for the service of the payment, and returns the
 // answer without it then.
-func (o *resumeOptions) keep(p wallet.Payment, answer json.RawMessage) (json.RawMessage, error) {
+func (o *resumeOptions) saveKey(p wallet.Payment, answer json.RawMessage) (json.RawMessage, error) {
 	var bought api.IssuedKey
 	if err := json.Unmarshal(answer, &bought); err != nil || bought.Key == "" {
 		return answer, nil // there is none to keep
@@ -224,7 +224,7 @@ func (o *resumeOptions) keep(p wallet.Payment, answer json.RawMessage) (json.Raw
 	if !kept.Key.IsZero() && kept.Key.Secret() != bought.Key { // the same is that of a command that was killed
 		return answer, nil
 	}
-	o.given.Keep(&bought)
+	o.given.SaveToProfile(&bought)
 	return cli.Marshal(bought)
 }
 

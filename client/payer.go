@@ -194,7 +194,7 @@ func (p *payments) bounds() (wallet.Config, error) {
 	return wallet.Config{
 		RPCURL: c.Get(config.RPCURL).Text, ChainID: chainID, Token: token, Assets: assets, Dir: p.wallets.DataDir(), Now: p.io.Now,
 		Policy: wallet.Policy{PerCall: amount(config.MaxPerCall), PerDay: amount(config.MaxPerDay), PerMonth: amount(config.MaxPerMonth)},
-		Tell:   func(text string) { p.io.Note("%s", human.Line(text)) },
+		Notify: func(text string) { p.io.Note("%s", human.Line(text)) },
 	}, nil
 }
 

@@ -124,7 +124,7 @@ func (o *profileOptions) add(_ context.Context, args []string) error {
 		return err
 	}
 	if !credential.Key.IsZero() {
-		where, err := o.keep(name, credential)
+		where, err := o.store(name, credential)
 		if err != nil {
 			return err
 		}
@@ -136,8 +136,8 @@ func (o *profileOptions) add(_ context.Context, args []string) error {
 	return nil
 }
 
-// keep keeps the key of a profile, beside its session if that is for the same address.
-func (o *profileOptions) keep(name string, c config.Credential) (where string, err error) {
+// store stores the key of a profile, beside its session if that is for the same address.
+func (o *profileOptions) store(name string, c config.Credential) (where string, err error) {
 	secrets, err := o.account.Secrets()
 	if err != nil {
 		return "", err
@@ -186,7 +186,7 @@ func (o *profileOptions) remove(ctx context.Context, args []string) error {
 	if err := o.Confirm(ctx, "remove profile "+args[0]+" with its key and session"); err != nil {
 		return err
 	}
-	if _, err := o.keep(args[0], config.Credential{}); err != nil {
+	if _, err := o.store(args[0], config.Credential{}); err != nil {
 		return err
 	}
 	return c.RemoveProfile(args[0])

@@ -133,7 +133,7 @@ func (l *listener) listen(ctx context.Context) error {
 		if !again {
 			return err
 		}
-		l.tell(Connection{Err: err, Wait: wait})
+		l.notify(Connection{Err: err, Wait: wait})
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
@@ -162,8 +162,8 @@ func (l *listener) pause(err error) (wait time.Duration, again bool) {
 	return wait, true
 }
 
-// tell records a change of the connection and reports it.
-func (l *listener) tell(c Connection) {
+// notify records a change of the connection and reports it.
+func (l *listener) notify(c Connection) {
 	c.Reconnects = l.reconnects
 	l.stream.state.Store(&c)
 	if l.stream.req.OnChange != nil {
@@ -182,7 +182,7 @@ func (l *listener) connect(ctx context.Context) error {
 		return cause(ctx, err)
 	}
 	defer resp.Body.Close()
-	l.tell(Connection{
+	l.notify(Connection{
 		Connected: true, Demo: resp.Header.Get(api.HeaderDataMode) == api.DataModeDemo, Unmetered: leftIn(resp.Header).Unmetered,
 	})
 	l.reconnects++

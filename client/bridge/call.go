@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/contextd/contextd/sdk/api"
 )
 
 // Tools are the tools of the service, as it lists them.
@@ -54,22 +52,4 @@ func (e *Endpoint) Call(ctx context.Context, tool string, arguments map[string]s
 		return Answer{}, refusalOf(text.String())
 	}
 	return Answer{Text: text.String(), Structured: result.StructuredContent}, nil
-}
-
-// refusalOf is the error in the text of a result.
-func refusalOf(text string) error {
-	var body struct {
-		Error *struct {
-			api.Error
-			RetryAfter int `json:"retryAfter"`
-		}
-		Payment *api.PaymentRequirements
-	}
-	if json.Unmarshal([]byte(text), &body) != nil || body.Error == nil || body.Error.Code == "" {
-		return fmt.Errorf("the tool failed: %s", text)
-	}
-	e := body.Error.Error
-	_, e.Status = e.Reason.Answer()
-	e.RetryAfter, e.Payment = time.Duration(body.Error.RetryAfter)*time.Second, body.Payment
-	return &e
 }

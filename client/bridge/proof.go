@@ -17,18 +17,18 @@ func (e *Endpoint) proven(ctx context.Context, m *jsonrpc.Request, result json.R
 	if e.check == nil || m.Method != methodCall {
 		return nil
 	}
-	var told struct {
+	var answer struct {
 		Meta struct {
 			Proof api.Proof `json:"contextd/proof"`
 		} `json:"_meta"`
 		StructuredContent json.RawMessage
 		IsError           bool
 	}
-	if json.Unmarshal(result, &told) != nil || told.IsError {
+	if json.Unmarshal(result, &answer) != nil || answer.IsError {
 		return nil // the client judges it
 	}
 	p := paramsOf(m)
-	named := told.Meta.Proof
+	named := answer.Meta.Proof
 	if named == (api.Proof{}) && !strings.HasSuffix(p.Name, string(api.OpFresh)) {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (e *Endpoint) proven(ctx context.Context, m *jsonrpc.Request, result json.R
 	if arguments.Pack == "" {
 		arguments.Pack = api.DefaultPack
 	}
-	return e.check(ctx, arguments.Pack, named, &sdk.Response{Body: plain(told.StructuredContent)})
+	return e.check(ctx, arguments.Pack, named, &sdk.Response{Body: plain(answer.StructuredContent)})
 }
 
 // plain is JSON as states are hashed: on the way through MCP, what HTML gives a meaning was escaped.

@@ -1,10 +1,12 @@
 package bridge
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -63,4 +65,22 @@ func (r *relay) readable(err error) *api.Error {
 		return nil
 	}
 	return &api.Error{Code: f.Code(), Reason: api.Reason(f.Reason), Message: f.Error(), Hint: f.Hint}
+}
+
+// refusalOf is the error in the text of a result.
+func refusalOf(text string) error {
+	var body struct {
+		Error *struct {
+			api.Error
+			RetryAfter int `json:"retryAfter"`
+		}
+		Payment *api.PaymentRequirements
+	}
+	if json.Unmarshal([]byte(text), &body) != nil || body.Error == nil || body.Error.Code == "" {
+		return fmt.Errorf("the tool failed: %s", text)
+	}
+	e := body.Error.Error
+	_, e.Status = e.Reason.Answer()
+	e.RetryAfter, e.Payment = time.Duration(body.Error.RetryAfter)*time.Second, body.Payment
+	return &e
 }

@@ -48,11 +48,11 @@ const (
 // relay passes messages between a client on stdin and a service.
 type relay struct {
 	Program
-	endpoint *Endpoint
-	life     context.Context    // ends with the relay: connections outlast the calls that open them
-	hush     context.CancelFunc // ends the stream of the session; only take uses it
-	waiting  sync.WaitGroup     // for the answers to the client's calls
-	running  sync.WaitGroup     // what reads connections
+	endpoint   *Endpoint
+	ctx        context.Context    // ends with the relay: connections outlast the calls that open them
+	stopStream context.CancelFunc // ends the stream of the session; only take uses it
+	waiting    sync.WaitGroup     // for the answers to the client's calls
+	running    sync.WaitGroup     // what reads connections
 
 	writing sync.Mutex // guards Out, and what is noted
 
@@ -90,7 +90,7 @@ type Program struct {
 
 // Serve passes messages between a program and the service of e until the program ends its side.
 func Serve(ctx context.Context, e *Endpoint, p Program) error {
-	r := &relay{Program: p, endpoint: e, hush: func() {}, calls: map[jsonrpc.ID]*openCall{}, uris: map[string]bool{}}
+	r := &relay{Program: p, endpoint: e, stopStream: func() {}, calls: map[jsonrpc.ID]*openCall{}, uris: map[string]bool{}}
 	e.waits = func(d time.Duration) { r.note("the service cannot be reached; trying again in %s", d) }
 	return r.run(ctx, p.In)
 }
@@ -100,7 +100,7 @@ func (r *relay) run(ctx context.Context, in io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.running.Wait()
 	defer cancel()
-	r.life = ctx
+	r.ctx = ctx
 	if _, err := r.renew(ctx, nil); err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (r *relay) take(ctx context.Context, line []byte) {
 
 // initialize passes on the call that opens a session, which has a connection of its own, and listens to what the service says there.
 func (r *relay) initialize(ctx context.Context, request *jsonrpc.Request) {
-	r.hush()
+	r.stopStream()
 	r.mu.Lock()
 	r.hello = nil
 	r.mu.Unlock()
@@ -188,7 +188,7 @@ func (r *relay) initialize(ctx context.Context, request *jsonrpc.Request) {
 	r.pass(r.begin(ctx, request))
 	if r.current().SessionID() != "" {
 		var listening context.Context
-		listening, r.hush = context.WithCancel(ctx)
+		listening, r.stopStream = context.WithCancel(ctx)
 		r.running.Go(func() { r.listen(listening) })
 	}
 }
@@ -313,7 +313,7 @@ func (r *relay) renew(ctx context.Context, ended *link) (*link, error) {
 	if now := r.current(); now != ended {
 		return now, nil
 	}
-	c, err := r.endpoint.connect(r.life)
+	c, err := r.endpoint.connect(r.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +337,7 @@ func (r *relay) renew(ctx context.Context, ended *link) (*link, error) {
 
 // use has messages go over c from now on, and reads it.
 func (r *relay) use(c mcp.Connection) *link {
-	ctx, leave := context.WithCancel(r.life)
+	ctx, leave := context.WithCancel(r.ctx)
 	next := &link{c, leave, make(chan struct{})}
 	r.mu.Lock()
 	last := r.link
@@ -348,7 +348,7 @@ func (r *relay) use(c mcp.Connection) *link {
 	}
 	r.running.Go(func() {
 		defer close(next.ended)
-		r.hear(ctx, next)
+		r.receive(ctx, next)
 	})
 	return next
 }
@@ -394,8 +394,8 @@ func (r *relay) listen(ctx context.Context) {
 	}
 }
 
-// hear passes on what the service says over a connection, until that is over.
-func (r *relay) hear(ctx context.Context, on *link) {
+// receive passes on what the service says over a connection, until that is over.
+func (r *relay) receive(ctx context.Context, on *link) {
 	for {
 		m, err := on.Read(ctx)
 		if err != nil {
@@ -405,15 +405,15 @@ func (r *relay) hear(ctx context.Context, on *link) {
 			return
 		}
 		if answer, ok := m.(*jsonrpc.Response); ok {
-			r.settle(answer)
+			r.conclude(answer)
 			continue
 		}
 		r.write(m)
 	}
 }
 
-// settle passes the answer of a call on, and notes what it means for the session.
-func (r *relay) settle(answer *jsonrpc.Response) {
+// conclude passes the answer of a call on, and notes what it means for the session.
+func (r *relay) conclude(answer *jsonrpc.Response) {
 	r.mu.Lock()
 	c := r.calls[answer.ID]
 	if c == nil { // the client has cancelled it
@@ -428,10 +428,10 @@ func (r *relay) settle(answer *jsonrpc.Response) {
 	r.mu.Unlock()
 	err := r.endpoint.refusal(answer)
 	if err == nil {
-		err = r.endpoint.judge(r.life, c, answer)
+		err = r.endpoint.judge(r.ctx, c, answer)
 	}
 	if err == nil && answer.Error == nil {
-		err = r.endpoint.proven(r.life, c.Request, answer.Result)
+		err = r.endpoint.proven(r.ctx, c.Request, answer.Result)
 	}
 	if _, said := errors.AsType[*jsonrpc.Error](err); said || err == nil {
 		r.write(answer)

@@ -306,7 +306,7 @@ func (t *tour) payer(ctx context.Context) (*wallet.Payer, error) {
 	}
 	return wallet.NewPayer(ctx, wallet.Config{
 		Key: key, RPCURL: t.Money.RPCURL, ChainID: t.Money.ChainID, Token: t.Money.Token, Dir: t.Money.Dir, Now: t.Now,
-		Tell: func(text string) { t.say("%s", text) },
+		Notify: func(text string) { t.say("%s", text) },
 	})
 }
 

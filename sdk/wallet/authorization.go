@@ -211,7 +211,7 @@ func (p *Payer) goOnExact(ctx context.Context, e *entry) (over bool, err error) 
 			return false, p.journal.advance(e, stateMined)
 		}
 	}
-	p.cfg.Tell("sending authorization " + e.Exact.Nonce + " again, for the same request")
+	p.cfg.Notify("sending authorization " + e.Exact.Nonce + " again, for the same request")
 	return false, nil
 }
 

@@ -30,7 +30,7 @@ type Config struct {
 	Policy  Policy           // bounds of payments
 	Assets  []Asset          // that authorizations are of
 	Now     func() time.Time // nil means time.Now
-	Tell    func(string)     // called with progress for people; may be nil
+	Notify  func(string)     // called with progress for people; may be nil
 }
 
 // Payer pays from a wallet: by transfers, which it brings onto the chain, and by authorizations of standard x402, which services settle and
@@ -90,8 +90,8 @@ func (cfg *Config) complete() error {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Tell == nil {
-		cfg.Tell = func(string) {}
+	if cfg.Notify == nil {
+		cfg.Notify = func(string) {}
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (p *Payer) open(ctx context.Context, q sdk.Quote, mayBegin bool) (_ *entry,
 	if err != nil {
 		return nil, false, err
 	}
-	p.cfg.Tell(notice)
+	p.cfg.Notify(notice)
 	return &e, false, nil
 }
 
@@ -242,7 +242,7 @@ func (p *Payer) goOn(ctx context.Context, e *entry, past []entry, mayBegin bool)
 		return false, fmt.Errorf("%w: payment %s is of token %s on chain %d, the wallet pays with %s on %d", ErrWrongChain,
 			e.TxHash, e.Token, e.ChainID, p.token, p.cfg.ChainID)
 	}
-	p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
+	p.cfg.Notify("going on with payment " + e.TxHash + " for the same request")
 	return false, nil
 }
 
