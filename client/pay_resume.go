@@ -202,7 +202,7 @@ func (o *resumeOptions) goOnExact(ctx context.Context, p wallet.Payment) (answer
 	return text, func() error { return payer.Conclude(ctx, held, sdk.Outcome{Receipt: receipt}) }, nil
 }
 
-// saveKey stores the key that an answer tells as that of the profile, if that has none and is for the service of the payment, and returns the
+// saveKey stores the key in an answer as that of the profile, if that has none and is for the service of the payment, and returns the
 // answer without it then.
 func (o *resumeOptions) saveKey(p wallet.Payment, answer json.RawMessage) (json.RawMessage, error) {
 	var bought api.IssuedKey
