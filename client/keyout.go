@@ -90,8 +90,8 @@ func (k *keyOut) Hand(ctx context.Context, issued *api.IssuedKey) error {
 	return err
 }
 
-// SaveToProfile keeps a new key as that of the profile, takes it out of issued and says where it is. Where it cannot be kept it stays in issued, to
-// be shown: else it would be lost.
+// SaveToProfile stores a new key as that of the profile, takes it out of issued and says where it is. Where it cannot be stored it stays in
+// issued, to be shown: else it would be lost.
 func (k *keyOut) SaveToProfile(issued *api.IssuedKey) {
 	where, err := k.save(issued)
 	if err != nil {
