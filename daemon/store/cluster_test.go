@@ -20,7 +20,7 @@ import (
 // TestLeadersWrites: what only the leader may write is refused to other nodes, and nothing else is.
 func TestLeadersWrites(t *testing.T) {
 	t.Parallel()
-	place, at := testbed.Postgres(t), time.Unix(1_800_000_000, 0)
+	place, at := testbed.LocalPostgres(t), time.Unix(1_800_000_000, 0)
 	s, err := store.Open(t.Context(), place, at)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestLeadersWrites(t *testing.T) {
 // TestNodes: they are told of while they run, and keep operators from working on the books directly until they are silent.
 func TestNodes(t *testing.T) {
 	t.Parallel()
-	place := testbed.Postgres(t)
+	place := testbed.LocalPostgres(t)
 	s, err := store.Open(t.Context(), place, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 func TestOpenPostgres(t *testing.T) {
 	t.Parallel()
-	place := testbed.Postgres(t)
+	place := testbed.LocalPostgres(t)
 	s, err := store.Open(t.Context(), place, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)

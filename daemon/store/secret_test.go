@@ -39,7 +39,7 @@ func node(t *testing.T, place string, with store.Seal) *store.Store {
 // TestSecrets: a secret is made once, by the first caller, and read with the key.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	place := testbed.Postgres(t)
+	place := testbed.LocalPostgres(t)
 	plain, mine, other := node(t, place, store.Seal{}), node(t, place, seal(t, 1)), node(t, place, seal(t, 2))
 	var all sync.WaitGroup
 	got := make([]string, 8)

@@ -28,7 +28,7 @@ func keysOn(t *testing.T, s *store.Store) *account.Keys {
 // TestFreeCallsOfTwoNodes: two nodes give no more free calls than one, to an owner and to a key of the operator, and no fewer.
 func TestFreeCallsOfTwoNodes(t *testing.T) {
 	t.Parallel()
-	place := testbed.Postgres(t)
+	place := testbed.LocalPostgres(t)
 	one, two := node(t, place, store.Seal{}), node(t, place, store.Seal{})
 	keys := keysOn(t, one)
 	const limit = 10
@@ -69,7 +69,7 @@ func TestFreeCallsOfTwoNodes(t *testing.T) {
 // TestChanges: what an act changes of an owner is told to the other nodes, charges are not, and who has missed changes is told so.
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	place := testbed.Postgres(t)
+	place := testbed.LocalPostgres(t)
 	one, two := node(t, place, store.Seal{}), node(t, place, store.Seal{})
 	keys, others := keysOn(t, one), keysOn(t, two)
 	const owner = "11111111-0000-4000-8000-000000000001"
@@ -157,7 +157,7 @@ func TestUnsettledCharge(t *testing.T) {
 	for _, mode := range []string{"commits", "forgets"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			direct := testbed.Postgres(t)
+			direct := testbed.LocalPostgres(t)
 			w, place := testbed.WireTo(t, direct)
 			books, s := node(t, direct, store.Seal{}), node(t, place, store.Seal{})
 			const owner, granted = "11111111-0000-4000-8000-000000000001", 10
@@ -234,7 +234,7 @@ func TestUnsettledCharge(t *testing.T) {
 // seconds where half of it is used up.
 func TestVolumeOfTwoNodes(t *testing.T) {
 	t.Parallel()
-	place := testbed.Postgres(t)
+	place := testbed.LocalPostgres(t)
 	one, two := node(t, place, store.Seal{}), node(t, place, store.Seal{})
 	const owner, limit = "11111111-0000-4000-8000-000000000001", 20
 	began := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)

@@ -45,13 +45,19 @@ func Files(t testing.TB) string {
 	return t.TempDir()
 }
 
-// Postgres is the URL of a schema of the test's own. The server is one for all tests of a package, in a directory of its own, and made by
-// the programs of this machine. Without them, and without OnPostgres, the test is skipped.
+// Postgres is LocalPostgres for tests that take long: without OnPostgres, the test is skipped.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	if os.Getenv(OnPostgres) == "" {
 		t.Skip("SKIPPED: it is on PostgreSQL, for which " + OnPostgres + " is set")
 	}
+	return LocalPostgres(t)
+}
+
+// LocalPostgres is the URL of a schema of the test's own. The server is one for all tests of a package, in a directory of its own, and made
+// by the programs of this machine. Without them, the test is skipped.
+func LocalPostgres(t testing.TB) string {
+	t.Helper()
 	bin := programs()
 	if bin == "" {
 		t.Skip("SKIPPED: there is no PostgreSQL on this machine")
@@ -69,11 +75,11 @@ func Postgres(t testing.TB) string {
 	return fmt.Sprintf("postgres://contextd@/postgres?host=%s&schema=test_%x", dir, rand.Uint64())
 }
 
-// RestorePostgres makes the schemas of a dump by "pg_dump --inserts -n SCHEMA -n SCHEMA_history", in the server of Postgres, and returns
-// the URL. What the schemas had before goes. Where Postgres skips a test, so does RestorePostgres.
+// RestorePostgres makes the schemas of a dump by "pg_dump --inserts -n SCHEMA -n SCHEMA_history", in the server of LocalPostgres, and
+// returns the URL. What the schemas had before goes. Where LocalPostgres skips a test, so does RestorePostgres.
 func RestorePostgres(t testing.TB, dump, schema string) string {
 	t.Helper()
-	place, err := url.Parse(Postgres(t))
+	place, err := url.Parse(LocalPostgres(t))
 	if err != nil {
 		t.Fatal(err)
 	}

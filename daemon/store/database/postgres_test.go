@@ -70,7 +70,7 @@ func TestURLs(t *testing.T) {
 // TestServerMigrates: once, by several at a time, whole or not at all, and never back.
 func TestServerMigrates(t *testing.T) {
 	t.Parallel()
-	place, layout := testbed.Postgres(t), onServer()
+	place, layout := testbed.LocalPostgres(t), onServer()
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -109,7 +109,7 @@ func TestServerMigrates(t *testing.T) {
 // TestActsFollowEachOther: what an act has read is so until it ends, whichever connection it is on.
 func TestActsFollowEachOther(t *testing.T) {
 	t.Parallel()
-	place := testbed.Postgres(t)
+	place := testbed.LocalPostgres(t)
 	var all sync.WaitGroup
 	for range 3 { // as many processes
 		f := openServer(t, place, onServer())
@@ -138,7 +138,7 @@ func TestActsFollowEachOther(t *testing.T) {
 // TestGroupsWaitForActs: a group begins when no act goes on any more, and one that fails keeps no act waiting.
 func TestGroupsWaitForActs(t *testing.T) {
 	t.Parallel()
-	place := testbed.Postgres(t)
+	place := testbed.LocalPostgres(t)
 	f, other := openServer(t, place, onServer()), openServer(t, place, onServer())
 	one, err := f.Read.Conn(t.Context())
 	if err != nil {
@@ -186,7 +186,7 @@ func TestGroupsWaitForActs(t *testing.T) {
 // TestCutCommit: where the answer to a commit is lost, it is asked for; and what was cut before its commit is not there.
 func TestCutCommit(t *testing.T) {
 	t.Parallel()
-	f := openServer(t, testbed.Postgres(t), onServer())
+	f := openServer(t, testbed.LocalPostgres(t), onServer())
 	insert := func(n int, then func(ctx context.Context, tx *sql.Tx) error) error {
 		return f.Tx(t.Context(), func(tx *sql.Tx) error {
 			if _, err := tx.ExecContext(t.Context(), "INSERT INTO numbers (n) VALUES (?)", n); err != nil {

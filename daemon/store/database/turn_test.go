@@ -13,7 +13,7 @@ import (
 // said to who had it. Who leaves while they wait has nothing.
 func TestTurn(t *testing.T) {
 	t.Parallel()
-	place := testbed.Postgres(t)
+	place := testbed.LocalPostgres(t)
 	one, two := openServer(t, place, onServer()), openServer(t, place, onServer())
 	take := func(f *database.DB, name string) (held func(context.Context) error, end func()) {
 		t.Helper()

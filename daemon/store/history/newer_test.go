@@ -98,7 +98,7 @@ func TestNewer(t *testing.T) {
 // TestNotify: those who listen are told of each act that was committed.
 func TestNotify(t *testing.T) {
 	t.Parallel()
-	place := testbed.Postgres(t)
+	place := testbed.LocalPostgres(t)
 	h := open(t, place)
 	ctx, cancel := context.WithCancel(t.Context())
 	heard, ended := make(chan string, 100), make(chan error, 1)
