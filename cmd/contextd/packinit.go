@@ -57,7 +57,7 @@ func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) er
 	}
 	file := o.file
 	if file == "" {
-		file = filepath.Join(cfg.Packs.Dir, name+".yaml")
+		file = filepath.Join(cfg.Packs.Directory(), name+".yaml")
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return cli.Invalid("%s is there already, and stays as it is", file).WithHint("contextd pack lint %s", cli.Quoted(file))
