@@ -38,6 +38,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,6 +48,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/cluster"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mail"
@@ -60,7 +62,6 @@ import (
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
-	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -118,7 +119,7 @@ type Daemon struct {
 	admin  *endpoint
 	watch  *endpoint // of metrics and profiles, nil without an address
 
-	demoChain *devchain.Chain // of a demo alone
+	demo *demo.Demo // nil for real data
 }
 
 // Open takes the data directory, restores what it holds and begins to listen, but does not answer until Run. What it opened is
@@ -165,11 +166,16 @@ func (d *Daemon) Credits() *billing.Credits { return d.credits }
 
 // Refresh refreshes pack now, beside the schedule.
 func (d *Daemon) Refresh(ctx context.Context, pack string) error {
-	return d.packs.refresh(ctx, pack, true)
+	return d.packs.refresh(ctx, pack)
 }
 
 // Narrate writes a brief of pack now, beside the schedule.
 func (d *Daemon) Narrate(ctx context.Context, pack string) error { return d.packs.narrate(ctx, pack) }
+
+// PacksWithoutState are the ids of the packs that have no state yet, in the order of the configuration.
+func (d *Daemon) PacksWithoutState() []string {
+	return slices.DeleteFunc(d.served.ids(), d.packs.hasState)
+}
 
 // Jobs says how the daemon's jobs stand.
 func (d *Daemon) Jobs() (list []admin.Job) {
@@ -276,8 +282,8 @@ func (d *Daemon) Close() error {
 	for _, r := range d.rails {
 		r.client.Close()
 	}
-	if d.demoChain != nil {
-		errs = append(errs, d.demoChain.Close())
+	if d.demo != nil {
+		errs = append(errs, d.demo.Close())
 	}
 	if d.editor != nil {
 		d.editor.Close()

@@ -1,9 +1,7 @@
 package daemon_test
 
 import (
-	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -243,55 +240,4 @@ func TestURLOfEveryAddress(t *testing.T) {
 			t.Errorf("listening on %s the URL is %s", listen, d.URL())
 		}
 	}
-}
-
-func TestDemo(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
-		DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: time.Hour},
-	}, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- d.Run(ctx) }()
-	running := &daemontest.Daemon{Daemon: d}
-	c := client(t, running, info.APIKey)
-	var written daemon.Demo
-	text, err := os.ReadFile(filepath.Join(dir, daemon.DemoFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &written); err != nil || !reflect.DeepEqual(written, info) || info.BaseURL != d.URL() {
-		t.Errorf("%s holds %+v, want %+v (%v)", daemon.DemoFile, written, info, err)
-	}
-	for _, back := range []time.Duration{5 * time.Minute, 30 * time.Minute, 55 * time.Minute} {
-		if _, err := c.Snapshot(t.Context(), "", time.Now().Add(-back)); err != nil {
-			t.Errorf("snapshot of %v ago: %v", back, err)
-		}
-	}
-	brief, err := c.Brief(t.Context(), "")
-	if err != nil || len(strings.Fields(brief.Brief)) < 100 {
-		t.Errorf("brief %q, %v", brief.Brief, err)
-	}
-	stop()
-	if err := errors.Join(<-ended, d.Close()); err != nil {
-		t.Fatal(err)
-	}
-	_, again, err := reopenDemo(t, dir)
-	if err != nil || again.APIKey != info.APIKey {
-		t.Errorf("a demo on the same directory has key %q, %v; want the key it had", again.APIKey, err)
-	}
-}
-
-// reopenDemo opens a demo in dir that ends with the test.
-func reopenDemo(t *testing.T, dir string) (*daemon.Daemon, daemon.Demo, error) {
-	t.Helper()
-	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}}, "127.0.0.1:0")
-	if err == nil {
-		t.Cleanup(func() { _ = d.Close() })
-	}
-	return d, info, err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -27,6 +28,7 @@ import (
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/daemon/web"
@@ -62,7 +64,21 @@ func (d *Daemon) lockDirectory(ctx context.Context) (err error) {
 	if d.lock, err = datadir.Lock(d.cfg.DataDir); err != nil || d.cfg.Recording != nil {
 		return err
 	}
-	return refuseDemo(ctx, d.cfg.place())
+	return refuseSynthetic(ctx, d.cfg.place())
+}
+
+// refuseSynthetic reports a data directory or database whose states a demo has made: real prices would stand among invented ones.
+func refuseSynthetic(ctx context.Context, place string) error {
+	origin, err := history.OriginOf(ctx, place)
+	if err == nil && origin.Demo {
+		if database.IsURL(place) {
+			return errors.New("the database holds the synthetic data of contextd demo, which must not mix with real data: " +
+				"name another in store.url, or another schema: postgres://…?schema=NAME")
+		}
+		err = fmt.Errorf("%s holds the synthetic data of contextd demo, which must not mix with real data: give another --data-dir, "+
+			"or go on with: contextd demo --data-dir %[1]s", place)
+	}
+	return err
 }
 
 // openDatabases opens the books and the history, after a backup if that upgrades one of them.

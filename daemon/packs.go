@@ -313,7 +313,7 @@ func (s *packSet) finish(c *packChange) {
 	for _, p := range c.added {
 		s.metrics.Served(p.ID)
 		s.jobs.Add(pipeline.JobRefresh, p.ID, "ask the sources that are due and make a state", 0,
-			func(ctx context.Context) error { return s.refresh(ctx, p.ID, true) })
+			func(ctx context.Context) error { return s.refresh(ctx, p.ID) })
 		s.jobs.Add(pipeline.JobBrief, p.ID, "write a brief of the newest state", 0,
 			func(ctx context.Context) error { return s.narrate(ctx, p.ID) })
 	}
@@ -360,10 +360,10 @@ func (s *packSet) end() {
 	all.Wait()
 }
 
-// refresh refreshes a pack now, as the leader. With force those sources are asked too that are not due.
-func (s *packSet) refresh(ctx context.Context, id string, force bool) error {
+// refresh refreshes a pack now, as the leader. Sources are asked too that are not due.
+func (s *packSet) refresh(ctx context.Context, id string) error {
 	return s.withPipeline(ctx, id, func(ctx context.Context, line *pipeline.Pipeline) error {
-		_, err := line.Refresh(ctx, force)
+		_, err := line.Refresh(ctx, true)
 		return err
 	})
 }

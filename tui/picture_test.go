@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
 	"github.com/contextd/contextd/tui/view"
@@ -55,19 +56,19 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// demo is a demo that answers.
-type demo struct {
+// livedDemo is a demo that answers.
+type livedDemo struct {
 	*daemon.Daemon
 	clock *clock
 	key   string
 }
 
 // lived is a demo that was watched for some minutes of a clock of its own, and refreshes no more: the same at every run.
-func lived(t *testing.T) demo {
+func lived(t *testing.T) livedDemo {
 	t.Helper()
 	const every, watched = 30 * time.Second, 6 * time.Minute
 	c, dir := &clock{now: began().Add(-watched - 5*time.Second)}, t.TempDir()
-	open := func(every time.Duration) (*daemon.Daemon, daemon.Demo) {
+	open := func(every time.Duration) (*daemon.Daemon, demo.Info) {
 		d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
 			DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: every}, Now: c.Now,
 			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -98,7 +99,7 @@ func lived(t *testing.T) demo {
 			t.Error(err)
 		}
 	})
-	return demo{d, c, info.APIKey}
+	return livedDemo{d, c, info.APIKey}
 }
 
 // Sizes of a cell, in pixels of the picture.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/web"
@@ -159,7 +160,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		"  page     %s/\n  address  %s\n  metrics  %s/metrics\n  key      %s\n  data     %s\n  mail     %s\n  scripts  %s\n\n"+
 		"In another terminal:\n\n",
 		time.Since(began).Seconds(), info.BaseURL, info.BaseURL, info.AdminURL, info.APIKey,
-		place, info.Outbox, filepath.Join(dir, daemon.DemoFile))
+		place, info.Outbox, filepath.Join(dir, demo.File))
 	for _, line := range commands(info, ctxCommand()) {
 		fmt.Fprintln(out, "  "+line)
 	}
@@ -168,7 +169,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 }
 
 // walk runs d for as long as the tour takes and closes it.
-func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo) error {
+func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info demo.Info) error {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, d) }()
@@ -178,7 +179,7 @@ func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo
 }
 
 // tourOf is what the tour of a demo is about.
-func tourOf(d *daemon.Daemon, info daemon.Demo) tourConfig {
+func tourOf(d *daemon.Daemon, info demo.Info) tourConfig {
 	cfg := tourConfig{
 		BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox,
 		Books: d.Credits(), Refresh: d.Refresh, Now: time.Now,
@@ -193,7 +194,7 @@ func tourOf(d *daemon.Daemon, info daemon.Demo) tourConfig {
 }
 
 // commands are lines to paste into another terminal. The key stays out of command lines, which other users can see.
-func commands(info daemon.Demo, ctx string) []string {
+func commands(info demo.Info, ctx string) []string {
 	lines := []string{
 		"export CTX_BASE_URL=" + info.BaseURL,
 		"export CTX_API_KEY=" + info.APIKey,

@@ -26,8 +26,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/contextd/contextd/client"
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/internal/cli"
 )
 
@@ -167,8 +167,8 @@ func sealKey(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // readDemo reads the demo file of dir.
-func readDemo(dir string) (info daemon.Demo, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, daemon.DemoFile))
+func readDemo(dir string) (info demo.Info, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, demo.File))
 	if err != nil {
 		return info, err
 	}

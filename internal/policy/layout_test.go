@@ -25,7 +25,7 @@ func packages() []string {
 		"internal/alert", "internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/doctor", "internal/handbook", "internal/human",
 		"internal/jsonx", "internal/policy", "internal/setting", "internal/state", "internal/usdg",
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/mail",
-		"daemon/cluster", "daemon/cluster/clustertest", "daemon/operate", "daemon/translog/witness",
+		"daemon/cluster", "daemon/cluster/clustertest", "daemon/demo", "daemon/operate", "daemon/translog/witness",
 		"daemon/mcp", "daemon/metrics", "daemon/store", "daemon/store/history", "daemon/store/database", "daemon/testbed", "daemon/translog", "daemon/web",
 		"daemon/account", "daemon/billing", "daemon/gate", "daemon/x402",
 		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/feed", "daemon/pack", "daemon/pack/manifest",

@@ -18,11 +18,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/datadir"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
@@ -243,13 +243,13 @@ func sourceFix(c source.Class) string {
 
 // chains looks at the chains that are paid on.
 func (e examiner) chains(ctx context.Context) {
-	if demo, ok := daemon.ReadDemo(e.DataDir); ok && demo.Chain != nil {
+	if left, ok := demo.Read(e.DataDir); ok && left.Chain != nil {
 		if runs, err := datadir.Runs(ctx, e.DataDir); err == nil && !runs {
 			e.OK("chain", "the demo's, which runs while the demo does")
 			return
 		}
 		e.Rails = []chain.Config{
-			{URL: demo.Chain.RPCURL, ChainID: demo.Chain.ChainID, Token: demo.Chain.Token, Treasury: demo.Chain.Treasury, Now: e.Now},
+			{URL: left.Chain.RPCURL, ChainID: left.Chain.ChainID, Token: left.Chain.Token, Treasury: left.Chain.Treasury, Now: e.Now},
 		}
 	}
 	if len(e.Rails) == 0 {

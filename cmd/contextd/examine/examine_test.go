@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
@@ -79,7 +79,7 @@ func TestWell(t *testing.T) {
 	if f := found["mail"]; f.Outcome != doctor.Warning {
 		t.Errorf("mail without a server: %+v", f)
 	}
-	info, err := json.Marshal(daemon.Demo{Chain: &daemon.DemoChain{
+	info, err := json.Marshal(demo.Info{Chain: &demo.Chain{
 		RPCURL: c.URL(), ChainID: d.Config.ChainID, Token: d.Config.Chain.Token, Treasury: d.Config.Chain.Treasury,
 	}})
 	if err != nil {
@@ -94,7 +94,7 @@ func TestWell(t *testing.T) {
 		if strings.Contains(want, "correct") { // it was the look at a demo that runs
 			d.Stop(t)
 		}
-		if err := os.WriteFile(filepath.Join(dir, daemon.DemoFile), info, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, demo.File), info, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -67,12 +68,12 @@ type edge struct {
 }
 
 // start starts it with its clock ahead.
-func (e *edge) start(ahead time.Duration) (c *exec.Cmd, info daemon.Demo) {
+func (e *edge) start(ahead time.Duration) (c *exec.Cmd, info demo.Info) {
 	e.t.Helper()
 	var said bytes.Buffer
 	c = edgeProgram(e.t, e.dir, e.listen, ahead)
 	c.Stdout, c.Stderr = &said, &said
-	_ = os.Remove(filepath.Join(e.dir, daemon.DemoFile)) // it is of the life before
+	_ = os.Remove(filepath.Join(e.dir, demo.File)) // it is of the life before
 	if err := c.Start(); err != nil {
 		e.t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func (e *edge) get(path, proof string) (status int, header http.Header, body []b
 }
 
 // pay pays what path is quoted at and returns the proof.
-func (e *edge) pay(info daemon.Demo, path string) string {
+func (e *edge) pay(info demo.Info, path string) string {
 	e.t.Helper()
 	status, _, body, err := e.get(path, "")
 	var asked api.ErrorBody

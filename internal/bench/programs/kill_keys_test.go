@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk"
@@ -26,7 +26,7 @@ type rotator struct {
 }
 
 // enter signs a new owner in, who gets a key with credits.
-func (r *rotator) enter(info daemon.Demo, life int, credits int64) {
+func (r *rotator) enter(info demo.Info, life int, credits int64) {
 	r.t.Helper()
 	r.session, r.mail = "", fmt.Sprintf("killed-%d@example.org", life)
 	var err error
@@ -55,7 +55,7 @@ func (r *rotator) enter(info daemon.Demo, life int, credits int64) {
 }
 
 // live replaces the key and calls with the new one until that fails: the demo was killed.
-func (r *rotator) live(ctx context.Context, info daemon.Demo) (rotated, called int64) {
+func (r *rotator) live(ctx context.Context, info demo.Info) (rotated, called int64) {
 	const most = api.MaxNewKeys - 10 // of a day
 	for rotated < most {
 		next, err := r.console.RotateKey(ctx, r.key.KeyID, sdk.Rotation{Grace: time.Duration(rotated%2) * time.Second})

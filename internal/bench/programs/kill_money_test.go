@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -41,12 +41,12 @@ type buyer struct {
 }
 
 // start starts the demo and waits until it answers.
-func (b *buyer) start() (c *exec.Cmd, info daemon.Demo, said *bytes.Buffer) {
+func (b *buyer) start() (c *exec.Cmd, info demo.Info, said *bytes.Buffer) {
 	b.t.Helper()
 	said = new(bytes.Buffer)
 	c = program(b.t, "demo", "--packs", "crypto", "--listen", b.listen, "--chain-listen", "127.0.0.1:0", "--data-dir", b.dir, "--refresh", "1h")
 	c.Stdout, c.Stderr = said, said
-	_ = os.Remove(filepath.Join(b.dir, daemon.DemoFile)) // it is of the life before
+	_ = os.Remove(filepath.Join(b.dir, demo.File)) // it is of the life before
 	if err := c.Start(); err != nil {
 		b.t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func (b *buyer) start() (c *exec.Cmd, info daemon.Demo, said *bytes.Buffer) {
 }
 
 // console is the console of the demo, signed in.
-func (b *buyer) console(ctx context.Context, info daemon.Demo) (*sdk.Console, error) {
+func (b *buyer) console(ctx context.Context, info demo.Info) (*sdk.Console, error) {
 	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithRetries(0), sdk.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}))
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (b *buyer) console(ctx context.Context, info daemon.Demo) (*sdk.Console, er
 }
 
 // payer pays from the wallet of the demo, with one journal throughout.
-func (b *buyer) payer(ctx context.Context, info daemon.Demo) (*wallet.Payer, error) {
+func (b *buyer) payer(ctx context.Context, info demo.Info) (*wallet.Payer, error) {
 	key, err := wallet.ParseKey(info.Wallet.PrivateKey)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (b *buyer) payer(ctx context.Context, info daemon.Demo) (*wallet.Payer, err
 }
 
 // live buys, pays for what was bought before and not settled, and pays for calls, until something fails: the demo was killed.
-func (b *buyer) live(ctx context.Context, info daemon.Demo) error {
+func (b *buyer) live(ctx context.Context, info demo.Info) error {
 	console, err := b.console(ctx, info)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (b *buyer) live(ctx context.Context, info daemon.Demo) error {
 }
 
 // misuse pays for one call and presents that for another, which the service refuses: the money has arrived and has bought nothing.
-func (b *buyer) misuse(ctx context.Context, info daemon.Demo, p *wallet.Payer) error {
+func (b *buyer) misuse(ctx context.Context, info demo.Info, p *wallet.Payer) error {
 	one := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	get := func(path, proof string) (status int, answer api.ErrorBody, err error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, info.BaseURL+path, nil)

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/devchain"
@@ -363,7 +363,7 @@ func TestKillPayer(t *testing.T) {
 }
 
 // signIn makes an owner with a key at a demo and returns the secret of a session.
-func signIn(t *testing.T, info daemon.Demo, mail string) string {
+func signIn(t *testing.T, info demo.Info, mail string) string {
 	t.Helper()
 	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL))
 	if err != nil {

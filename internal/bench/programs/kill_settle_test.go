@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/devchain"
@@ -49,7 +49,7 @@ type authorizer struct {
 const walletPacks = 20
 
 // next signs a payment, of calls and packs in turn. Each wallet buys two packs after each other, or at once, before the next one does.
-func (a *authorizer) next(info daemon.Demo) (*authorized, error) {
+func (a *authorizer) next(info demo.Info) (*authorized, error) {
 	a.signed++
 	if turn := a.signed / 2; a.signed%2 == 0 && turn < walletPacks*len(a.wallets) {
 		p := &authorized{method: http.MethodPost, path: api.PathPurchase + "?pack=" + string(api.CreditStarter)}
@@ -63,7 +63,7 @@ func (a *authorizer) next(info daemon.Demo) (*authorized, error) {
 const starterMicros = 1_000_000
 
 // sign signs a payment, as a wallet does, without asking first.
-func (p *authorized) sign(info daemon.Demo, from devchain.Account, price uint64) error {
+func (p *authorized) sign(info demo.Info, from devchain.Account, price uint64) error {
 	allowed := devchain.Authorization{To: info.Chain.Treasury, Value: price, Before: time.Now().Unix() + 900}
 	_, _ = rand.Read(allowed.Nonce[:])
 	signature, err := devchain.Authorize(info.Chain.Token, from, allowed)
@@ -81,7 +81,7 @@ func (p *authorized) sign(info daemon.Demo, from devchain.Account, price uint64)
 }
 
 // send sends a payment once and keeps the answer. A daemon that is gone is an error, one that is still settling is not.
-func (a *authorizer) send(ctx context.Context, info daemon.Demo, p *authorized) (answered bool, err error) {
+func (a *authorizer) send(ctx context.Context, info demo.Info, p *authorized) (answered bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, p.method, info.BaseURL+p.path, nil)
 	if err != nil {
 		return false, err
@@ -116,7 +116,7 @@ func (a *authorizer) send(ctx context.Context, info daemon.Demo, p *authorized) 
 }
 
 // finish sends a payment until it is answered.
-func (a *authorizer) finish(ctx context.Context, info daemon.Demo, p *authorized) error {
+func (a *authorizer) finish(ctx context.Context, info demo.Info, p *authorized) error {
 	for {
 		if answered, err := a.send(ctx, info, p); err != nil || answered {
 			return err
@@ -125,7 +125,7 @@ func (a *authorizer) finish(ctx context.Context, info daemon.Demo, p *authorized
 }
 
 // live finishes what is open, then signs and pays more, until the demo is killed.
-func (a *authorizer) live(ctx context.Context, info daemon.Demo) error {
+func (a *authorizer) live(ctx context.Context, info demo.Info) error {
 	for {
 		a.mu.Lock()
 		if len(a.open) == 0 {
@@ -213,7 +213,7 @@ func TestKillWhileSettling(t *testing.T) {
 
 // again sends the last payments for calls and all for packs once more, whose answers stay the same, and returns the keys that were told.
 // Each of them is let in.
-func (a *authorizer) again(info daemon.Demo) map[string]api.IssuedKey {
+func (a *authorizer) again(info demo.Info) map[string]api.IssuedKey {
 	a.t.Helper()
 	keys := map[string]api.IssuedKey{}
 	for i, p := range a.done {

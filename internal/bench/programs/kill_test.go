@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/testbed"
@@ -201,7 +201,7 @@ func issueWithCredits(t *testing.T, dir, name string, credits int64) string {
 // load calls the program from many workers until d after its start, kills it then, and returns how many calls were answered.
 func load(t *testing.T, dir, listen, key string, workers int, d time.Duration, kill func() error) int64 {
 	t.Helper()
-	var info daemon.Demo
+	var info demo.Info
 	soon(t, "the demo starts", func() bool {
 		if !reachable(listen) {
 			return false

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/demo"
 )
 
 // programs is the directory of contextd and ctx.
@@ -118,8 +118,8 @@ func soon(t *testing.T, what string, ok func() bool) {
 }
 
 // readDemo reads the demo file of dir.
-func readDemo(dir string) (info daemon.Demo, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, daemon.DemoFile))
+func readDemo(dir string) (info demo.Info, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, demo.File))
 	if err != nil {
 		return info, err
 	}

@@ -1,10 +1,13 @@
-package daemon_test
+package demo_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -25,7 +29,7 @@ func TestDemoDataStaysApart(t *testing.T) {
 		t.Skip("eight starts take their time")
 	}
 	t.Parallel()
-	demo := func(dir string) error {
+	play := func(dir string) error {
 		d, _, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}}, "127.0.0.1:0")
 		if err != nil {
 			return err
@@ -47,16 +51,16 @@ func TestDemoDataStaysApart(t *testing.T) {
 	}
 	made := t.TempDir()
 	for range 2 {
-		if err := demo(made); err != nil {
+		if err := play(made); err != nil {
 			t.Fatal(err)
 		}
 		refused("serve on a demo's data", serve(made))
 	}
-	if err := os.Remove(filepath.Join(made, daemon.DemoFile)); err != nil {
+	if err := os.Remove(filepath.Join(made, demo.File)); err != nil {
 		t.Fatal(err)
 	}
 	refused("serve on a demo's data without its file", serve(made))
-	if err := demo(made); err != nil {
+	if err := play(made); err != nil {
 		t.Errorf("a demo on its own data: %v", err)
 	}
 
@@ -64,20 +68,20 @@ func TestDemoDataStaysApart(t *testing.T) {
 	d := daemontest.Start(t)
 	d.Stop(t)
 	real := d.Config.DataDir
-	refused("a demo on real data", demo(real))
+	refused("a demo on real data", play(real))
 	if _, err := os.Stat(filepath.Join(real, "chain")); err == nil {
 		t.Error("the demo has begun a chain in a directory that it refuses")
 	}
 	if err := serve(real); err != nil {
 		t.Errorf("serve on real data: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(real, daemon.DemoFile), []byte("{}"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(real, demo.File), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := serve(real); err != nil {
 		t.Errorf("serve on data that is not marked yet: %v", err)
 	}
-	if err := demo(real); err != nil { // of a demo of before there were marks
+	if err := play(real); err != nil { // of a demo of before there were marks
 		t.Fatal(err)
 	}
 	refused("serve after the next start of demo", serve(real))
@@ -88,7 +92,7 @@ func TestDemoDataStaysApart(t *testing.T) {
 	if err := serve(empty); err != nil {
 		t.Fatal(err)
 	}
-	if err := demo(empty); err != nil {
+	if err := play(empty); err != nil {
 		t.Errorf("a demo where serve has made no state: %v", err)
 	}
 }
@@ -166,4 +170,61 @@ func TestDemoLives(t *testing.T) {
 	if len(prices) < len(course)-2 {
 		t.Errorf("%d prices of Bitcoin in %d states", len(prices), len(course))
 	}
+}
+
+// TestDemo: a demo has history, a brief and a key, which it keeps, and says so in its file.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
+		DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: time.Hour},
+	}, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(d.URL()), sdk.WithAPIKey(sdk.NewKey(info.APIKey)), sdk.WithRetries(0),
+		sdk.WithHTTPClient(&http.Client{Transport: transport}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written demo.Info
+	text, err := os.ReadFile(filepath.Join(dir, demo.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &written); err != nil || !reflect.DeepEqual(written, info) || info.BaseURL != d.URL() {
+		t.Errorf("%s holds %+v, want %+v (%v)", demo.File, written, info, err)
+	}
+	for _, back := range []time.Duration{5 * time.Minute, 30 * time.Minute, 55 * time.Minute} {
+		if _, err := c.Snapshot(t.Context(), "", time.Now().Add(-back)); err != nil {
+			t.Errorf("snapshot of %v ago: %v", back, err)
+		}
+	}
+	brief, err := c.Brief(t.Context(), "")
+	if err != nil || len(strings.Fields(brief.Brief)) < 100 {
+		t.Errorf("brief %q, %v", brief.Brief, err)
+	}
+	stop()
+	if err := errors.Join(<-ended, d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, again, err := reopenDemo(t, dir)
+	if err != nil || again.APIKey != info.APIKey {
+		t.Errorf("a demo on the same directory has key %q, %v; want the key it had", again.APIKey, err)
+	}
+}
+
+// reopenDemo opens a demo in dir that ends with the test.
+func reopenDemo(t *testing.T, dir string) (*daemon.Daemon, demo.Info, error) {
+	t.Helper()
+	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}}, "127.0.0.1:0")
+	if err == nil {
+		t.Cleanup(func() { _ = d.Close() })
+	}
+	return d, info, err
 }

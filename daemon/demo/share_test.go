@@ -1,4 +1,4 @@
-package daemon_test
+package demo_test
 
 import (
 	"net/http"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -17,7 +18,7 @@ func TestDemoCluster(t *testing.T) {
 	t.Parallel()
 	place := testbed.Postgres(t)
 	var log testbed.Log
-	begin := func(dir string) (*daemon.Daemon, daemon.Demo) {
+	begin := func(dir string) (*daemon.Daemon, demo.Info) {
 		t.Helper()
 		d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
 			DataDir: dir, StoreURL: place, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: time.Hour},
@@ -31,7 +32,7 @@ func TestDemoCluster(t *testing.T) {
 	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
 	type started struct {
 		*daemon.Daemon
-		daemon.Demo
+		info demo.Info
 	}
 	second := make(chan started, 1)
 	go func() { // which waits for the history of the first, or is that itself
@@ -40,7 +41,7 @@ func TestDemoCluster(t *testing.T) {
 	}()
 	first, one := begin(dirs[0])
 	other := <-second
-	two := other.Demo
+	two := other.info
 	if one.APIKey != two.APIKey || one.Chain == nil || *one.Chain != *two.Chain || *one.Wallet != *two.Wallet {
 		t.Errorf("they are of two demos: %+v, %+v", one, two)
 	}
