@@ -21,7 +21,6 @@ import (
 	"github.com/contextd/contextd/sdk"
 )
 
-// apiOptions are the flags of api.
 type apiOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -55,7 +54,6 @@ func newAPI(f *factory) *cobra.Command {
 	return c
 }
 
-// run makes the call.
 func (o apiOptions) run(ctx context.Context) error {
 	request, err := o.request()
 	if err != nil {
@@ -145,7 +143,6 @@ func typed(value string) json.RawMessage {
 	return text
 }
 
-// read is the body of --input.
 func (o apiOptions) read() ([]byte, error) {
 	in := o.In
 	if o.input != "-" {

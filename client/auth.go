@@ -13,7 +13,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// sessionFields are the members of a session.
 func sessionFields() []string { return []string{"userId", "email", "address", "tier", "expiresAt"} }
 
 // authOptions are the flags of the commands on the session.
@@ -45,7 +44,6 @@ func newAuth(f *factory) *cobra.Command {
 		newLogin(f), status, identities, unlink, logout, token)
 }
 
-// loginOptions are the flags of login.
 type loginOptions struct {
 	authOptions
 
@@ -59,7 +57,6 @@ type loginOptions struct {
 	invite       string
 }
 
-// newLogin makes the command that signs in.
 func newLogin(f *factory) *cobra.Command {
 	o := &loginOptions{authOptions: authOptions{factory: f}}
 	c := f.Command(&cobra.Command{
@@ -86,7 +83,6 @@ func newLogin(f *factory) *cobra.Command {
 	return c
 }
 
-// run signs in.
 func (o *loginOptions) run(ctx context.Context) error {
 	byWallet := o.wallet != "" || o.email == "" && !o.codeStdin && o.Wallets.Configured()
 	var session *api.Session
@@ -157,7 +153,6 @@ func (o *loginOptions) byMail(ctx context.Context, console *sdk.Console) (*api.S
 	return console.ByLink(ctx, code)
 }
 
-// byWallet signs in with a wallet.
 func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api.Session, error) {
 	key, err := o.Wallets.Open(ctx, o.wallet, o.passwordFile)
 	if err != nil {
@@ -170,7 +165,6 @@ func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api
 	return session, err
 }
 
-// status shows who is signed in.
 func (o *authOptions) status(ctx context.Context, _ []string) error {
 	session, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
 		return c.Session(ctx, opts...)
@@ -207,7 +201,6 @@ func (o *authOptions) identities(ctx context.Context, _ []string) error {
 	return o.Show(ctx, list, rows)
 }
 
-// unlink removes one of those.
 func (o *authOptions) unlink(ctx context.Context, args []string) error {
 	_, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
 		return struct{}{}, c.Unlink(ctx, args[0], opts...)
@@ -251,7 +244,6 @@ func (o *authOptions) signOut(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// show shows who is signed in.
 func (o *authOptions) show(ctx context.Context, s *api.Session) error {
 	client, err := o.Client()
 	if err != nil {

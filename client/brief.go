@@ -17,7 +17,6 @@ import (
 // proseWidth is the width beyond which prose is hard to read.
 const proseWidth = 100
 
-// briefOptions are the flags of brief.
 type briefOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -30,7 +29,6 @@ type briefOptions struct {
 	check  bool   // with what backs each figure
 }
 
-// newBrief makes the command that shows a brief.
 func newBrief(f *factory) *cobra.Command {
 	o := briefOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
@@ -57,12 +55,10 @@ func newBrief(f *factory) *cobra.Command {
 	return c
 }
 
-// briefFields are the members of a brief.
 func briefFields() []string {
 	return []string{"brief", "briefAt", "briefOf", "since", "citations", "claims", "freshness"}
 }
 
-// run shows the brief.
 func (o briefOptions) run(ctx context.Context) error {
 	if o.raw && (o.render || o.check || o.width != 0 || o.cite != "") {
 		return cli.Invalid("--raw excludes --render, --check, --width and --cite")
@@ -98,7 +94,6 @@ func (o briefOptions) run(ctx context.Context) error {
 		Text: func(w io.Writer, width int, style cli.Style) error { return o.draw(w, width, style, brief) }})
 }
 
-// draw writes the brief for people.
 func (o briefOptions) draw(w io.Writer, width int, style cli.Style, brief *api.BriefResponse) error {
 	tty := o.OutTTY
 	if o.raw {

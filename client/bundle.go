@@ -14,7 +14,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// bundleFlag is the help of --bundle.
 const bundleFlag = "write the answer and its proof to this `file`, for ctx verify"
 
 // checkBundle refuses a file that no bundle can be written to, before a call that may cost.

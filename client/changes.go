@@ -15,7 +15,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// changesOptions are the flags of changes.
 type changesOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -53,7 +52,6 @@ func newChanges(f *factory) *cobra.Command {
 	return c
 }
 
-// run asks and shows what changed.
 func (o changesOptions) run(ctx context.Context) (err error) {
 	if o.since == "" {
 		return cli.Invalid("--since is missing: the moment to compare with").WithHint("ctx changes --since 20m")
@@ -117,7 +115,6 @@ func (p Page) Changes(pack string, c *api.ChangesResponse) error {
 	return err
 }
 
-// flagChange is a line about a flag.
 func (p Page) flagChange(f api.ChangedFlag) string {
 	severity := strings.ToUpper(string(f.Severity))
 	if f.Was != "" && f.Was != f.Severity {

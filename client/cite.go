@@ -17,7 +17,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// citeOptions are the flags of cite.
 type citeOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -130,7 +129,6 @@ func (o citeOptions) fetch(ctx context.Context) ([]citeRow, error) {
 	return rows, nil
 }
 
-// rowOf is the row of an answer.
 func rowOf(c *api.CiteResponse) citeRow {
 	url := c.Source.PublicURL
 	if url == "" || c.Citation.Row != "" {

@@ -26,7 +26,6 @@ func Main(ctx context.Context, args []string, s cli.System) int {
 // Tree is the tree of commands in the surroundings s, none of which is run.
 func Tree(s cli.System) *cobra.Command { return newRoot(newFactory(s)) }
 
-// newRoot makes the command tree.
 func newRoot(f *factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ctx",

@@ -128,7 +128,6 @@ func pricedRows(doc *state.Document) (list []json.RawMessage, err error) {
 // when finds what a jq filter makes of the state: each result that is neither false nor null is a condition.
 type when struct{ filter *cli.Filter }
 
-// find runs the filter.
 func (w when) find(ctx context.Context, s alert.State) (found []alert.Finding, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, conditionsTime, errors.New("the filter takes too long"))
 	defer cancel()

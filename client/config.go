@@ -18,7 +18,6 @@ func localCommands(f *factory) []*cobra.Command {
 	return []*cobra.Command{newConfig(f), newProfile(f), newDoctor(f), newVersion(f), cli.NewCompletion("ctx"), cli.NewManual("ctx")}
 }
 
-// configOptions are the flags of the config commands.
 type configOptions struct {
 	*streams
 	paths  func() (config.Paths, error)
@@ -73,7 +72,6 @@ func lenient(c *cobra.Command, run func(c *cobra.Command, args []string) error) 
 	return c
 }
 
-// get shows one setting.
 func (o *configOptions) get(ctx context.Context, args []string) error {
 	s, err := config.Find(args[0])
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// creditOptions are the flags of the commands on credits.
 type creditOptions struct {
 	*factory
 
@@ -24,7 +23,6 @@ type creditOptions struct {
 	since string // as typed
 }
 
-// newCredits makes the group of commands on credits.
 func newCredits(f *factory) *cobra.Command {
 	o := &creditOptions{factory: f}
 	balance := f.Command(&cobra.Command{Use: "balance", Short: "Show the remaining credits",

@@ -19,7 +19,6 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// depositFields are the members of a deposit.
 func depositFields() []string {
 	return []string{
 		"id", "userId", "keyId", "pack", "credits", "amountUsdc", "status",
@@ -27,7 +26,6 @@ func depositFields() []string {
 	}
 }
 
-// buyOptions are the flags of buy.
 type buyOptions struct {
 	*factory
 
@@ -43,7 +41,6 @@ type buyOptions struct {
 	given     *keyOut
 }
 
-// newBuy makes the command that buys credits.
 func newBuy(f *factory) *cobra.Command {
 	o := &buyOptions{factory: f, given: f.KeyOut()}
 	c := f.Command(&cobra.Command{
@@ -100,7 +97,6 @@ func (o *buyOptions) check() error {
 	return nil
 }
 
-// run buys a pack.
 func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 	offer, ok := pack.Offer()
 	if !ok {
@@ -241,7 +237,6 @@ func (o *buyOptions) until(i *api.DepositIntent) string {
 	return time.Unix(i.ExpiresAt, 0).In(o.Now().Location()).Format(time.DateTime)
 }
 
-// showTransfer tells people what to transfer.
 func (o *buyOptions) showTransfer(i *api.DepositIntent, amount usdg.Amount) {
 	link := "link   " + i.PaymentURI
 	if i.NonceRequired {

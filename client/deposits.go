@@ -13,7 +13,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// depositRows are deposits as a table.
 func depositRows(list []api.Deposit, zone *time.Location) *cli.Rows {
 	rows := &cli.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"},
 		Right: []bool{false, false, true, true}, Wide: 6, Empty: "no purchase yet; ctx credits buy PACK makes one"}
@@ -80,7 +79,6 @@ func (o *depositOptions) list(ctx context.Context, _ []string) error {
 	return o.Show(ctx, b.RecentDeposits, depositRows(b.RecentDeposits, o.Now().Location()))
 }
 
-// view shows one purchase.
 func (o *depositOptions) view(ctx context.Context, args []string) error {
 	return o.show(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
 		return c.Deposit(ctx, args[0], "", opts...)
@@ -108,7 +106,6 @@ func (o *depositOptions) verify(ctx context.Context, args []string) error {
 	})
 }
 
-// show shows the purchase that get finds.
 func (o *depositOptions) show(ctx context.Context, get func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error)) error {
 	d, err := askConsole(o.Account, get)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/contextd/contextd/sdk/diff"
 )
 
-// diffOptions are the flags of diff.
 type diffOptions struct {
 	*streams
 	client func() (*sdk.Client, error)

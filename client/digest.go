@@ -123,7 +123,6 @@ func graded(s api.Severity, style cli.Style, was string) string {
 	return mark + human.Line(string(s)) + was + "  "
 }
 
-// headlineNews tells of a headline that is new.
 func headlineNews(c diff.Change) (n news, ok bool) {
 	var h api.Headline
 	if c.Old != nil || json.Unmarshal(c.New, &h) != nil || h.Title == "" {
@@ -175,7 +174,6 @@ func rowNews(c diff.Change, member string, least float64, style cli.Style) (n ne
 	return n, true
 }
 
-// arrow stands between what was and what is.
 func arrow(style cli.Style) string {
 	if style.ASCII {
 		return " -> "

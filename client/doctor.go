@@ -24,7 +24,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// doctorOptions are the flags of doctor.
 type doctorOptions struct {
 	*factory
 
@@ -46,7 +45,6 @@ func newDoctor(f *factory) *cobra.Command {
 	return c
 }
 
-// add notes an outcome.
 func (o *doctorOptions) add(name string, outcome doctor.Outcome, fix, found string, args ...any) {
 	o.checks = append(o.checks, doctor.Finding{
 		Check: name, Outcome: outcome, Found: human.Line(fmt.Sprintf(found, args...)), Fix: human.Line(fix),

@@ -16,7 +16,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// exportOptions are the flags of export.
 type exportOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -102,7 +101,6 @@ func (o exportOptions) run(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// check reads the flags.
 func (o *exportOptions) check(path string) (err error) {
 	if o.member == "" {
 		return cli.Invalid("--member is missing: what to export").WithHint("ctx export --member top_movers --from 24h")
@@ -171,7 +169,7 @@ func (o exportOptions) days(ctx context.Context, client *sdk.Client, out *export
 			credits += api.HistoryCredits(start, end)
 		}
 		start = start.Add(end.Sub(start) / o.every * o.every).Add(o.every)
-		task.Say("exported %s of %s, %s", wholeSpan(end.Sub(first)), wholeSpan(o.to.Sub(first)), human.Plural(out.states, "state"))
+		task.Printf("exported %s of %s, %s", wholeSpan(end.Sub(first)), wholeSpan(o.to.Sub(first)), human.Plural(out.states, "state"))
 	}
 	if out.states == 0 {
 		o.Note("there is nothing new to export")
@@ -182,7 +180,6 @@ func (o exportOptions) days(ctx context.Context, client *sdk.Client, out *export
 	return nil
 }
 
-// wholeSpan is d in whole hours.
 func wholeSpan(d time.Duration) string { return api.FormatSpan(d.Truncate(time.Hour)) }
 
 // beyond is where to go on when the service has nothing from the start of a day that ends at end: where it says that it begins.

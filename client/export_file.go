@@ -90,7 +90,6 @@ func lockExport(path string) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// close closes the file.
 func (x *exportFile) close() error {
 	if x.file == nil {
 		return nil
@@ -171,7 +170,6 @@ func (x *exportFile) cutAt(offset int64) (bool, error) {
 	return last[0] != '\n', err
 }
 
-// write writes a state.
 func (x *exportFile) write(line api.HistoryLine) error {
 	var text []byte
 	var err error
@@ -191,7 +189,6 @@ func (x *exportFile) write(line api.HistoryLine) error {
 	return err
 }
 
-// rows are the rows of a state as CSV.
 func (x *exportFile) rows(line api.HistoryLine) ([]byte, error) {
 	root, err := jsonx.Parse(line.Value)
 	if err != nil {
@@ -293,13 +290,11 @@ func columnsAt(t reflect.Type, member string) []string {
 	return columnsOf("", t)
 }
 
-// jsonName is the name of a field in JSON.
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
 }
 
-// columnsOf are the columns of values of t under a name.
 func columnsOf(name string, t reflect.Type) (columns []string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

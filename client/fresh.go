@@ -30,7 +30,6 @@ func stateFields() []string {
 	return append(append(names, cli.FieldsIn(api.CryptoState{})...), cli.OpenFields)
 }
 
-// freshOptions are the flags of fresh.
 type freshOptions struct {
 	*streams
 	client func() (*sdk.Client, error)

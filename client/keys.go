@@ -16,7 +16,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// keyOptions are the flags of the commands on keys.
 type keyOptions struct {
 	*factory
 
@@ -35,7 +34,6 @@ func rowFields() []string {
 	return []string{"keyId", "name", "tier", "createdAt", "lastUsedAt", "revokedAt", "traceConsent", "revokesAt", "unmetered"}
 }
 
-// newKeys makes the group of commands on keys.
 func newKeys(f *factory) *cobra.Command {
 	o := &keyOptions{factory: f, given: f.KeyOut()}
 	create := f.Command(&cobra.Command{Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
@@ -91,7 +89,6 @@ func (o *keyOptions) complete(c *cobra.Command, _ []string, _ string) ([]string,
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// create makes a key.
 func (o *keyOptions) create(ctx context.Context, name string) error {
 	_, err := o.issue(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.IssuedKey, error) {
 		return c.CreateKey(ctx, name, api.TraceConsent(o.consent), opts...)
@@ -112,12 +109,10 @@ func (o *keyOptions) issue(ctx context.Context,
 	return issued, o.given.Hand(ctx, issued)
 }
 
-// rows asks for the keys.
 func (o *keyOptions) rows(ctx context.Context) ([]api.APIKeyRow, error) {
 	return askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
 }
 
-// list shows the keys.
 func (o *keyOptions) list(ctx context.Context, _ []string) error {
 	page, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
 		return c.KeyPage(ctx, o.limit, o.cursor, opts...)
@@ -137,7 +132,6 @@ func (o *keyOptions) list(ctx context.Context, _ []string) error {
 	return o.Show(ctx, rows, table)
 }
 
-// cells are a key as a row.
 func (o *keyOptions) cells(r api.APIKeyRow) []string {
 	state := "active"
 	if r.RevokesAt != nil {
@@ -149,7 +143,6 @@ func (o *keyOptions) cells(r api.APIKeyRow) []string {
 	return []string{r.KeyID, r.Name, string(r.Tier), o.date(&r.CreatedAt), o.used(r), state}
 }
 
-// date is a time for people.
 func (o *keyOptions) date(t *time.Time) string {
 	return t.In(o.Now().Location()).Format(time.DateTime)
 }
@@ -162,7 +155,6 @@ func (o *keyOptions) used(r api.APIKeyRow) string {
 	return o.date(r.LastUsedAt)
 }
 
-// find is the key with the given id.
 func (o *keyOptions) find(rows []api.APIKeyRow, id string) (api.APIKeyRow, error) {
 	for _, r := range rows {
 		if r.KeyID == id {
@@ -173,7 +165,6 @@ func (o *keyOptions) find(rows []api.APIKeyRow, id string) (api.APIKeyRow, error
 		Err: fmt.Errorf("you have no key %q", id), Hint: "ctx keys list"}
 }
 
-// view shows one key.
 func (o *keyOptions) view(ctx context.Context, args []string) error {
 	rows, err := o.rows(ctx)
 	if err != nil {
@@ -193,7 +184,6 @@ func (o *keyOptions) view(ctx context.Context, args []string) error {
 	}{row, credits}, nil)
 }
 
-// credits are those on the record of a key.
 func (o *keyOptions) credits(ctx context.Context, id string) (int64, error) {
 	balance, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, id, opts...)
@@ -204,13 +194,11 @@ func (o *keyOptions) credits(ctx context.Context, id string) (int64, error) {
 	return balance.Balance, nil
 }
 
-// revoked is the answer for one key.
 type revoked struct {
 	KeyID string `json:"keyId"`
 	api.RevokeResponse
 }
 
-// revoke ends keys.
 func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 	rows, err := o.rows(ctx)
 	if err != nil {
@@ -285,7 +273,6 @@ func (o *keyOptions) use(_ context.Context, args []string) error {
 	return err
 }
 
-// rotate replaces a key.
 func (o *keyOptions) rotate(ctx context.Context, args []string) error {
 	old, err := o.named(ctx, args[0])
 	if err != nil {

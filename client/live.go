@@ -86,7 +86,6 @@ func counted(n int) string {
 	return human.Plural(n, "change")
 }
 
-// line is a change for people.
 func line(c diff.Change, style cli.Style) string {
 	where := human.Line(c.Path)
 	if c.Row != "" {
@@ -101,5 +100,4 @@ func line(c diff.Change, style cli.Style) string {
 	return "  " + where + "  " + value(c.Old) + arrow(style) + style.Bold(value(c.New))
 }
 
-// value is a JSON text as one line for people.
 func value(text json.RawMessage) string { return human.Line(cli.Scalar(text)) }

@@ -71,7 +71,6 @@ func (l *logs) Known(pack string) (*knownLog, error) {
 	return readKnown(file)
 }
 
-// readKnown reads what is remembered of a log.
 func readKnown(file string) (*knownLog, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +104,6 @@ func (l *logs) OfOrigin(origin string) (*knownLog, error) {
 	return nil, nil
 }
 
-// head is the checkpoint of k.
 func (k *knownLog) head() (*sdk.Checkpoint, error) { return sdk.OpenCheckpoint(k.Checkpoint, k.Key) }
 
 // remember writes what is known of the log of a pack. Of two that run at the same time the one that saw more is kept.

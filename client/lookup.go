@@ -17,7 +17,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// lookupOptions are the flags of lookup and price.
 type lookupOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -52,7 +51,6 @@ func newPrice(f *factory) *cobra.Command {
 	}, true)
 }
 
-// lookupCommand completes c.
 func lookupCommand(f *factory, c *cobra.Command, price bool) *cobra.Command {
 	o := lookupOptions{streams: f.streams, client: f.Client, config: f.Config, price: price}
 	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), anyName(f.Config, "@\tall of the watchlist")
@@ -104,7 +102,6 @@ func (o lookupOptions) run(ctx context.Context, args []string) error {
 	return o.unknown(found)
 }
 
-// questions are those that args ask.
 func (o lookupOptions) questions(args []string) (list []string, err error) {
 	for text := range strings.SplitSeq(strings.Join(args, ","), ",") {
 		names := []string{strings.TrimSpace(text)}
@@ -166,7 +163,6 @@ func figures(found *api.LookupResponse) *cli.Rows {
 	return rows
 }
 
-// plainValue is a value of a row for programs.
 func plainValue(v any) string {
 	if x, ok := v.(float64); ok {
 		return human.Plain(x)

@@ -14,7 +14,6 @@ import (
 	"github.com/contextd/contextd/internal/human"
 )
 
-// mcpCommand has the commands for agents that speak MCP.
 func mcpCommand(f *factory) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use: "mcp", Short: "Connect agents by the Model Context Protocol",
@@ -48,7 +47,6 @@ func (f *factory) foreignEndpoint(address string) (*bridge.Endpoint, error) {
 	return bridge.NewForeign(bridge.Config{Service: address, Timeout: c.Timeout(), HTTP: f.HTTP(), Payer: f.Payments.caller()})
 }
 
-// newTools makes the command that lists the tools.
 func newTools(f *factory) *cobra.Command {
 	return f.Command(&cobra.Command{Use: "tools", Aliases: []string{"list", "ls"}, Short: "List the tools that agents see",
 		Example: "  ctx mcp tools\n  ctx mcp tools --jq '.[].name'"},
@@ -59,7 +57,6 @@ func newTools(f *factory) *cobra.Command {
 // toolsOptions are those of tools, which has no flags.
 type toolsOptions struct{ *factory }
 
-// run lists the tools.
 func (o toolsOptions) run(ctx context.Context, _ []string) error {
 	e, err := o.endpoint("")
 	if err != nil {
@@ -84,7 +81,6 @@ func (o toolsOptions) run(ctx context.Context, _ []string) error {
 	return o.Print(ctx, cli.Answer{JSON: doc, Rows: table})
 }
 
-// callOptions are what call is given.
 type callOptions struct {
 	*factory
 
@@ -92,7 +88,6 @@ type callOptions struct {
 	arguments map[string]string
 }
 
-// newCall makes the command that calls a tool.
 func newCall(f *factory) *cobra.Command {
 	o := &callOptions{factory: f}
 	return f.Command(&cobra.Command{
@@ -133,7 +128,6 @@ func (o *callOptions) run(ctx context.Context) error {
 	}})
 }
 
-// stdioOptions are the flags of stdio.
 type stdioOptions struct {
 	*factory
 
@@ -141,7 +135,6 @@ type stdioOptions struct {
 	url   string // of another service, "" for the configured one
 }
 
-// newStdio makes the command that is a bridge.
 func newStdio(f *factory) *cobra.Command {
 	o := &stdioOptions{factory: f}
 	c := f.Command(&cobra.Command{

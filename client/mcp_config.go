@@ -53,7 +53,6 @@ func newMCPConfig(f *factory) *cobra.Command {
 	return c
 }
 
-// run prints the configuration.
 func (o *mcpConfigOptions) run(ctx context.Context) error {
 	at, ok := places()[o.program]
 	if !ok {
@@ -87,7 +86,6 @@ func (o *mcpConfigOptions) run(ctx context.Context) error {
 	}})
 }
 
-// bridged is a server that is this program.
 func (o *mcpConfigOptions) bridged() (map[string]any, error) {
 	program, err := os.Executable() // programs with windows have no PATH to speak of
 	if err != nil {
@@ -115,7 +113,6 @@ func (o *mcpConfigOptions) bridged() (map[string]any, error) {
 	return server, nil
 }
 
-// called is a server at an address.
 func (o *mcpConfigOptions) called() (map[string]any, error) {
 	e, err := o.endpoint("underscore")
 	if err != nil {

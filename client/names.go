@@ -24,7 +24,6 @@ var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,39}$`)
 // namesFile has the names that answers had, a line each, the newest last. They are offered by completion, which asks nobody.
 func namesFile(c *config.Config) string { return filepath.Join(c.Dir, "names") }
 
-// learned are the names that are kept.
 func learned(c *config.Config) []string {
 	text, _ := os.ReadFile(namesFile(c)) // where there is none, there is nothing to offer
 	return slices.DeleteFunc(strings.Fields(string(text)), func(name string) bool { return !plainName.MatchString(name) })
@@ -49,7 +48,6 @@ func learn(configured func() (*config.Config, error), names []string) {
 	_ = atomicfile.Write(namesFile(c), []byte(strings.Join(list[max(len(list)-maxNames, 0):], "\n")+"\n"), 0o600)
 }
 
-// namesOfRows are those of the rows of a lookup.
 func namesOfRows(found *api.LookupResponse) (names []string) {
 	for _, result := range found.Results {
 		for _, r := range result.Rows {

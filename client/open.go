@@ -18,7 +18,6 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// openOptions are the flags of open.
 type openOptions struct {
 	*streams
 	client  func() (*sdk.Client, error)
@@ -82,7 +81,6 @@ func (o *openOptions) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// address is that of what is meant.
 func (o *openOptions) address(ctx context.Context, what string) (string, error) {
 	if strings.HasPrefix(what, "0x") {
 		return o.transaction(what)
@@ -134,7 +132,6 @@ func (o *openOptions) source(ctx context.Context, ref int) (string, error) {
 	return rowOf(cited).URL, nil
 }
 
-// row is the page of the row that has a name or key.
 func (o *openOptions) row(ctx context.Context, name string) (string, error) {
 	client, pack, err := o.asked()
 	if err != nil {

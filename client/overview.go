@@ -175,7 +175,7 @@ func (p Page) readings(t state.ViewTable) {
 			p.cited(fmt.Sprintf("  %3.0f%% %s ", *r.Chance*100, p.Style.Fit(human.Line(r.Outcome), shortWidth)), human.Line(r.Name), r.Ref)
 			continue
 		}
-		text := r.Tell(func(field string, value any) string { return p.figure(state.Column{Field: field}, value) })
+		text := r.Text(func(field string, value any) string { return p.figure(state.Column{Field: field}, value) })
 		p.cited("  "+p.Style.Fit(r.Name, 14), text, r.Ref)
 	}
 }
@@ -237,7 +237,6 @@ func (p Page) more(rows, shown int) {
 	}
 }
 
-// ref is the anchor of a source.
 func (p Page) ref(n int) string { return p.Style.Link(fmt.Sprintf("[%d]", n)) }
 
 // change is a percent with its sign; a dash where it is not known.

@@ -106,7 +106,6 @@ func shellSafe(name string) bool {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`).MatchString(name)
 }
 
-// topMembers are the members of the state in which those of a pack are.
 func topMembers(p *api.PackInfo) (names []string) {
 	for _, m := range p.Members {
 		if top, _, _ := strings.Cut(m.Name, "."); !slices.Contains(names, top) {
@@ -191,7 +190,6 @@ func (f *factory) completed(c *cobra.Command, args []string) string {
 	return pack
 }
 
-// completeList completes a list with commas of names that depend on the pack.
 func (f *factory) completeList(names func(ctx context.Context, l packList, pack string) []string) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, typed string) (list []string, _ cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndexByte(typed, ',')+1]

@@ -18,7 +18,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// packsOptions are what the commands on packs need.
 type packsOptions struct {
 	*streams
 	list packList
@@ -44,7 +43,6 @@ func newPacks(f *factory) *cobra.Command {
 	return c
 }
 
-// ask asks the service.
 func (o packsOptions) ask(ctx context.Context) ([]api.PackInfo, error) {
 	var meta sdk.Response
 	packs, err := o.list.Ask(ctx, o.Call(&meta)...)
@@ -89,7 +87,6 @@ func every(seconds int) string {
 	return api.FormatSpan(time.Duration(seconds) * time.Second)
 }
 
-// view shows all that is known of a pack.
 func (o packsOptions) view(ctx context.Context, id string) error {
 	packs, err := o.ask(ctx)
 	if err != nil {

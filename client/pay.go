@@ -14,7 +14,6 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// paymentFields are the members of a payment.
 func paymentFields() []string {
 	return []string{
 		"at", "service", "request", "amountMicros", "recipient", "payer", "txHash", "state", "note", "purchase", "unfinished", "stops",
@@ -68,7 +67,6 @@ func (o *receiptOptions) run(ctx context.Context, _ []string) error {
 	return o.Show(ctx, newest, paymentRows(newest, o.Now().Location()))
 }
 
-// paymentRows are payments as a table.
 func paymentRows(list []wallet.Payment, zone *time.Location) *cli.Rows {
 	table := &cli.Rows{Columns: []string{"at", "amount", "for", "state", "transaction", "service"}, Right: []bool{false, true},
 		Wide: 2, Empty: "nothing was paid yet"}

@@ -19,7 +19,6 @@ func bounds() map[string]string {
 	return map[string]string{"per-call": config.MaxPerCall, "per-day": config.MaxPerDay, "per-month": config.MaxPerMonth}
 }
 
-// policyView is the policy as JSON shows it.
 type policyView struct {
 	PerCall    string       `json:"perCall"`
 	PerDay     string       `json:"perDay"`
@@ -105,7 +104,6 @@ func (o *policyOptions) allow(ctx context.Context, args []string) error {
 	return o.Show(ctx, refused, paymentRows(refused, o.Now().Location()))
 }
 
-// show shows the policy.
 func (o *policyOptions) show(ctx context.Context, _ []string) error {
 	c, err := o.Config()
 	if err != nil {
@@ -143,7 +141,6 @@ func (o *policyOptions) show(ctx context.Context, _ []string) error {
 	return o.Show(ctx, v, rows)
 }
 
-// set changes a bound.
 func (o *policyOptions) set(ctx context.Context, args []string) error {
 	name, value := args[0], args[1]
 	setting, ok := bounds()[name]

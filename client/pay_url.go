@@ -105,7 +105,6 @@ func dataCommand(root *cobra.Command, name string) (*cobra.Command, error) {
 	return nil, cli.Invalid("%q cannot be paid for", name).WithHint("one of %s, or a path such as /v1/fresh", strings.Join(payable, ", "))
 }
 
-// runAs runs c with args.
 func runAs(ctx context.Context, c *cobra.Command, args []string) error {
 	if err := c.ParseFlags(args); err != nil {
 		return c.FlagErrorFunc()(c, err)
@@ -251,7 +250,6 @@ type quoted struct {
 	Refusal    string     `json:"refusal"`
 }
 
-// show shows a quote.
 func (o *urlOptions) show(ctx context.Context, ask *asker) error {
 	q := ask.quote
 	if q == nil {
@@ -325,7 +323,6 @@ func (o *urlOptions) preview(ctx context.Context, q sdk.Quote) (wallet.Preview, 
 	return v, err
 }
 
-// requestFlags are the flags that make a request of a URL.
 type requestFlags struct {
 	method  string
 	headers []string
@@ -333,7 +330,6 @@ type requestFlags struct {
 	most    string
 }
 
-// bind defines them for c.
 func (r *requestFlags) bind(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVarP(&r.method, "request", "X", "", "request `method` (default GET, or POST with --data)")
@@ -357,7 +353,6 @@ func (r *requestFlags) apply(c *cobra.Command) error {
 // plain reports whether the request is what a URL says, and no more.
 func (r *requestFlags) plain() bool { return r.method == "" && len(r.headers) == 0 && r.body == "" }
 
-// read is the body.
 func (r *requestFlags) read(stdin io.Reader) ([]byte, error) {
 	const most = 8 << 20
 	name, isFile := strings.CutPrefix(r.body, "@")
@@ -390,7 +385,6 @@ type call struct {
 	bare bool // name says all of it
 }
 
-// request makes the request of a URL.
 func (r *requestFlags) request(ctx context.Context, address string, stdin io.Reader) (call, error) {
 	body, err := r.read(stdin)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// payments is how calls are paid for.
 type payments struct {
 	io       *streams
 	wallets  *wallets
@@ -65,7 +64,6 @@ func (p *payments) Payer() sdk.Payer {
 	return p.wallet()
 }
 
-// wallet is the payer that all calls share.
 func (p *payments) wallet() *walletPayer {
 	if p.shared == nil {
 		p.shared = &walletPayer{payments: p}
@@ -209,7 +207,6 @@ func (p *payments) ReadOnly(ctx context.Context, address string, transfer bool) 
 	return newPayer(ctx, cfg)
 }
 
-// newPayer makes a Payer.
 func newPayer(ctx context.Context, cfg wallet.Config) (*wallet.Payer, error) {
 	p, err := wallet.NewPayer(ctx, cfg)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
-// profileOptions are the flags of the profile commands.
 type profileOptions struct {
 	*streams
 	config  func() (*config.Config, error)
@@ -27,7 +26,6 @@ type profileRow struct {
 	Key     string `json:"key"` // its beginning; empty if none is stored
 }
 
-// completeProfile completes the name of a profile.
 func completeProfile(f *factory) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		c, err := f.Config()
@@ -59,7 +57,6 @@ func newProfile(f *factory) *cobra.Command {
 		list, add, use, remove)
 }
 
-// list shows the profiles of the file.
 func (o *profileOptions) list(ctx context.Context, _ []string) error {
 	c, err := o.config()
 	if err != nil {
@@ -162,7 +159,6 @@ func known(c *config.Config, name string) error {
 	return nil
 }
 
-// switchTo makes a profile the one in use.
 func (o *profileOptions) switchTo(_ context.Context, args []string) error {
 	c, err := o.config()
 	if err != nil {

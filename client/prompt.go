@@ -15,7 +15,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// promptOptions are the flags of the commands on prompts.
 type promptOptions struct {
 	*streams
 	account *account
@@ -51,14 +50,12 @@ func newPrompt(f *factory) *cobra.Command {
 		get, set, unset)
 }
 
-// get shows the prompt.
 func (o *promptOptions) get(ctx context.Context, _ []string) error {
 	return o.call(ctx, func(c *sdk.Console, pack string, opts []sdk.CallOption) (string, error) {
 		return c.Prompt(ctx, pack, opts...)
 	})
 }
 
-// set sets it.
 func (o *promptOptions) set(ctx context.Context, args []string) error {
 	text, err := o.text(args)
 	if err != nil {
@@ -69,14 +66,12 @@ func (o *promptOptions) set(ctx context.Context, args []string) error {
 	})
 }
 
-// unset drops it.
 func (o *promptOptions) unset(ctx context.Context, _ []string) error {
 	return o.call(ctx, func(c *sdk.Console, pack string, opts []sdk.CallOption) (string, error) {
 		return "", c.DropPrompt(ctx, pack, opts...)
 	})
 }
 
-// text is the prompt that was given.
 func (o *promptOptions) text(args []string) (string, error) {
 	if (len(args) > 0) == (o.file != "") {
 		return "", cli.Invalid("give the prompt as one argument, or with --file").WithHint(`ctx brief prompt set "Only stablecoins."`)

@@ -57,7 +57,6 @@ func (p Page) Brief(pack string, b *api.BriefResponse, cite CiteStyle) error {
 	return err
 }
 
-// anchors shows the anchors of a line in a style.
 func anchors(line string, citations []api.Citation, cite CiteStyle) string {
 	switch cite {
 	case CiteNone:

@@ -108,7 +108,6 @@ func (p Page) State(pack string, m *api.StateResponse) error {
 	return p.state(fmt.Sprintf("%s  %s  %s", p.Style.Bold(human.Line(pack)), age, p.clock(m.Freshness.GeneratedAt)), pack, m)
 }
 
-// of is p for a state that is read at a time.
 func (p Page) of(text json.RawMessage, read time.Time) Page {
 	p.doc, p.read = state.Read(text), read
 	p.ages = p.doc.Ages()

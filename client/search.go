@@ -15,7 +15,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// searchOptions are the flags of search.
 type searchOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -27,7 +26,6 @@ type searchOptions struct {
 	exact    bool    // whole words only
 }
 
-// newSearch makes the command that searches the state.
 func newSearch(f *factory) *cobra.Command {
 	o := searchOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
@@ -54,7 +52,6 @@ func newSearch(f *factory) *cobra.Command {
 	return c
 }
 
-// run searches and shows the matches.
 func (o searchOptions) run(ctx context.Context) error {
 	if strings.TrimSpace(o.query) == "" {
 		return cli.Invalid("the query is empty")

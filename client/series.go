@@ -19,7 +19,6 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// seriesOptions are the flags of series.
 type seriesOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -59,7 +58,6 @@ func newSeries(f *factory) *cobra.Command {
 	return c
 }
 
-// run asks for the series of what and shows it.
 func (o seriesOptions) run(ctx context.Context, what string) error {
 	span, err := api.ParseSpan(o.span)
 	switch {
@@ -140,7 +138,6 @@ func seriesRows(s *api.SeriesResponse) *cli.Rows {
 	return rows
 }
 
-// glyphs are what charts are drawn with.
 func (p Page) glyphs() view.Glyphs { return view.NewTheme(view.Mono, 0, p.Style.ASCII).Glyphs }
 
 // knownValues are the values that are known, in their order.
@@ -153,7 +150,6 @@ func knownValues(values []*float64) (known []float64) {
 	return known
 }
 
-// chartHeight is the height of the chart of one row.
 const chartHeight = 8
 
 // series draws one row as a chart, and several as a line each.
@@ -185,7 +181,6 @@ func (p Page) trend(s *api.SeriesResponse) error {
 	return err
 }
 
-// chart draws a row.
 func (p Page) chart(r api.SeriesRow, times []time.Time) {
 	values := knownValues(r.Values)
 	if len(values) == 0 {
@@ -217,7 +212,6 @@ func (p Page) move(field string, from, to float64) string {
 	return p.change(human.RoundPercent(&change))
 }
 
-// sparkRow draws a row in one line.
 func (p Page) sparkRow(r api.SeriesRow) {
 	const name, value, moved = 18, 20, 9
 	values := knownValues(r.Values)

@@ -12,7 +12,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// snapshotOptions are the flags of snapshot.
 type snapshotOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -58,7 +57,6 @@ func newSnapshot(f *factory) *cobra.Command {
 	return c
 }
 
-// run shows the snapshot of the minute of at.
 func (o snapshotOptions) run(ctx context.Context, at time.Time) error {
 	state, meta, err := snapshot(ctx, o.streams, o.client, o.pack, at)
 	if err != nil {

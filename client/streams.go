@@ -65,7 +65,7 @@ func (s *streams) waiting() func(sdk.Progress) {
 		case p.Attempt == 1:
 			task = s.Busy("waiting for " + s.host())
 		default:
-			task.Say("attempt %d in a moment: %v", p.Attempt, p.Err)
+			task.Printf("attempt %d in a moment: %v", p.Attempt, p.Err)
 		}
 	}
 }

@@ -96,7 +96,6 @@ func (p Page) lateRow(r api.TableRow) string {
 	return p.Style.Warn("STALE")
 }
 
-// rowName is what a row is called.
 func rowName(r api.TableRow) string {
 	if r.Symbol == "" || strings.EqualFold(r.Symbol, r.Name) {
 		return human.Line(r.Name)
@@ -104,5 +103,4 @@ func rowName(r api.TableRow) string {
 	return human.Line(r.Name + " (" + r.Symbol + ")")
 }
 
-// memberTitle is the name of a member for people.
 func memberTitle(name string) string { return strings.ReplaceAll(name, "_", " ") }

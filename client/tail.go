@@ -21,7 +21,6 @@ import (
 	"github.com/contextd/contextd/sdk/diff"
 )
 
-// tailOptions are the flags of tail.
 type tailOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -124,14 +123,13 @@ func (o tailOptions) run(ctx context.Context) error {
 	return t.lost
 }
 
-// tail is one following of a stream.
 type tail struct {
 	tailOptions
-	stream *sdk.Stream
-	last   api.StreamState // zero before the first
-	shown  int
-	told   bool  // that the data is of a demo
-	lost   error // with --no-reconnect: why the connection broke
+	stream  *sdk.Stream
+	last    api.StreamState // zero before the first
+	shown   int
+	noticed bool  // that the data is of a demo
+	lost    error // with --no-reconnect: why the connection broke
 }
 
 // connection tells people that the connection comes and goes.
@@ -145,8 +143,8 @@ func (t *tail) connection(c sdk.Connection) {
 	case !c.Connected:
 		t.Note("connection lost: %v; trying again in %s", c.Err, human.Age(c.Wait.Round(time.Second)))
 	}
-	if c.Demo && !t.told {
-		t.told = true
+	if c.Demo && !t.noticed {
+		t.noticed = true
 		t.Note("demo data: synthetic values")
 	}
 }
@@ -184,7 +182,6 @@ func (t *tail) show(ctx context.Context, event sdk.Event) error {
 	return t.stateAnd(ctx, event, t.lines(r))
 }
 
-// compare finds what changed at the path.
 func (t *tail) compare(before, now api.StreamState) (changeReport, error) {
 	changes, err := diff.States(before.State, now.State)
 	if err != nil {
@@ -194,7 +191,6 @@ func (t *tail) compare(before, now api.StreamState) (changeReport, error) {
 		Freshness: now.FreshnessAt(t.Now()), state: now.State}, nil
 }
 
-// lines writes r for people.
 func (t *tail) lines(r changeReport) func(io.Writer, int, cli.Style) error {
 	return func(w io.Writer, width int, style cli.Style) error {
 		return r.write(Page{W: w, Width: width, Style: style, Now: t.Now()}, t.digestOptions)

@@ -25,7 +25,6 @@ import (
 // replayPace is the time between two events of a recording.
 const replayPace = 2 * time.Second
 
-// uiOptions are the flags of ui.
 type uiOptions struct {
 	factory  *factory // of which the UI needs nearly all
 	theme    string
@@ -84,7 +83,6 @@ func drawable(s *streams) bool { return s.InTTY && s.OutTTY && s.Env("TERM") != 
 // themeAuto is the value of --theme that goes by the background of the terminal.
 const themeAuto = "auto"
 
-// run starts the UI.
 func (o *uiOptions) run(ctx context.Context, args []string) error {
 	if !slices.Contains([]string{themeAuto, string(view.Dark), string(view.Light), string(view.Mono)}, o.theme) {
 		return cli.Invalid("--theme has %q, which is none of auto, dark, light, mono", o.theme)
@@ -101,7 +99,6 @@ func (o *uiOptions) run(ctx context.Context, args []string) error {
 	return tui.Run(ctx, c.Detect())
 }
 
-// config is what the UI needs for the profile of f.
 func (o *uiOptions) config(f *factory, args []string) (tui.Config, error) {
 	style := f.Style(f.OutTTY)
 	c := tui.Config{
@@ -185,7 +182,6 @@ func (o *uiOptions) other(profile string) (tui.Config, error) {
 	return c, nil
 }
 
-// recording is c for a recording.
 func (o *uiOptions) recording(c tui.Config) (tui.Config, error) {
 	if _, err := os.Stat(o.replay); err != nil {
 		return c, cli.Invalid("--replay: %w", err)

@@ -18,7 +18,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// proofCommands are those on what is proven.
 func proofCommands(f *factory) []*cobra.Command {
 	return []*cobra.Command{newVerify(f), newWitness(f)}
 }
@@ -46,7 +45,6 @@ type verdict struct {
 	Says        string            `json:"says"`
 }
 
-// verifyOptions are the flags of verify.
 type verifyOptions struct {
 	*streams
 	logs   *logs
@@ -111,7 +109,6 @@ func newVerify(f *factory) *cobra.Command {
 	return c
 }
 
-// run proves what was asked for.
 func (o verifyOptions) run(ctx context.Context, args []string) error {
 	for _, key := range o.witnesses {
 		if _, err := sdk.ParseWitnessKey(key); err != nil {
@@ -214,7 +211,6 @@ func (o verifyOptions) keyOf(p *sdk.Proven) (string, error) {
 	return "remembered", nil
 }
 
-// saved proves an answer that was saved.
 func (o verifyOptions) saved(ctx context.Context, data []byte) error {
 	var a struct {
 		State     json.RawMessage
@@ -259,7 +255,6 @@ func ofSaved(p *sdk.Proven, state json.RawMessage) error {
 	return fmt.Errorf("%w (the proof is of the whole state: an answer to --members, and what a filter left of one, cannot be proven)", err)
 }
 
-// snapshot proves the snapshot of a minute.
 func (o verifyOptions) snapshot(ctx context.Context, at time.Time) error {
 	state, _, err := snapshot(ctx, o.streams, o.client, o.pack, at)
 	if err != nil {
@@ -393,7 +388,6 @@ func (o verifyOptions) from(known *knownLog) string {
 	return "first seen"
 }
 
-// verdict is what p proves.
 func (o verifyOptions) verdict(p *sdk.Proven, from string) verdict {
 	c := p.Checkpoint
 	return verdict{Proven: true, Pack: p.Leaf.Pack, GeneratedAt: &p.Leaf.GeneratedAt, Log: c.Origin, Seq: &p.Leaf.Seq, Leaf: p.Hash,

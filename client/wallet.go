@@ -27,10 +27,8 @@ type fileRow struct {
 	Path    string `json:"path"`
 }
 
-// walletRow is f as JSON shows it.
 func walletRow(f wallet.File) fileRow { return fileRow{filepath.Base(f.Path), f.Address, f.Path} }
 
-// walletCells are the cells of f in a table.
 func walletCells(f wallet.File) []string {
 	name, address := filepath.Base(f.Path), f.Address
 	if address == "" {
@@ -39,7 +37,6 @@ func walletCells(f wallet.File) []string {
 	return []string{name, address, f.Path}
 }
 
-// walletOptions are the flags of the commands on wallets.
 type walletOptions struct {
 	*factory
 
@@ -47,12 +44,10 @@ type walletOptions struct {
 	keyFile      string
 }
 
-// walletOptionsOf are those of a run.
 func walletOptionsOf(f *factory) *walletOptions {
 	return &walletOptions{factory: f}
 }
 
-// newWallet makes the group of commands on wallets.
 func newWallet(f *factory) *cobra.Command {
 	o := walletOptionsOf(f)
 	fields := fileFields()
@@ -80,7 +75,6 @@ func newWallet(f *factory) *cobra.Command {
 		list, create, load, newUse(f), address, balance, newWalletExport(f), newPasswd(f), newDelete(f))
 }
 
-// create makes a new wallet.
 func (o *walletOptions) create(ctx context.Context, args []string) error {
 	key, err := wallet.New()
 	if err != nil {
@@ -95,7 +89,6 @@ func (o *walletOptions) bindPassphrase(c *cobra.Command) {
 		"read the passphrase from this `file`, - for standard input; by default, ctx asks")
 }
 
-// names completes the name of a wallet.
 func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	files, _ := wallet.List(o.Wallets.Keystores()...) // what cannot be listed is not offered
 	var names []string
@@ -105,7 +98,6 @@ func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// list shows the wallets.
 func (o *walletOptions) list(ctx context.Context, _ []string) error {
 	files, err := wallet.List(o.Wallets.Keystores()...)
 	if err != nil {
@@ -177,7 +169,6 @@ func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) 
 	return o.Show(ctx, walletRow(f), fileTable(f))
 }
 
-// balance shows what the wallet has.
 func (o *walletOptions) balance(ctx context.Context, _ []string) error {
 	address, err := o.Wallets.Address(ctx, "", o.passwordFile)
 	if err != nil {
@@ -196,7 +187,6 @@ func (o *walletOptions) balance(ctx context.Context, _ []string) error {
 		Rows: [][]string{{b.Address, b.USDG.String(), wallet.Ether(b.Wei), fmt.Sprint(b.ChainID)}}})
 }
 
-// address shows the address of a wallet.
 func (o *walletOptions) address(ctx context.Context, args []string) error {
 	address, err := o.Wallets.Address(ctx, firstOf(args), o.passwordFile)
 	if err != nil {

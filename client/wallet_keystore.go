@@ -17,10 +17,8 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// fileFields are the members of a fileRow.
 func fileFields() []string { return []string{"name", "address", "path"} }
 
-// fileTable is a wallet as a table.
 func fileTable(f wallet.File) *cli.Rows {
 	return &cli.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Rows: [][]string{walletCells(f)}}
 }
@@ -68,7 +66,6 @@ func fileExists(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// exportOptions are the flags of export.
 type walletExportOptions struct {
 	walletOptions
 	out        string
@@ -90,7 +87,6 @@ func newWalletExport(f *factory) *cobra.Command {
 	return c
 }
 
-// run hands a wallet out.
 func (o *walletExportOptions) run(ctx context.Context, args []string) error {
 	name := firstOf(args)
 	if name == "" {
@@ -146,7 +142,6 @@ func writeNew(path string, text []byte) error {
 	})
 }
 
-// passwdOptions are the flags of passwd.
 type passwdOptions struct {
 	walletOptions
 	newFile string
@@ -167,7 +162,6 @@ func newPasswd(f *factory) *cobra.Command {
 	return c
 }
 
-// run changes a passphrase.
 func (o *passwdOptions) run(ctx context.Context, args []string) error {
 	if o.passwordFile == "-" && o.newFile == "-" {
 		return cli.Invalid("only one of the two passphrases can come from standard input")
@@ -204,7 +198,6 @@ func newDelete(f *factory) *cobra.Command {
 	return c
 }
 
-// remove deletes a wallet.
 func (o *walletOptions) remove(ctx context.Context, args []string) error {
 	file, err := o.Wallets.Find(args[0])
 	if err != nil {

@@ -29,7 +29,6 @@ import (
 // minSecret is the least length of what webhooks are signed with, in bytes.
 const minSecret = 16
 
-// watchOptions are the flags of watch.
 type watchOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
@@ -91,7 +90,6 @@ func newWatch(f *factory) *cobra.Command {
 	return c
 }
 
-// bind defines the flags.
 func (o *watchOptions) bind(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.when, "when", nil, "a jq `filter` over the state: each resulting text or row is a condition, and so is true")
@@ -112,7 +110,6 @@ func (o *watchOptions) bind(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("severity", cobra.FixedCompletions(severities(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// severities are those of flags.
 func severities() []string {
 	var names []string
 	for _, s := range api.Severities() {
@@ -249,7 +246,7 @@ func (o *watchOptions) run(ctx context.Context, rules []alert.Rule) error {
 		defer stop()
 	}
 	w := &watch{watchOptions: o, rules: rules, stop: stop}
-	w.teller, err = alert.Open(alert.Config{Path: path, Rules: rules, Tell: w.report, Grace: execGrace})
+	w.teller, err = alert.Open(alert.Config{Path: path, Rules: rules, Notify: w.report, Grace: execGrace})
 	if errors.Is(err, alert.ErrInUse) {
 		return cli.Invalid("another ctx watches for this already").WithHint("give this one another --name")
 	}
@@ -267,7 +264,6 @@ func (o *watchOptions) run(ctx context.Context, rules []alert.Rule) error {
 	return errors.Join(err, w.teller.Close())
 }
 
-// watch is one watching.
 type watch struct {
 	*watchOptions
 	rules  []alert.Rule
@@ -276,7 +272,7 @@ type watch struct {
 	gap    bool // states may have been missed since the last one
 
 	mu      sync.Mutex // guards what follows, and stderr
-	told    int        // events that need nobody any more
+	ended   int        // events that need nobody any more
 	demo    bool       // that the data is of a demo was noted
 	trouble string     // that was noted last
 }
@@ -309,21 +305,21 @@ func (w *watch) follow(ctx context.Context, client *sdk.Client) error {
 				return err
 			}
 		}
-		if err := w.look(ctx, s); err != nil {
+		if err := w.observe(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// look looks at a state and shows what is new in it.
-func (w *watch) look(ctx context.Context, s alert.State) error {
+// observe looks at a state and shows what is new in it.
+func (w *watch) observe(ctx context.Context, s alert.State) error {
 	events, err := w.teller.Observe(ctx, s)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if s.Member == "" { // what a past state does not tell is no trouble of now
-		w.tell(err)
+		w.noteTrouble(err)
 	}
 	for _, e := range events {
 		if err := w.print(ctx, e); err != nil {
@@ -339,8 +335,8 @@ func (w *watch) look(ctx context.Context, s alert.State) error {
 	return nil
 }
 
-// tell tells people of trouble with a state, and not with each one.
-func (w *watch) tell(err error) {
+// noteTrouble tells people of trouble with a state, and not with each one.
+func (w *watch) noteTrouble(err error) {
 	trouble := ""
 	if err != nil {
 		trouble = err.Error()
@@ -355,12 +351,11 @@ func (w *watch) tell(err error) {
 func (w *watch) enough() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.told++; w.told == w.count {
+	if w.ended++; w.ended == w.count {
 		w.stop()
 	}
 }
 
-// print shows an event.
 func (w *watch) print(ctx context.Context, e alert.Event) error {
 	doc, err := cli.Marshal(e)
 	if err != nil {

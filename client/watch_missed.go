@@ -53,7 +53,7 @@ func (w *watch) missed(ctx context.Context, client *sdk.Client, first alert.Stat
 	}
 	slices.SortStableFunc(all, func(a, b alert.State) int { return a.At.Compare(b.At) })
 	for _, s := range all {
-		if err := w.look(ctx, s); err != nil || ctx.Err() != nil {
+		if err := w.observe(ctx, s); err != nil || ctx.Err() != nil {
 			return err
 		}
 	}

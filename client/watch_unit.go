@@ -71,7 +71,6 @@ WantedBy=default.target
 	return err
 }
 
-// unitQuote is word as a unit has it in ExecStart=.
 func unitQuote(word string) string {
 	escaped := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "$", "$$", "\n", `\n`).Replace(word)
 	if strings.ContainsAny(word, " \t\n\"'\\;|&<>()*?[]{}#~`") || word == "" {

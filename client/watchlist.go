@@ -12,7 +12,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// watchlist are the names that @ stands for.
 func watchlist(c *config.Config) []string {
 	return strings.FieldsFunc(c.Get(config.Watchlist).Text, func(r rune) bool { return r == ',' })
 }
@@ -28,7 +27,6 @@ func watched(configured func() (*config.Config, error)) cobra.CompletionFunc {
 	}
 }
 
-// watchlistOptions are what the commands of the watchlist need.
 type watchlistOptions struct {
 	*streams
 	config  func() (*config.Config, error)
@@ -53,7 +51,6 @@ func newWatchlist(f *factory) *cobra.Command {
 	}, list, add, remove)
 }
 
-// list shows the names.
 func (o watchlistOptions) list(ctx context.Context) error {
 	c, err := o.config()
 	if err != nil {
@@ -62,7 +59,6 @@ func (o watchlistOptions) list(ctx context.Context) error {
 	return o.show(ctx, watchlist(c))
 }
 
-// show shows names.
 func (o watchlistOptions) show(ctx context.Context, names []string) error {
 	type row struct {
 		Name string `json:"name"`

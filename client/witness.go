@@ -24,7 +24,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// witnessOptions are the flags of the commands of a witness.
 type witnessOptions struct {
 	*streams
 	service func(address string, p sdk.Payer) (*sdk.Client, error)
@@ -40,7 +39,6 @@ never one of another history: its signature on a checkpoint proves that two part
 what it signs before it sends the signature, in witness below the data directory of ctx; only one process at a time
 can use that directory.`
 
-// newWitness makes the commands of a witness.
 func newWitness(f *factory) *cobra.Command {
 	dir := func() string { return filepath.Join(f.Wallets.DataDir(), "witness") }
 	o := &witnessOptions{streams: f.streams, service: f.PayingClient, dir: dir}
@@ -68,7 +66,6 @@ func newWitness(f *factory) *cobra.Command {
 	return cli.Group(c, serve, key, add)
 }
 
-// witnessKey is the answer of witness key.
 type witnessKey struct {
 	Name string `json:"name"`
 	Key  string `json:"key"`
@@ -81,7 +78,6 @@ type trustedLog struct {
 	Size int64  `json:"size"`
 }
 
-// showKey shows the verifier key.
 func (o *witnessOptions) showKey(ctx context.Context) error {
 	key, err := o.readKey()
 	if err != nil {
@@ -129,13 +125,11 @@ func (o *witnessOptions) readKey() (*sdk.WitnessKey, error) {
 	return key, atomicfile.Write(file, []byte(key.Secret()+"\n"), 0o600)
 }
 
-// logFile is what the witness knows of a log.
 func (o *witnessOptions) logFile(origin string) string {
 	sum := sha256.Sum256([]byte(origin))
 	return filepath.Join(o.dir(), "logs", hex.EncodeToString(sum[:16])+".json")
 }
 
-// load reads what the witness knows of a log.
 func (o *witnessOptions) load(origin string) (log sdk.WitnessedLog, err error) {
 	text, err := os.ReadFile(o.logFile(origin))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +141,6 @@ func (o *witnessOptions) load(origin string) (log sdk.WitnessedLog, err error) {
 	return log, err
 }
 
-// save writes it.
 func (o *witnessOptions) save(origin string, log sdk.WitnessedLog) error {
 	text, err := json.MarshalIndent(log, "", "  ")
 	if err != nil {

@@ -183,7 +183,6 @@ type Accounts struct {
 	NewPerDay    int            `key:"new_per_day,live" default:"2000" min:"1" doc:"New owners per day in all."`
 }
 
-// console are the limits of requests to the console.
 func (r Reloadable) console() web.ConsoleLimits {
 	return web.ConsoleLimits{
 		SignIns: r.Limits.SignIns, Mails: r.Limits.Mails, MailsPerDay: r.Limits.MailsPerDay, Requests: r.Limits.Requests,

@@ -208,7 +208,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	jobs, stopJobs := context.WithCancel(context.WithoutCancel(ctx)) // calls under way may need them
 	defer stopJobs()
 	var all sync.WaitGroup
-	d.packs.run(d.mcp.Tell, d.page.Follow)
+	d.packs.run(d.mcp.Notify, d.page.Follow)
 	d.jobs.Schedule(jobs, &all, true)
 	all.Go(func() { d.node.Run(jobs, ctx.Done()) })
 	all.Go(func() { d.changes.Run(jobs) })

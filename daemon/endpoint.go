@@ -24,7 +24,6 @@ const (
 	maxUnread     = 256 << 10              // bytes of a request that are read away after its answer
 )
 
-// endpoint is one address that is listened on.
 type endpoint struct {
 	listener net.Listener
 	server   *http.Server
@@ -34,7 +33,7 @@ type endpoint struct {
 // serve must end it all the same.
 func newEndpoint(l net.Listener, handler http.Handler, logger *slog.Logger) *endpoint {
 	return &endpoint{listener: l, server: &http.Server{
-		Handler: readAway(handler), MaxHeaderBytes: maxHeader,
+		Handler: drained(handler), MaxHeaderBytes: maxHeader,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ConnContext: boundBuffer, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}}
@@ -51,10 +50,10 @@ func boundBuffer(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// readAway reads what handler leaves of a request's body, so that who is still sending it gets the answer. net/http does so only where
+// drained reads what handler leaves of a request's body, so that who is still sending it gets the answer. net/http does so only where
 // the connection is kept: that of a client which says Connection: close, or speaks HTTP/1.0 as some proxies do, it closes on unread bytes,
 // and the kernel then resets it and with it the answer. Behind a longer rest it is closed in two steps.
-func readAway(handler http.Handler) http.Handler {
+func drained(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := r.Body // handlers put others in its place
 		handler.ServeHTTP(w, r)

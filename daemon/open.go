@@ -207,7 +207,6 @@ func (d *Daemon) openMail(context.Context) (err error) {
 	return err
 }
 
-// openSignIn makes what signs owners in.
 func (d *Daemon) openSignIn(ctx context.Context) (err error) {
 	var key []byte // one of this process alone
 	if d.cfg.StoreURL != "" {
@@ -342,7 +341,6 @@ func (d *Daemon) openConsole(ctx context.Context) error {
 	return err
 }
 
-// openPage makes the pages.
 func (d *Daemon) openPage(context.Context) error {
 	d.page = web.NewPage(web.PageConfig{
 		Mode: d.cfg.Page, Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packs.info, Ready: d.health.Ready,
@@ -351,7 +349,6 @@ func (d *Daemon) openPage(context.Context) error {
 	return nil
 }
 
-// openMCP makes the MCP server.
 func (d *Daemon) openMCP(context.Context) (err error) {
 	d.mcp, err = mcp.New(mcp.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Payers: d.payers, Standard: d.standard,

@@ -29,7 +29,6 @@ type Pack struct {
 	Close  func()       // frees what the pack has, once it is served no more; nil means nothing
 }
 
-// packList are the packs that r asks for.
 func (r Reloadable) packList() []Pack {
 	if len(r.Packs) == 0 {
 		return []Pack{{Pack: pack.Crypto()}}
@@ -37,7 +36,6 @@ func (r Reloadable) packList() []Pack {
 	return r.Packs
 }
 
-// idsOf are the ids of packs.
 func idsOf(packs []Pack) (ids []string) {
 	for _, p := range packs {
 		ids = append(ids, p.ID)
@@ -100,7 +98,6 @@ func (p *servedPack) Follow(ctx context.Context) {
 	p.line.Follow(ctx)
 }
 
-// free frees what p has.
 func (p *servedPack) free() {
 	if p.Close != nil {
 		p.Close()
@@ -120,7 +117,6 @@ func (s *servedPacks) all() []*servedPack {
 	return nil
 }
 
-// packs are all as they were asked for.
 func (s *servedPacks) packs() (packs []Pack) {
 	for _, p := range s.all() {
 		packs = append(packs, p.Pack)
@@ -128,7 +124,6 @@ func (s *servedPacks) packs() (packs []Pack) {
 	return packs
 }
 
-// ids are those of all.
 func (s *servedPacks) ids() []string { return idsOf(s.packs()) }
 
 // of is the pack of an id, nil if it is not served.
@@ -157,7 +152,6 @@ func (s *servedPacks) trouble(id string) []api.SourceStatus {
 	return nil
 }
 
-// readable are the packs as the reader knows them.
 func (s *servedPacks) readable() (list []reader.Pack) {
 	for _, p := range s.all() {
 		names := make(map[string]string, len(p.Sources))
@@ -194,7 +188,6 @@ type packSet struct {
 	over     bool                                     // no other packs can follow
 }
 
-// info says what is served.
 func (s *packSet) info() (list []api.PackInfo) {
 	for _, p := range s.all() {
 		list = append(list, p.Info(cmp.Or(s.cfg.Every, api.RefreshInterval)))

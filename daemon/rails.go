@@ -113,7 +113,6 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	return d.logLeft(ctx)
 }
 
-// openRail connects to the chain of a rail.
 func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 	client, err := chain.New(ctx, chain.Config{
 		Rail: c.ID, URL: c.RPCURL, ChainID: c.ChainID, Section: c.Section, Token: c.Token, Treasury: c.Treasury,
@@ -234,7 +233,6 @@ func (d *Daemon) settlers() (list x402.Rails) {
 	return list
 }
 
-// purchases are the rails as purchases are paid on them.
 func (d *Daemon) purchases() (list []billing.Rail) {
 	for _, r := range d.rails {
 		list = append(list, billing.Rail{

@@ -73,7 +73,6 @@ func (s secrets) sharedKeys(ctx context.Context, path string, mine []byte, fits 
 	return text, err
 }
 
-// newSecretKey is the text of a file with a new key.
 func newSecretKey() ([]byte, error) {
 	key := make([]byte, secretKeySize)
 	if _, err := rand.Read(key); err != nil {

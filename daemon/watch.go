@@ -50,7 +50,7 @@ func (d *Daemon) clusterReading(ctx context.Context) (metrics.Cluster, error) {
 	if err != nil || d.node.Alone() {
 		return m, err
 	}
-	told := admin.Told(c, self)
+	told := admin.ClusterOf(c, self)
 	m.Summary, m.Beat = told.Summary(), max(0, c.Now.Sub(c.BeatAt))
 	for _, n := range told.Nodes {
 		m.Members = append(m.Members, metrics.Member{URL: n.URL, Role: n.Role, Behind: n.Behind(), Seen: max(0, c.Now.Sub(n.SeenAt)),

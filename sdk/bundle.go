@@ -29,7 +29,6 @@ type bundleHead struct {
 // beforeState is what is before the state. It is in no string of JSON, which has quotes with a backslash.
 const beforeState = `,"state":`
 
-// maxBundle bounds a bundle.
 const maxBundle = maxAnswerBytes + 64<<10
 
 // Encode returns the canonical text of b.

@@ -18,7 +18,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// maxAnswerBytes bounds the body of an answer.
 const maxAnswerBytes = 8 << 20
 
 // CallOption is an option of one call.
@@ -238,7 +237,6 @@ func unsent(req *http.Request, err error) (*Response, error) {
 	return nil, transportError(req, 1, err)
 }
 
-// newResponse is the HTTP side of an answer.
 func newResponse(answer *http.Response, body []byte) *Response {
 	r := &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, Attempts: 1,
 		RequestID: answer.Header.Get(api.HeaderRequestID), DataMode: answer.Header.Get(api.HeaderDataMode),
@@ -263,7 +261,6 @@ func readAnswer(req *http.Request, answer *http.Response) ([]byte, error) {
 	return text, nil
 }
 
-// decodeAs reads an answer as a T.
 func decodeAs[T any](resp *Response) (*T, error) {
 	out := new(T)
 	if err := json.Unmarshal(resp.Body, out); err != nil {

@@ -107,7 +107,6 @@ func ParseLogKey(key string) (origin string, err error) {
 	return v.Name(), nil
 }
 
-// logVerifier is the verifier of a log's key.
 func logVerifier(key string) (note.Verifier, error) {
 	v, err := note.NewVerifier(key)
 	if err != nil {
@@ -163,13 +162,11 @@ type cosigner struct {
 	private ed25519.PrivateKey // nil where it only verifies
 }
 
-// newCosigner makes one of a key.
 func newCosigner(name string, public ed25519.PublicKey, private ed25519.PrivateKey) *cosigner {
 	sum := sha256.Sum256([]byte(name + "\n" + string(append([]byte{algCosignature}, public...))))
 	return &cosigner{name, binary.BigEndian.Uint32(sum[:]), public, private}
 }
 
-// parseWitness reads the verifier key of a witness.
 func parseWitness(key string) (*cosigner, error) {
 	name, rest, _ := strings.Cut(key, "+")
 	_, text, _ := strings.Cut(rest, "+")
@@ -216,7 +213,6 @@ func (c *cosigner) Verify(text, sig []byte) bool {
 // hashBytes are the hash of the key, as a signature begins.
 func (c *cosigner) hashBytes() []byte { return binary.BigEndian.AppendUint32(nil, c.hash) }
 
-// key is its verifier key.
 func (c *cosigner) key() string {
 	return fmt.Sprintf("%s+%08x+%s", c.name, c.hash, base64.StdEncoding.EncodeToString(append([]byte{algCosignature}, c.public...)))
 }
@@ -229,12 +225,10 @@ func (c *cosigner) line(text string, at time.Time) string {
 	return "— " + c.name + " " + base64.StdEncoding.EncodeToString(raw) + "\n"
 }
 
-// cosigned is what a witness signs.
 func cosigned(text []byte, at uint64) []byte {
 	return append(fmt.Appendf(nil, "cosignature/v1\ntime %d\n", at), text...)
 }
 
-// cosignedAt is the time in a signature that was verified.
 func cosignedAt(s note.Signature) time.Time {
 	raw, err := base64.StdEncoding.DecodeString(s.Base64)
 	if err != nil || len(raw) < 12 {

@@ -76,12 +76,10 @@ func (l *Log) entry(ctx context.Context, path string, query url.Values) (*api.Lo
 	return decodeAs[api.LogEntry](resp)
 }
 
-// path is a route of the log of the pack.
 func (l *Log) path(route string) string {
 	return strings.Replace(route, "{pack}", url.PathEscape(l.pack), 1)
 }
 
-// get reads what is at a route.
 func (l *Log) get(ctx context.Context, route string, query url.Values) ([]byte, error) {
 	resp, err := l.client.Do(ctx, Request{Path: l.path(route), Query: query})
 	if err != nil {
@@ -189,14 +187,14 @@ func splitEntries(data []byte) (texts []string, err error) {
 
 // hashes reads the hashes of the log of c from tiles, each of which is checked.
 func (l *Log) hashes(ctx context.Context, c *Checkpoint) tlog.HashReader {
-	return tlog.TileHashReader(tlog.Tree{N: c.Size, Hash: c.root}, &tiles{ctx: ctx, log: l, kept: map[tlog.Tile][]byte{}})
+	return tlog.TileHashReader(tlog.Tree{N: c.Size, Hash: c.root}, &tiles{ctx: ctx, log: l, tiles: map[tlog.Tile][]byte{}})
 }
 
 // tiles reads tiles for one checkpoint, each once.
 type tiles struct {
-	ctx  context.Context // of the call that the reader is made for
-	log  *Log
-	kept map[tlog.Tile][]byte
+	ctx   context.Context // of the call that the reader is made for
+	log   *Log
+	tiles map[tlog.Tile][]byte
 }
 
 // Height is that of all tiles.
@@ -205,7 +203,7 @@ func (t *tiles) Height() int { return tileHeight }
 // SaveTiles keeps tiles that were checked.
 func (t *tiles) SaveTiles(list []tlog.Tile, data [][]byte) {
 	for i, tile := range list {
-		t.kept[tile] = data[i]
+		t.tiles[tile] = data[i]
 	}
 }
 
@@ -213,7 +211,7 @@ func (t *tiles) SaveTiles(list []tlog.Tile, data [][]byte) {
 func (t *tiles) ReadTiles(list []tlog.Tile) ([][]byte, error) {
 	all := make([][]byte, len(list))
 	for i, tile := range list {
-		if all[i] = t.kept[tile]; all[i] != nil {
+		if all[i] = t.tiles[tile]; all[i] != nil {
 			continue
 		}
 		data, err := t.log.tile(t.ctx, tile)

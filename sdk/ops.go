@@ -135,7 +135,6 @@ func DecodeState(state json.RawMessage, into any) error {
 	return nil
 }
 
-// answer calls op and returns its answer as a T.
 func answer[T any](ctx context.Context, c *Client, op api.Op, query url.Values, opts []CallOption) (*T, error) {
 	resp, err := c.Do(ctx, Request{Path: op.Path(), Query: query}, opts...)
 	if err != nil {

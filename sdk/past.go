@@ -50,7 +50,6 @@ type HistoryRequest struct {
 	Every  time.Duration // from moment to moment, whole seconds; 0 means api.HistoryEveryMin
 }
 
-// query is r as parameters.
 func (r HistoryRequest) query() url.Values {
 	query := inPack(r.Pack)
 	query.Set("member", r.Member)

@@ -187,7 +187,6 @@ func (t *PayTransport) ours(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.String()+"/", strings.TrimSuffix(t.Service, "/")+"/")
 }
 
-// shownIn is the payment in a header of a request.
 func shownIn(header string) (Payment, bool) {
 	var proof api.PaymentProof
 	text, err := base64.StdEncoding.DecodeString(header)
@@ -318,7 +317,6 @@ func resend(base http.RoundTripper, r *http.Request, name, value string) (*http.
 	return resp, text, err
 }
 
-// base is what requests are sent with.
 func (t *PayTransport) base() http.RoundTripper {
 	if t.Base == nil {
 		return http.DefaultTransport
@@ -334,7 +332,6 @@ func (t *PayTransport) name(r *http.Request) (name string, bare bool) {
 	return r.Method + " " + r.URL.RequestURI(), r.Body == nil || r.Body == http.NoBody
 }
 
-// price is what is published as the price of r.
 func (t *PayTransport) price(r *http.Request) int64 {
 	if t.Price != nil {
 		return t.Price(r)

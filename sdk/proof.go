@@ -87,7 +87,6 @@ func VerifyEntry(entry api.LogEntry, key string, witnesses ...string) (*Proven, 
 	return p, nil
 }
 
-// parseLeaf reads a leaf.
 func parseLeaf(text string) (leaf api.LogLeaf, err error) {
 	if err := json.Unmarshal([]byte(text), &leaf); err != nil {
 		return leaf, unproven("the leaf is not JSON: %w", err)
@@ -98,7 +97,6 @@ func parseLeaf(text string) (leaf api.LogLeaf, err error) {
 	return leaf, nil
 }
 
-// parseProof reads the hashes of a proof.
 func parseProof(texts []string) ([]tlog.Hash, error) {
 	if len(texts) > maxProof {
 		return nil, unproven("a proof of %d hashes is longer than any log's", len(texts))

@@ -20,7 +20,6 @@ type Scheme interface {
 	refusal(p Payment, resp *http.Response, body []byte, r *api.StandardReceipt) error
 }
 
-// schemeOf is the scheme of a payment.
 func schemeOf(p Payment) Scheme {
 	if p.Scheme == api.SchemeExact {
 		return Exact{}

@@ -261,7 +261,6 @@ func (l *listener) open(ctx context.Context) (*http.Response, error) {
 // proves reports whether states come with their leaves.
 func (l *listener) proves() bool { return l.stream.req.Proven && l.stream.client.check != nil }
 
-// proven has a state that is new looked at.
 func (l *listener) proven(ctx context.Context, s api.StreamState) error {
 	if !l.proves() || s.TS.Equal(l.last) {
 		return nil

@@ -128,7 +128,6 @@ type witnessError struct {
 // Error returns the status and the text.
 func (e *witnessError) Error() string { return strconv.Itoa(e.status) + " " + e.text }
 
-// submission is a request to cosign.
 type submission struct {
 	old        int64
 	proof      []tlog.Hash
@@ -242,7 +241,6 @@ func AskWitness(ctx context.Context, c *http.Client, address, key, checkpoint st
 	return "", errors.New("the witness knows another size each time: others send it checkpoints too")
 }
 
-// postCheckpoint sends a checkpoint to a witness.
 func postCheckpoint(ctx context.Context, c *http.Client, address, body string) (status int, answer []byte, err error) {
 	address = strings.TrimSuffix(address, "/") + PathAddCheckpoint
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
@@ -261,7 +259,6 @@ func postCheckpoint(ctx context.Context, c *http.Client, address, body string) (
 	return resp.StatusCode, answer, nil
 }
 
-// checked is the line in an answer that is a signature of the checkpoint by c.
 func (c *cosigner) checked(checkpoint, answer string) (string, error) {
 	text := checkpoint[:max(strings.LastIndex(checkpoint, "\n\n"), 0)]
 	for line := range strings.SplitAfterSeq(answer, "\n") {

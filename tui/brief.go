@@ -143,7 +143,6 @@ func (e *Env) briefTitle() string {
 	return title + human.Age(s.ServiceNow().Sub(at)) + " old: " + view.KeyLabel(e.Keys.Brief) + " asks again" + s.Cost(1)
 }
 
-// briefText is the text of a brief with what came since.
 func briefText(b *api.BriefResponse) string {
 	if b.Since == nil {
 		return b.Brief

@@ -31,7 +31,6 @@ type buying struct {
 	large    bool       // the code fills the terminal
 }
 
-// purchase is one that was begun.
 type purchase struct {
 	offer  api.CreditOffer
 	key    string // that gets the credits, "" for the oldest

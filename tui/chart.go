@@ -57,7 +57,6 @@ type curve struct {
 	span      time.Duration
 }
 
-// curve is that of a row.
 func (s *Live) curve(row *Row) curve {
 	c := curve{row: row, to: s.env.Session.TS, span: s.env.Session.Span()}
 	c.from = c.to.Add(-c.span)
@@ -72,7 +71,6 @@ func (s *Live) curve(row *Row) curve {
 
 func (c curve) drawable() bool { return len(c.values) > 1 && c.span > 0 }
 
-// texts are numbers of the curve in its unit.
 func (c curve) texts(values ...float64) []string {
 	if c.row.field == "" {
 		list := make([]string, len(values))

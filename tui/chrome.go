@@ -212,7 +212,6 @@ func (m *Model) age() string {
 	return age + " " + style.On(strings.Repeat(t.Glyphs.Full, full)) + t.Border.On(strings.Repeat(t.Glyphs.Empty, cells-full))
 }
 
-// answering is how many sources answer.
 func (m *Model) answering() string {
 	t, s := m.theme, m.env.Session
 	if len(s.Sources) == 0 || m.width < usualWidth {

@@ -54,7 +54,6 @@ func (p parts) all() []pane {
 	return some(slices.Concat([]pane{p.main}, p.tables, []pane{p.side, p.flags})...)
 }
 
-// some are those of panes that there are.
 func some(panes ...pane) []pane {
 	return slices.DeleteFunc(panes, func(p pane) bool { return p == "" })
 }
@@ -251,7 +250,6 @@ func besides(x, y, width, height int, places [][]pane) []cell {
 	return cells
 }
 
-// compose puts what was drawn of cells together.
 func compose(cells []cell, drawn [][]string, height int) []string {
 	order := make([]int, len(cells))
 	for i := range order {

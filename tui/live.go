@@ -62,7 +62,6 @@ func (s *Live) Bindings() []key.Binding {
 	return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Copy, k.Open, k.Pause, k.Cite}
 }
 
-// members are those of the state that have panes.
 func (s *Live) members() (list []pane) {
 	for _, m := range Members(s.env.Session) {
 		list = append(list, pane(m))
@@ -81,13 +80,11 @@ func (s *Live) cells() []cell {
 // forget forgets what was found out for one view or one message.
 func (s *Live) forget() { s.laid, s.tables = nil, map[tableKey]Table{} }
 
-// tableKey is what a table is of.
 type tableKey struct {
 	p     pane
 	width int
 }
 
-// parts are what there is to lay out.
 func (s *Live) parts() parts {
 	rows := func(p pane) int { return s.lines(p) }
 	if s.env.Session.Crypto != nil || s.env.Session.State == nil {
@@ -132,7 +129,6 @@ func (s *Live) lines(p pane) int {
 	return s.env.Session.Rows(string(p)) + 1
 }
 
-// focus is the pane that keys go to.
 func (s *Live) focus() pane {
 	able := focusable(s.cells())
 	for i := len(s.seen) - 1; i >= 0; i-- {
@@ -301,7 +297,6 @@ func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// pressIn applies a key to what the cursor of a pane is at.
 func (s *Live) pressIn(p pane, msg tea.KeyMsg) tea.Cmd {
 	switch p {
 	case paneTree:

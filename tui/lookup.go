@@ -29,7 +29,6 @@ type Lookup struct {
 	paths   bool // the state is searched
 }
 
-// foundMsg is the answer to questions.
 type foundMsg struct {
 	pack   string
 	watch  bool // it is of the watchlist
@@ -205,7 +204,6 @@ type answer struct {
 	near []string
 }
 
-// name is what an answer is of.
 func (a answer) name() string {
 	if a.row == nil {
 		return view.Line(a.q)
@@ -217,7 +215,6 @@ func (a answer) name() string {
 	return name
 }
 
-// answers are the lines of an answer.
 func answers(found *api.LookupResponse) (list []answer) {
 	if found == nil {
 		return nil
@@ -233,7 +230,6 @@ func answers(found *api.LookupResponse) (list []answer) {
 	return list
 }
 
-// pressAnswer applies a key to a row.
 func (e *Env) pressAnswer(msg tea.KeyMsg, found *api.LookupResponse, a answer) tea.Cmd {
 	k := e.Keys
 	if a.row == nil {

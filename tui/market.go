@@ -126,7 +126,6 @@ func share(v *float64) string {
 	return human.Share(v)
 }
 
-// parent is the path of what a value is in.
 func parent(path string) string {
 	if i := strings.LastIndexByte(path, '.'); i > 0 {
 		return path[:i]
@@ -199,7 +198,6 @@ func (p painter) flags(rows []api.Flag) ([]view.Column, []Row) {
 	return columns, out
 }
 
-// figure is a number of a flag in its unit.
 func figure(x float64, unit string) string {
 	switch unit {
 	case "usd":

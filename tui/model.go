@@ -103,7 +103,6 @@ func (m *Model) learn(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// packsMsg are the packs of the service.
 type packsMsg []string
 
 // askPacks asks which packs there are, for the palette.

@@ -271,7 +271,6 @@ func sign(yes bool) int {
 	return 0
 }
 
-// watchLines are what the names of the watchlist are at.
 func (s *Live) watchLines(width, height int, focus bool) []string {
 	if s.env.Session.Watch == nil {
 		again := view.KeyLabel(s.env.Keys.Reload) + " asks for it" + s.env.Session.Cost(1) + "."
@@ -339,7 +338,6 @@ type reason struct {
 	ids   []string
 }
 
-// of names the sources of a reason.
 func (r reason) of() string {
 	if len(r.ids) == 1 {
 		return r.ids[0]
@@ -368,7 +366,6 @@ func reasons(sources []api.SourceStatus) (list []reason) {
 	return list
 }
 
-// problemLines are a problem in full.
 func problemLines(t view.Theme, p session.Problem) []string {
 	lines := []string{"", " " + t.Bad.On(t.Glyphs.Bad+" "+p.What)}
 	if p.Next != "" {

@@ -15,7 +15,6 @@ type proof struct {
 	broken error     // what became of the log; it stays
 }
 
-// provenMsg is the end of a look.
 type provenMsg struct {
 	of     time.Time
 	holds  bool

@@ -99,5 +99,4 @@ func (m *Model) top() int {
 	return chromeTop
 }
 
-// showFlags goes to the flags.
 func (m *Model) showFlags() tea.Cmd { return tea.Batch(m.show(0), m.screens[0].Update(FlagsMsg{})) }

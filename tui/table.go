@@ -50,7 +50,6 @@ func (m Member) Title() string {
 	return ""
 }
 
-// asSent is the order of the service.
 const asSent = "as sent"
 
 // Row is a row of a table.

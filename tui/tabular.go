@@ -96,7 +96,6 @@ func (p painter) curved(m Member, rows []api.TableRow) bool {
 	return slices.ContainsFunc(rows, func(r api.TableRow) bool { return p.s.Moves(session.Key(string(m), r.ID)) })
 }
 
-// sorts are the orders by the columns of numbers.
 func sorts(columns []view.GridColumn) []string {
 	list := []string{asSent}
 	for _, c := range columns {
@@ -135,7 +134,6 @@ func (p painter) rowOf(m Member, i int, r api.TableRow, fields []string, main st
 	return row
 }
 
-// fact is what a field is called and its value.
 func (p painter) fact(field string, value any) (fact [2]string, known bool) {
 	if value == nil {
 		return fact, false

@@ -101,7 +101,6 @@ func (m *Model) typeKey(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// draw draws the screen in width and height.
 func (m *Model) drawWelcome(width, height int) []string {
 	t, d := m.theme, m.welcome
 	where := view.Line(firstOf(m.cfg.Where, "the service"))
@@ -135,7 +134,6 @@ func hidden(t view.Theme, text string) string {
 	return view.Line(string(runes[:shown])) + strings.Repeat(dot, len(runes)-shown)
 }
 
-// welcomeKeys are those of the footer.
 func (m *Model) welcomeKeys() []key.Binding {
 	k := m.env.Keys
 	switch {

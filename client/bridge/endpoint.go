@@ -149,7 +149,6 @@ func nameOf(r *http.Request) (name string, bare bool) {
 	return nameAt(api.PathMCP, m), false
 }
 
-// nameAt is what m asks for at a path.
 func nameAt(path string, m *jsonrpc.Request) string {
 	p := paramsOf(m)
 	var arguments bytes.Buffer

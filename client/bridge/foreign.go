@@ -135,7 +135,6 @@ func (r *relay) pay(ctx context.Context, c *openCall, asked *askedError) error {
 	return err
 }
 
-// withPayment is a call with a payment in its parameters.
 func withPayment(m *jsonrpc.Request, p sdk.Payment) (*jsonrpc.Request, error) {
 	var members, meta map[string]json.RawMessage
 	if err := json.Unmarshal(m.Params, &members); err != nil {

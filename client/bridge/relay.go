@@ -72,7 +72,6 @@ type link struct {
 	ended chan struct{}      // closed when nobody reads it any more
 }
 
-// openCall is one that is not answered yet.
 type openCall struct {
 	*jsonrpc.Request
 	cancel   context.CancelFunc
@@ -243,7 +242,6 @@ func (r *relay) await(ctx context.Context, c *openCall) error {
 	return err
 }
 
-// forget ends a call.
 func (r *relay) forget(c *openCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -252,7 +250,6 @@ func (r *relay) forget(c *openCall) {
 	}
 }
 
-// deliver passes on a message that has no answer.
 func (r *relay) deliver(ctx context.Context, m jsonrpc.Message, what string) {
 	if _, err := r.forward(ctx, m); err != nil && ctx.Err() == nil {
 		r.note("%s was not delivered: %v", what, err)
@@ -298,7 +295,6 @@ func over(on *link, err error) bool {
 	}
 }
 
-// current is the connection in use.
 func (r *relay) current() *link {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -458,7 +454,6 @@ func (r *relay) remember(request *jsonrpc.Request, answer *jsonrpc.Response) {
 	}
 }
 
-// write writes one message to the client.
 func (r *relay) write(m jsonrpc.Message) {
 	if text, err := jsonrpc.EncodeMessage(m); err == nil { // it was read as JSON
 		r.writeLine(text)

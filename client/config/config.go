@@ -199,7 +199,6 @@ type layers struct {
 	settings map[string]any // of the profile
 }
 
-// resolve finds the value of s.
 func (l layers) resolve(s Setting) Value {
 	if l.flags != nil && s.Flag != "" {
 		if f := l.flags.Lookup(s.Flag); f != nil && f.Changed {

@@ -66,7 +66,6 @@ func (p Paths) Store(profile string, c Credential) error {
 	return replace(p.Credentials, append(text, '\n'), 0o600)
 }
 
-// credentials reads the file.
 func (p Paths) credentials() (map[string]stored, error) {
 	text, err := readPrivate(p.Credentials)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +133,6 @@ func ReadKey(file string, in io.Reader) (sdk.Key, error) {
 	return key, nil
 }
 
-// nameOf is how messages call a file.
 func nameOf(file string) string {
 	if file == "-" {
 		return "standard input"

@@ -92,7 +92,6 @@ func replace(file string, content []byte, mode os.FileMode) error {
 	return atomicfile.Write(file, content, mode)
 }
 
-// text is a string node.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(s)

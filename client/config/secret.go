@@ -39,8 +39,7 @@ type SecretStore struct {
 	Warn      func(format string, args ...any) // tells the user what is not as they may expect; nil tells nobody
 }
 
-// kept is a credential as the keyring has it.
-type kept struct {
+type keyringEntry struct {
 	APIKey  string `json:"apiKey,omitempty"`
 	Session string `json:"session,omitempty"`
 	BaseURL string `json:"baseUrl"`
@@ -71,7 +70,7 @@ func (s *SecretStore) Load(profile string) (Credential, error) {
 	case err != nil:
 		return Credential{}, fmt.Errorf("read keyring: %w", err)
 	}
-	var k kept
+	var k keyringEntry
 	if err := json.Unmarshal([]byte(text), &k); err != nil {
 		return Credential{}, errors.New("read keyring: what it has for ctx is not what ctx writes") // the cause could quote it
 	}
@@ -113,7 +112,7 @@ func (s *SecretStore) saveInKeyring(profile string, c Credential) error {
 		}
 		return nil
 	}
-	text, err := json.Marshal(kept{c.Key.Secret(), c.Session.Secret(), c.BaseURL})
+	text, err := json.Marshal(keyringEntry{c.Key.Secret(), c.Session.Secret(), c.BaseURL})
 	if err != nil {
 		return err
 	}

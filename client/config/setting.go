@@ -184,7 +184,6 @@ func checkOutput(format string) error {
 	return nil
 }
 
-// checkColor takes the values of --color.
 func checkColor(when string) error {
 	if !slices.Contains([]string{"auto", "always", "never"}, when) {
 		return fmt.Errorf("%q is none of auto, always, never", when)

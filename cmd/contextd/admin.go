@@ -38,7 +38,6 @@ func show[T any](
 	return c
 }
 
-// table is the view of rows.
 func table(rows *cli.Rows) cli.Answer { return cli.Answer{Rows: rows} }
 
 // prose is the view that write writes, for people and pipes.
@@ -66,7 +65,6 @@ func NewAdmin(operate Operate) *cobra.Command {
 	return c
 }
 
-// newTiersSet makes the command that sets the tier of an owner.
 func newTiersSet(operate Operate) *cobra.Command {
 	return &cobra.Command{
 		Use: "set OWNER TIER", Short: "Set the tier of an owner and of all their keys", Args: cobra.ExactArgs(2),

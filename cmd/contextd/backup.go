@@ -19,7 +19,6 @@ import (
 	"github.com/contextd/contextd/internal/human"
 )
 
-// dataConfig is what the commands work on.
 type dataConfig struct {
 	Dir       string // the data directory
 	StoreURL  string // of a PostgreSQL database; "" means SQLite in Dir
@@ -47,7 +46,6 @@ func open(ctx context.Context, cfg dataConfig, act func(o *admin.Operator) error
 	return act(o)
 }
 
-// noDirectory is the Failure of a command on a data directory that is not there.
 func noDirectory(dir string) *cli.Failure {
 	return cli.Invalid("there is no data directory %s", dir).
 		WithHint("--data-dir with the directory of your daemon; contextd serve --data-dir %s makes a new one", cli.Quoted(dir))
@@ -109,7 +107,7 @@ type metered struct {
 func (m *metered) Write(b []byte) (int, error) {
 	n, err := m.w.Write(b)
 	m.n += int64(n)
-	m.task.Say("writing the backup, %s so far", human.Bytes(m.n))
+	m.task.Printf("writing the backup, %s so far", human.Bytes(m.n))
 	return n, err
 }
 
@@ -158,7 +156,6 @@ func pass(out io.Writer, produce func(io.Writer) error) (backup.Manifest, error)
 	return m, errors.Join(err, r.Close())
 }
 
-// stream is what a producer writes.
 type stream struct {
 	*io.PipeReader
 	ended chan struct{}

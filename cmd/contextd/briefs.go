@@ -99,7 +99,6 @@ func newCheck(operate Operate) *cobra.Command {
 	return c
 }
 
-// reportTable is r for people.
 func reportTable(r brief.Report) cli.Answer {
 	rows := &cli.Rows{Columns: []string{"what", "found"}, Bare: true, Wide: 1}
 	add := func(what, format string, args ...any) {
@@ -135,7 +134,6 @@ func reportTable(r brief.Report) cli.Answer {
 	return table(rows)
 }
 
-// packOf is the pack that args name.
 func packOf(args []string) string {
 	if len(args) == 0 {
 		return api.DefaultPack
@@ -154,7 +152,6 @@ func usd(micros int64) string { return usdg.Amount(micros).String() + " USD" }
 // moment writes t as people read it.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// newBrief makes the commands on briefs.
 func newBrief(s *settings) *cobra.Command {
 	c := &cobra.Command{Use: "brief", Short: "Preview a brief, and check published ones"}
 	cli.Group(c, newBriefs(func(c *cobra.Command, act func(o *admin.Operator) error) error {

@@ -49,7 +49,7 @@ func newBundle(ctx context.Context, cfg *config.Config, dir string, list []docto
 		b.hold(file)
 	}
 	version, _ := cli.ReadVersion("contextd")
-	counts, err := backup.Look(ctx, dir, true)
+	counts, err := backup.Status(ctx, dir, true)
 	if err != nil {
 		counts = nil // a finding says why
 	}
@@ -160,7 +160,7 @@ func logOf(ctx context.Context) []byte {
 
 // countsFinding says how much there is, nothing where there is no database.
 func countsFinding(ctx context.Context, dir string) (doctor.Finding, bool) {
-	list, err := backup.Look(ctx, dir, true)
+	list, err := backup.Status(ctx, dir, true)
 	if err != nil || len(list) == 0 {
 		return doctor.Finding{}, false
 	}

@@ -63,7 +63,6 @@ func NewCopy(read Read) *cobra.Command {
 	return c
 }
 
-// copyDatabases makes a copy and says what it has.
 func copyDatabases(c *cobra.Command, answer *cli.Output, act func() (backup.Moved, error)) error {
 	task := cli.Busy(c, "copying every row and reading it back")
 	m, err := act()

@@ -25,7 +25,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// demoOptions are the flags of demo.
 type demoOptions struct {
 	listen, chainListen string
 	storeURL            string
@@ -178,7 +177,6 @@ func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info demo.Info) 
 	return errors.Join(err, <-ended)
 }
 
-// tourOf is what the tour of a demo is about.
 func tourOf(d *daemon.Daemon, info demo.Info) tourConfig {
 	cfg := tourConfig{
 		BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox,

@@ -52,7 +52,6 @@ func depositsTable(list []api.Deposit) cli.Answer {
 	return table(rows)
 }
 
-// newDepositsList makes the command that lists deposits.
 func newDepositsList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the newest deposits of all owners", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.Deposit, error) {
@@ -128,7 +127,6 @@ func parseTransfer(text string) (admin.UnmatchedRequest, error) {
 	return ask, nil
 }
 
-// railFlag adds the flag that names a rail.
 func railFlag(c *cobra.Command, rail *string) {
 	c.Flags().StringVar(rail, "rail", "", "rail of the transfer (default the first)")
 }
@@ -160,7 +158,6 @@ func newAssign(operate Operate) *cobra.Command {
 	return c
 }
 
-// newWriteOff makes the command that writes a transfer off.
 func newWriteOff(operate Operate) *cobra.Command {
 	var reason, rail string
 	c := &cobra.Command{

@@ -124,7 +124,6 @@ func gasKeys(ctx context.Context, rails []daemon.Chain) (found []doctor.Finding)
 	return found
 }
 
-// asked is a rail as its chain is asked.
 func asked(r daemon.Chain) chain.Config {
 	return chain.Config{Rail: r.ID, URL: r.RPCURL, ChainID: r.ChainID, Section: r.Section, Token: r.Token, Treasury: r.Treasury}
 }
@@ -153,7 +152,6 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) examine.
 	return e
 }
 
-// findings are what was found.
 type findings struct {
 	out   io.Writer // where they are printed for people; nil means nowhere
 	list  []doctor.Finding
@@ -206,7 +204,6 @@ func verdict(list []doctor.Finding) error {
 	return nil
 }
 
-// healthTimeout bounds a health check.
 const healthTimeout = 5 * time.Second
 
 // newHealthcheck makes the command by which a container or a script learns whether the daemon answers.

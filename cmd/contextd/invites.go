@@ -14,7 +14,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// newInvitesMake makes the command that makes an invitation.
 func newInvitesMake(operate Operate) *cobra.Command {
 	var note string
 	c := &cobra.Command{
@@ -31,7 +30,6 @@ func newInvitesMake(operate Operate) *cobra.Command {
 	})
 }
 
-// newInvitesList makes the command that lists invitations.
 func newInvitesList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List invitations, newest first", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]account.Invite, error) {
@@ -54,7 +52,6 @@ func invitesTable(list []account.Invite) cli.Answer {
 	return table(rows)
 }
 
-// newInvitesRevoke makes the command that revokes an invitation.
 func newInvitesRevoke(operate Operate) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke INVITATION", Short: "Revoke an unused invitation by its id", Args: cobra.ExactArgs(1),

@@ -117,7 +117,6 @@ func newKeysSetTier(operate Operate) *cobra.Command {
 	return c
 }
 
-// calls says what becomes of calls with a key.
 func calls(k api.APIKeyRow) string {
 	if k.Unmetered {
 		return "counted"
@@ -125,7 +124,6 @@ func calls(k api.APIKeyRow) string {
 	return "charged"
 }
 
-// newKeysRotate makes the command that replaces a key.
 func newKeysRotate(operate Operate) *cobra.Command {
 	var out string
 	var grace time.Duration

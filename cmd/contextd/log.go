@@ -71,7 +71,6 @@ func signedBy(list []translog.Cosigner) string {
 	return text
 }
 
-// newLogVerify makes the command that verifies the logs.
 func newLogVerify(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Compare the tree of every log with what is stored",
@@ -93,7 +92,6 @@ func newLogVerify(read Read) *cobra.Command {
 	})
 }
 
-// newLogKey makes the command that shows the keys of the logs.
 func newLogKey(read Read) *cobra.Command {
 	var renew bool
 	c := &cobra.Command{

@@ -44,7 +44,6 @@ func start(ctx context.Context, args []string, s cli.System) int {
 	return f.Report(s.Err, s.Style(s.ErrTTY), cli.AsksJSON(args))
 }
 
-// newRoot makes the command tree.
 func newRoot(system cli.System) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "contextd",
@@ -86,7 +85,6 @@ func ownFailure(err error) *cli.Failure {
 	return nil
 }
 
-// newVersion makes the command that says what this is.
 func newVersion() *cobra.Command {
 	build, view := cli.ReadVersion("contextd")
 	c := &cobra.Command{Use: "version", Short: "Show the version of contextd", Args: cobra.NoArgs}

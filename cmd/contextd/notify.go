@@ -46,15 +46,15 @@ func NewNotifier(logger *slog.Logger) *Notifier {
 }
 
 // Ready says that the daemon answers, for the first time or after a reload.
-func (n *Notifier) Ready() { n.tell(sd.SdNotifyReady + "\nSTATUS=answering") }
+func (n *Notifier) Ready() { n.send(sd.SdNotifyReady + "\nSTATUS=answering") }
 
 // Reloading says that the daemon reads its settings again. Ready ends that.
 func (n *Notifier) Reloading() {
-	n.tell(sd.SdNotifyReloading + "\n" + sd.SdNotifyMonotonicUsec() + "STATUS=reading settings")
+	n.send(sd.SdNotifyReloading + "\n" + sd.SdNotifyMonotonicUsec() + "STATUS=reading settings")
 }
 
-// tell sends a message. A systemd that does not hear it will find out what it meant; it is no reason to stop.
-func (n *Notifier) tell(message string) {
+// send sends a message. A systemd that does not hear it will find out what it meant; it is no reason to stop.
+func (n *Notifier) send(message string) {
 	if _, err := sd.SdNotify(false, message); err != nil {
 		n.logger.Error("systemd not notified", "error", err)
 	}
@@ -80,7 +80,7 @@ func (n *Notifier) Supervise(ctx context.Context, alive func(context.Context) er
 		defer cancel()
 		return alive(ctx)
 	}
-	defer n.tell(sd.SdNotifyStopping + "\nSTATUS=stopping")
+	defer n.send(sd.SdNotifyStopping + "\nSTATUS=stopping")
 	for look() != nil {
 		if !sleep(ctx, firstLook) {
 			return
@@ -89,7 +89,7 @@ func (n *Notifier) Supervise(ctx context.Context, alive func(context.Context) er
 	n.Ready()
 	for n.watchdog > 0 {
 		if err := look(); err == nil {
-			n.tell(sd.SdNotifyWatchdog)
+			n.send(sd.SdNotifyWatchdog)
 		} else if ctx.Err() == nil {
 			n.logger.Error("the daemon does not respond; systemd ends it if this lasts", "error", err)
 		}

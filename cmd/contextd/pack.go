@@ -79,12 +79,10 @@ func (p packText) where() string {
 	return p.file
 }
 
-// recording is the directory with what was recorded for p.
 func (p packText) recording() string {
 	return strings.TrimSuffix(p.file, filepath.Ext(p.file)) + ".test"
 }
 
-// mistakes are what is wrong with p.
 func (p packText) mistakes() []setting.Mistake {
 	m, err := manifest.Read(p.text, p.file == "")
 	if err != nil {
@@ -114,14 +112,12 @@ func (p packText) read() (*manifest.Manifest, manifest.Evaluator, error) {
 	return m, e, err
 }
 
-// endEvaluator ends the process of an Evaluator that has one.
 func endEvaluator(e manifest.Evaluator) {
 	if child, is := e.(*manifest.Child); is {
 		child.Close()
 	}
 }
 
-// lineOf is a mistake for people.
 func lineOf(m setting.Mistake) string {
 	if m.Line == 0 {
 		return m.Text

@@ -60,7 +60,6 @@ type Enabled struct {
 	Daemon  string   `json:"daemon"`  // reloaded, or none where none runs
 }
 
-// text is e for people.
 func (e Enabled) text() string {
 	text := fmt.Sprintf("%s has packs.enabled: [%s]", e.File, strings.Join(e.Enabled, ", "))
 	if !e.Changed {
@@ -72,7 +71,6 @@ func (e Enabled) text() string {
 	return text + "; the daemon has read it"
 }
 
-// enablePack changes which packs are enabled.
 func (s *settings) enablePack(c *cobra.Command, id string, on bool) (Enabled, error) {
 	cfg, err := s.Load()
 	switch {

@@ -17,7 +17,6 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
-// packInitOptions are the flags of contextd pack init.
 type packInitOptions struct {
 	url, file string
 	offline   bool
@@ -49,7 +48,6 @@ func addPrivate(c *cobra.Command, hosts *[]string) {
 	c.Flags().StringSliceVar(hosts, "allow-private", nil, "a `host` on a private address that may be asked, beside packs.private_hosts")
 }
 
-// initPack writes the manifest of a pack.
 func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) error {
 	cfg, err := s.Load()
 	if err != nil {
@@ -68,7 +66,7 @@ func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) er
 	}
 	if o.url != "" && !o.offline {
 		fmt.Fprintf(c.ErrOrStderr(), "asking %s\n", o.url)
-		if answer, err = look(c.Context(), o.url, slices.Concat(cfg.Packs.PrivateHosts, o.private)); err != nil {
+		if answer, err = probe(c.Context(), o.url, slices.Concat(cfg.Packs.PrivateHosts, o.private)); err != nil {
 			return sourceFailure(o.url, err.Error())
 		}
 	}
@@ -90,8 +88,8 @@ func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) er
 	return err
 }
 
-// look asks an address once, as a source of a manifest would.
-func look(ctx context.Context, address string, private []string) (body []byte, err error) {
+// probe asks an address once, as a source of a manifest would.
+func probe(ctx context.Context, address string, private []string) (body []byte, err error) {
 	d := source.Declared{ID: "look", Interval: time.Hour, StaleAfter: time.Hour, URL: address}
 	d.Decode = func(_ context.Context, a source.Answer, _ *source.RowsDoc) (*source.RowsDoc, int, error) {
 		body = a.Body

@@ -31,7 +31,6 @@ type PackRow struct {
 // fromProgram is where the packs are from that are part of the program.
 const fromProgram = "program"
 
-// newPackList makes the command that lists packs.
 func newPackList(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs,
@@ -54,7 +53,6 @@ func newPackList(s *settings) *cobra.Command {
 	return c
 }
 
-// packRow is what is listed of a pack.
 func packRow(p config.Packs, id string) PackRow {
 	row := PackRow{Pack: id, Enabled: slices.Contains(p.Enabled, id), From: fromProgram}
 	text, file, err := p.Text(id)
@@ -125,7 +123,6 @@ type FlagView struct {
 	When string `json:"when"`
 }
 
-// newPackView makes the command that shows a pack.
 func newPackView(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "view FILE|NAME", Short: "Show the sources, licences, members and flags of a pack", Args: cobra.ExactArgs(1),
@@ -143,7 +140,6 @@ func newPackView(s *settings) *cobra.Command {
 	return c
 }
 
-// viewPack is what a pack says of itself.
 func (s *settings) viewPack(arg string) (v PackView, err error) {
 	made, m := pack.Crypto(), &manifest.Manifest{}
 	v.From, v.Enabled = fromProgram, true
@@ -177,7 +173,6 @@ func (s *settings) viewPack(arg string) (v PackView, err error) {
 	return v, nil
 }
 
-// print prints v for people.
 func (v PackView) print(w io.Writer, style cli.Style) error {
 	var b bytes.Buffer
 	enabled := map[bool]string{true: "enabled", false: "not enabled"}[v.Enabled]

@@ -57,7 +57,6 @@ func newPackTest(s *settings) *cobra.Command {
 	return c
 }
 
-// test tries p on what is recorded for it.
 func (p packText) test(ctx context.Context, update bool, seed uint64, told func(string)) (done Tested, err error) {
 	m, e, err := p.read()
 	if err != nil {
@@ -79,7 +78,7 @@ func (p packText) test(ctx context.Context, update bool, seed uint64, told func(
 		return done, fmt.Errorf("make directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	report, err := packtest.Run(ctx, packtest.Config{Manifest: m, Evaluator: e, Tape: tape, Dir: dir, Seed: seed, Told: told})
+	report, err := packtest.Run(ctx, packtest.Config{Manifest: m, Evaluator: e, Tape: tape, Dir: dir, Seed: seed, Progress: told})
 	if err != nil {
 		return done, err
 	}
@@ -92,7 +91,7 @@ func (p packText) test(ctx context.Context, update bool, seed uint64, told func(
 		return done, err
 	}
 	if done.Kept = update || len(missing) > 0 && len(different) == 0; done.Kept {
-		return done, packtest.Keep(p.recording(), report)
+		return done, packtest.Save(p.recording(), report)
 	}
 	done.Findings = append(done.Findings, different...)
 	return done, nil

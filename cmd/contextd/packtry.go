@@ -57,7 +57,6 @@ func newPackTry(s *settings) *cobra.Command {
 	return c
 }
 
-// tryPack asks the sources of a pack.
 func (s *settings) tryPack(c *cobra.Command, o packTryOptions, arg string) (packtest.Tried, packText, *manifest.Manifest, error) {
 	p, cfg, err := s.manifestOf(arg)
 	if err != nil {
@@ -77,7 +76,7 @@ func (s *settings) tryPack(c *cobra.Command, o packTryOptions, arg string) (pack
 	}
 	done, err := packtest.Try(c.Context(), packtest.TryConfig{
 		Manifest: m, Evaluator: e, PrivateHosts: slices.Concat(cfg.Packs.PrivateHosts, o.private), Only: o.source, Now: time.Now,
-		Told: func(id string) { fmt.Fprintf(c.ErrOrStderr(), "asking %s\n", id) },
+		Progress: func(id string) { fmt.Fprintf(c.ErrOrStderr(), "asking %s\n", id) },
 	})
 	return done, p, m, err
 }
@@ -107,7 +106,6 @@ func sourceFailure(who, text string) *cli.Failure {
 	return f.WithHint("correct its request; contextd help packs")
 }
 
-// printTried prints what sources said.
 func printTried(w io.Writer, width int, style cli.Style, done packtest.Tried, most int) error {
 	var b bytes.Buffer
 	for _, s := range done.Sources {

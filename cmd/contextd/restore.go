@@ -19,7 +19,6 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
-// restoring is a call of restore.
 type restoring struct {
 	yes, dryRun, despite bool
 
@@ -125,7 +124,6 @@ func (r restoring) check(ctx context.Context, file io.Reader, now time.Time) (er
 	return r.judge(u)
 }
 
-// run restores the backup in the data directory.
 func (r restoring) run(ctx context.Context, file io.Reader, cfg dataConfig) (err error) {
 	dir := cfg.Dir
 	lock, err := datadir.Lock(dir)

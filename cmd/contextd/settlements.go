@@ -29,7 +29,6 @@ func NewSettlements(operate Operate) *cobra.Command {
 // shownDigits are those of a nonce by which a table names a settlement: more than the eight that the other commands ask for.
 const shownDigits = len("0x") + 12
 
-// newSettlementsList makes the command that lists settlements.
 func newSettlementsList(operate Operate) *cobra.Command {
 	var state string
 	var limit int
@@ -80,7 +79,6 @@ func inUnits(wei string, power, places int) string {
 	return new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(power)), nil)).FloatString(places)
 }
 
-// newSettlementsView makes the command that shows a settlement.
 func newSettlementsView(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "view SETTLEMENT", Short: "Show a payment and its settlement transactions", Args: cobra.ExactArgs(1),
@@ -93,7 +91,6 @@ func newSettlementsView(operate Operate) *cobra.Command {
 	}, settlementText)
 }
 
-// newSettlementsRetry makes the command that goes on with a settlement.
 func newSettlementsRetry(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "retry SETTLEMENT", Short: "Continue a pending settlement now", Args: cobra.ExactArgs(1),
@@ -107,7 +104,6 @@ func newSettlementsRetry(operate Operate) *cobra.Command {
 	}, settlementText)
 }
 
-// settlementText is the view of one settlement.
 func settlementText(s admin.Settlement) cli.Answer {
 	return prose(func(w io.Writer) error {
 		line := func(name, text string) {

@@ -48,7 +48,6 @@ type tourConfig struct {
 	Money   *tourMoney // nil where there is no chain
 }
 
-// tourMoney is a chain and what to pay with there.
 type tourMoney struct {
 	RPCURL, Token, PrivateKey string
 	ChainID                   int64
@@ -74,14 +73,13 @@ func takeTour(ctx context.Context, out io.Writer, cfg tourConfig) error {
 	return nil
 }
 
-// title begins a step.
 func (t *tour) title(what, command string) {
 	t.steps++
 	fmt.Fprintf(t.out, "\n%d. %s\n   $ %s\n", t.steps, what, command)
 }
 
-// say prints a paragraph, wrapped for a terminal of 80 columns.
-func (t *tour) say(format string, args ...any) {
+// printf prints a paragraph, wrapped for a terminal of 80 columns.
+func (t *tour) printf(format string, args ...any) {
 	text := ansi.Wordwrap(fmt.Sprintf(format, args...), 74, "")
 	fmt.Fprintln(t.out, "   "+strings.ReplaceAll(text, "\n", "\n   "))
 }
@@ -95,14 +93,14 @@ func (t *tour) fresh(ctx context.Context) error {
 	if err := sdk.DecodeState(answer.State, &t.before); err != nil {
 		return err
 	}
-	t.say("%d bytes from %d sources, generated %d s ago.", len(answer.State), len(answer.Citations), answer.Freshness.AgeSeconds)
+	t.printf("%d bytes from %d sources, generated %d s ago.", len(answer.State), len(answer.Citations), answer.Freshness.AgeSeconds)
 	for _, m := range t.before.TopMovers {
 		if m.Group == api.GroupMajor {
-			t.say("%-5s %12s %9s in 24 hours [%d]", m.Symbol, human.USD(known(m.PriceUSD)), human.Percent(known(m.Change24hPct)), m.Ref)
+			t.printf("%-5s %12s %9s in 24 hours [%d]", m.Symbol, human.USD(known(m.PriceUSD)), human.Percent(known(m.Change24hPct)), m.Ref)
 		}
 	}
 	for _, f := range t.before.Flags {
-		t.say("%s: %s [%d]", f.Severity, f.Message, f.Ref)
+		t.printf("%s: %s [%d]", f.Severity, f.Message, f.Ref)
 	}
 	return nil
 }
@@ -113,7 +111,7 @@ func (t *tour) brief(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("%s", answer.Brief)
+	t.printf("%s", answer.Brief)
 	first := regexp.MustCompile(`\[(\d+)\]`).FindStringSubmatch(answer.Brief)
 	if first == nil {
 		return errors.New("the brief cites nothing")
@@ -128,7 +126,7 @@ func (t *tour) cite(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("%s, %s, fetched at %s: %q", answer.Source.Name, answer.Citation.URL,
+	t.printf("%s, %s, fetched at %s: %q", answer.Source.Name, answer.Citation.URL,
 		answer.Citation.FetchedAt.Format(time.RFC3339), answer.Citation.Excerpt)
 	return nil
 }
@@ -144,9 +142,9 @@ func (t *tour) search(ctx context.Context) error {
 		return fmt.Errorf("nothing matches %q", query)
 	}
 	for _, m := range answer.Matches {
-		t.say("%.1f  %s = %s", m.Score, m.Path, m.Value)
+		t.printf("%.1f  %s = %s", m.Score, m.Path, m.Value)
 	}
-	t.say("%d of %d matches", len(answer.Matches), answer.Total)
+	t.printf("%d of %d matches", len(answer.Matches), answer.Total)
 	return nil
 }
 
@@ -168,7 +166,7 @@ func (t *tour) snapshot(ctx context.Context) error {
 	if err := sdk.DecodeState(answer.State, &then); err != nil {
 		return err
 	}
-	t.say("generated at %s: BTC at %s, now %s", answer.Freshness.GeneratedAt.Format(time.RFC3339),
+	t.printf("generated at %s: BTC at %s, now %s", answer.Freshness.GeneratedAt.Format(time.RFC3339),
 		human.USD(known(major(then, "BTC").PriceUSD)), human.USD(known(major(t.before, "BTC").PriceUSD)))
 	return nil
 }
@@ -183,7 +181,7 @@ func (t *tour) live(ctx context.Context) error {
 	for _, now := range after.TopMovers {
 		was := major(t.before, now.Symbol)
 		if now.Group == api.GroupMajor && human.USD(known(was.PriceUSD)) != human.USD(known(now.PriceUSD)) {
-			t.say("%-5s %12s -> %s", now.Symbol, human.USD(known(was.PriceUSD)), human.USD(known(now.PriceUSD)))
+			t.printf("%-5s %12s -> %s", now.Symbol, human.USD(known(was.PriceUSD)), human.USD(known(now.PriceUSD)))
 			moved++
 		}
 	}
@@ -222,7 +220,7 @@ func (t *tour) packs(ctx context.Context) error {
 		return err
 	}
 	for _, p := range answer.Packs {
-		t.say("%-8s %s: %s", p.ID, p.Title, human.Plural(len(p.Sources), "source"))
+		t.printf("%-8s %s: %s", p.ID, p.Title, human.Plural(len(p.Sources), "source"))
 	}
 	return nil
 }
@@ -249,11 +247,10 @@ func (t *tour) cost(ctx context.Context) error {
 	if len(findings) > 0 || left.Balance >= given {
 		return fmt.Errorf("%d of %d credits are left, and the audit finds %v", left.Balance, given, findings)
 	}
-	t.say("%d of %d credits spent, the books agree", given-left.Balance, given)
+	t.printf("%d of %d credits spent, the books agree", given-left.Balance, given)
 	return nil
 }
 
-// flags prints the flags that are in list and not in other.
 func (t *tour) flags(verb string, list, other []api.Flag) {
 	known := make(map[string]bool, len(other))
 	for _, f := range other {
@@ -261,7 +258,7 @@ func (t *tour) flags(verb string, list, other []api.Flag) {
 	}
 	for _, f := range list {
 		if !known[f.ID] {
-			t.say("flag %s: %s [%d]", verb, f.Message, f.Ref)
+			t.printf("flag %s: %s [%d]", verb, f.Message, f.Ref)
 		}
 	}
 }
@@ -294,7 +291,7 @@ func (t *tour) pay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("answered: %s = %s", answer.Matches[0].Path, answer.Matches[0].Value)
+	t.printf("answered: %s = %s", answer.Matches[0].Path, answer.Matches[0].Value)
 	return nil
 }
 
@@ -306,7 +303,7 @@ func (t *tour) payer(ctx context.Context) (*wallet.Payer, error) {
 	}
 	return wallet.NewPayer(ctx, wallet.Config{
 		Key: key, RPCURL: t.Money.RPCURL, ChainID: t.Money.ChainID, Token: t.Money.Token, Dir: t.Money.Dir, Now: t.Now,
-		Notify: func(text string) { t.say("%s", text) },
+		Notify: func(text string) { t.printf("%s", text) },
 	})
 }
 
@@ -335,7 +332,7 @@ func (t *tour) buy(ctx context.Context) error {
 	if bought.Status != api.DepositVerified || balance.Balance != bought.Credits {
 		return fmt.Errorf("the purchase is %s, the balance %d", bought.Status, balance.Balance)
 	}
-	t.say("%s: %d credits for %s %s", bought.Status, balance.Balance, bought.AmountUSDC, api.AssetUSDG)
+	t.printf("%s: %d credits for %s %s", bought.Status, balance.Balance, bought.AmountUSDC, api.AssetUSDG)
 	return nil
 }
 
@@ -358,7 +355,7 @@ func (t *tour) signIn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("signed in as %s, tier %s, until %s", *session.Email, session.Tier, session.ExpiresAt.Format(time.DateOnly))
+	t.printf("signed in as %s, tier %s, until %s", *session.Email, session.Tier, session.ExpiresAt.Format(time.DateOnly))
 	return nil
 }
 
@@ -375,7 +372,7 @@ func (t *tour) keys(ctx context.Context) error {
 	if _, err := c.Fresh(ctx, api.PackCrypto); err != nil {
 		return err
 	}
-	t.say("%s… is answered", issued.KeyID)
+	t.printf("%s… is answered", issued.KeyID)
 	if _, err := t.owner.RevokeKey(ctx, issued.KeyID); err != nil {
 		return err
 	}
@@ -392,7 +389,7 @@ func (t *tour) refused(err error, reason api.Reason) error {
 	case !errors.As(err, &refusal) || refusal.Reason != reason:
 		return fmt.Errorf("a call should be refused with %s, not with: %w", reason, err)
 	}
-	t.say("%d %s (%s): %s", refusal.Status, refusal.Code, refusal.Reason, refusal.Message)
+	t.printf("%d %s (%s): %s", refusal.Status, refusal.Code, refusal.Reason, refusal.Message)
 	return nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
-// newUsersList makes the command that lists owners.
 func newUsersList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List owners with their tier, keys and credits, oldest first", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]account.Owner, error) {
@@ -58,7 +57,6 @@ func newUsersView(operate Operate) *cobra.Command {
 	}, ownerView)
 }
 
-// ownerView is an owner with their keys.
 func ownerView(owner admin.OwnerResponse) cli.Answer {
 	about := &cli.Rows{Columns: []string{"what", "value"}, Bare: true, Wide: 1, Rows: [][]string{
 		{"owner", owner.ID}, {"tier", string(owner.Tier)}, {"created", owner.CreatedAt.Format(time.DateTime)},

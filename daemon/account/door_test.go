@@ -70,7 +70,7 @@ func TestLinkSignsInOnceAndInTime(t *testing.T) {
 			}
 		}},
 		{name: "after it was looked at", before: func(h *house, token string) {
-			if l, err := h.Look(h.t.Context(), token, account.Visitor{}); err != nil || l.Subject != "ada@example.org" {
+			if l, err := h.Preview(h.t.Context(), token, account.Visitor{}); err != nil || l.Subject != "ada@example.org" {
 				h.t.Errorf("it is for %q, %v", l.Subject, err)
 			}
 		}},
@@ -103,7 +103,7 @@ func TestLinkThatIsUnknown(t *testing.T) {
 	h := newHouse(t)
 	_, _, err := h.ByLink(t.Context(), strings.Repeat("a", 43), account.Visitor{})
 	wants(t, err, api.ReasonInvalidSignIn)
-	if l, err := h.Look(t.Context(), strings.Repeat("a", 43), account.Visitor{}); err != nil || l != (account.Landing{}) {
+	if l, err := h.Preview(t.Context(), strings.Repeat("a", 43), account.Visitor{}); err != nil || l != (account.Landing{}) {
 		t.Errorf("its page says %+v, %v", l, err)
 	}
 }

@@ -107,7 +107,6 @@ func optional(t time.Time) *time.Time {
 // base62 is the alphabet of secrets.
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// newSecret makes the plaintext of a key from random.
 func newSecret(env api.KeyEnv, random io.Reader) (string, error) {
 	text, err := randomText(api.KeySecretChars, random)
 	return "cv_" + string(env) + "_" + text, err

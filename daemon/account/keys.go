@@ -247,7 +247,6 @@ func (k *Keys) make(n NewKey, save func(Key) error) (api.IssuedKey, error) {
 	return api.IssuedKey{}, errors.New("no unused key id found; is the randomness broken?")
 }
 
-// check reports what is wrong with n.
 func (n NewKey) check() error {
 	switch {
 	case n.Name == "" || utf8.RuneCountInString(n.Name) > api.MaxKeyName:
@@ -284,7 +283,6 @@ func (k *Keys) Resolve(secret string) (Key, error) {
 	return key, err
 }
 
-// resolve is Resolve by what is remembered.
 func (k *Keys) resolve(secret string) (Key, error) {
 	if wellFormed(secret) {
 		k.mu.RLock()

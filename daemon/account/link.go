@@ -69,7 +69,6 @@ func (s *SignIn) mail(ctx context.Context, to, subject, text string) error {
 	return nil
 }
 
-// challenge makes and keeps a challenge for a link.
 func (s *SignIn) challenge(ctx context.Context, id Identity, links string) (token string, c Challenge, err error) {
 	if token, err = randomText(tokenChars, s.cfg.Random); err != nil {
 		return "", c, err
@@ -122,8 +121,8 @@ type Landing struct {
 	Invite   bool   // it makes a new account, which needs an invitation
 }
 
-// Look says what the link with the given token would do for v, without using it.
-func (s *SignIn) Look(ctx context.Context, token string, v Visitor) (l Landing, err error) {
+// Preview says what the link with the given token would do for v, without using it.
+func (s *SignIn) Preview(ctx context.Context, token string, v Visitor) (l Landing, err error) {
 	c, err := s.waiting(ctx, token)
 	if errors.Is(err, &api.Error{Reason: api.ReasonInvalidSignIn}) {
 		return l, nil

@@ -20,7 +20,6 @@ type message struct {
 // statement is what signing the message means.
 const statement = "Sign in to contextd. This signs a message only: it moves no funds."
 
-// messageTime is how a message writes a time.
 const messageTime = "2006-01-02T15:04:05.000Z"
 
 // String is the text of m.

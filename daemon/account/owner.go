@@ -20,7 +20,6 @@ type Owner struct {
 	Identities []api.Identity `json:"identities"` // to sign in with, oldest first; the operator has none
 }
 
-// standing is what is remembered of an owner.
 type standing struct {
 	tier     api.Tier // "" means free
 	disabled bool

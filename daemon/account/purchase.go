@@ -86,7 +86,6 @@ func (s *Shop) Secret(of Paid, hash [sha256.Size]byte) (text string, ok bool, er
 	return "", false, nil
 }
 
-// derive makes the plaintext of a key.
 func (s *Shop) derive(key []byte, of Paid) (string, error) {
 	return newSecret(s.Keys.cfg.Env, &stream{key: key, of: fmt.Sprintf("contextd key\n%s\n%s\n%s\n%x", of.Rail,
 		strings.ToLower(of.Token), strings.ToLower(of.Payer), of.Nonce)})

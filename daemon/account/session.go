@@ -149,8 +149,8 @@ func (s *SignIn) Unlink(ctx context.Context, id string, v Visitor) error {
 	return unlinked(id, s.cfg.Store.RemoveIdentity(ctx, v.owner(), gone, v.Session.Hash))
 }
 
-// TellRemoval tells the addresses of an account that the operator removes the identity with the given id from it. It comes before that.
-func (s *SignIn) TellRemoval(ctx context.Context, ownerID, id string) error {
+// NotifyRemoval tells the addresses of an account that the operator removes the identity with the given id from it. It comes before that.
+func (s *SignIn) NotifyRemoval(ctx context.Context, ownerID, id string) error {
 	list, err := s.Identities(ctx, ownerID)
 	if err != nil {
 		return err

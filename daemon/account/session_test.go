@@ -173,7 +173,7 @@ func TestLandingSaysWhatALinkWouldDo(t *testing.T) {
 		{"to sign up", stranger, account.Visitor{}, account.Landing{Subject: "new@example.org", Invite: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, err := h.Look(t.Context(), c.token, c.v); err != nil || got != c.want {
+			if got, err := h.Preview(t.Context(), c.token, c.v); err != nil || got != c.want {
 				t.Errorf("it says %+v, %v, want %+v", got, err, c.want)
 			}
 		})
@@ -234,13 +234,13 @@ func TestAccountHearsOfARemovalByTheOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := len(h.mails)
-	if err := h.TellRemoval(t.Context(), v.Session.OwnerID, list[1].ID); err != nil {
+	if err := h.NotifyRemoval(t.Context(), v.Session.OwnerID, list[1].ID); err != nil {
 		t.Fatal(err)
 	}
 	if mails := h.mails[before:]; len(mails) != 1 || !strings.Contains(mails[0].text, wallet("A")+" is being removed by the operator") {
 		t.Errorf("the mails are %v", mails)
 	}
-	wants(t, h.TellRemoval(t.Context(), v.Session.OwnerID, "0123456789abcdef"), api.ReasonNotFound)
+	wants(t, h.NotifyRemoval(t.Context(), v.Session.OwnerID, "0123456789abcdef"), api.ReasonNotFound)
 	if err := h.keys.Unlink(t.Context(), v.Session.OwnerID, list[1].ID); err != nil {
 		t.Fatal(err)
 	}

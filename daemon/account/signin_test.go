@@ -37,7 +37,7 @@ func TestMailedLinkIsOfMail(t *testing.T) {
 		if err := s.AddChallenge(t.Context(), challenge); err != nil {
 			t.Fatal(err)
 		}
-		if l, err := signIn.Look(t.Context(), token, account.Visitor{}); err != nil || (l.Subject == c.id.Subject) != c.holds {
+		if l, err := signIn.Preview(t.Context(), token, account.Visitor{}); err != nil || (l.Subject == c.id.Subject) != c.holds {
 			t.Errorf("%s: the page of the link names %q, %v", c.id.Kind, l.Subject, err)
 		}
 		secret, _, err := signIn.ByLink(t.Context(), token, account.Visitor{})

@@ -91,7 +91,6 @@ func reach(ctx context.Context, dir string, open func(unlock func() error) (*Ope
 	}
 }
 
-// through is the Operator that asks the daemon on dir.
 func through(dir string) *Operator {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return datadir.Dial(ctx, dir) }}
 	free := func() error { transport.CloseIdleConnections(); return nil }
@@ -112,7 +111,6 @@ func Listening(ctx context.Context, dir string) (string, error) {
 	return at.URL, errors.Join(err, o.Close())
 }
 
-// direct is the Operator that answers itself.
 func direct(s Server, free func() error) *Operator {
 	return &Operator{client: &http.Client{Transport: inProcess{s.Handler()}}, close: free, Direct: true}
 }
@@ -335,7 +333,6 @@ func (o *Operator) Backup(ctx context.Context, w io.Writer) (err error) {
 
 var errNotRunning = errors.New("no daemon runs on this data directory\n  try: contextd serve")
 
-// at is path with id in place of its parameter.
 func at(path, id string) string {
 	before, after, _ := strings.Cut(path, "{")
 	_, after, _ = strings.Cut(after, "}")

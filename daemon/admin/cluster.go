@@ -44,8 +44,8 @@ type Node struct {
 	LagSeconds map[string]float64   `json:"lagSeconds"` // by how much that is older than the newest on any node
 }
 
-// Told is what is told of c by the node self, or by none for "".
-func Told(c store.Cluster, self string) Cluster {
+// ClusterOf is what is told of c by the node self, or by none for "".
+func ClusterOf(c store.Cluster, self string) Cluster {
 	told := Cluster{Epoch: c.Epoch, Self: self, Nodes: []Node{}}
 	if c.Led() {
 		told.Leader, told.Since = c.Leader, &c.Since
@@ -72,7 +72,7 @@ func (s Server) cluster(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return explained(err)
 	}
-	return web.WriteJSON(w, http.StatusOK, Told(c, self))
+	return web.WriteJSON(w, http.StatusOK, ClusterOf(c, self))
 }
 
 // ReadCluster asks the daemon on dir how the nodes stand or, where none runs, reads the database at storeURL.
@@ -93,7 +93,7 @@ func ReadCluster(ctx context.Context, dir, storeURL string) (Cluster, error) {
 		return Cluster{}, err
 	}
 	c, err := s.Cluster(ctx)
-	return Told(c, ""), errors.Join(err, s.Close())
+	return ClusterOf(c, ""), errors.Join(err, s.Close())
 }
 
 // Behind says how far a node is behind, pack by pack.

@@ -17,7 +17,7 @@ func (s Server) databases(w http.ResponseWriter, r *http.Request) error {
 	if s.StoreURL != "" {
 		return onServer("it tells their sizes").WithHint("in psql: \\dt+ contextd*.*")
 	}
-	list, err := backup.Look(r.Context(), s.DataDir, r.FormValue("tables") != "")
+	list, err := backup.Status(r.Context(), s.DataDir, r.FormValue("tables") != "")
 	if err != nil {
 		return explained(err)
 	}

@@ -48,7 +48,6 @@ func (s Server) unmatched(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, UnmatchedResponse{Unmatched: append([]billing.Unmatched{}, list...)})
 }
 
-// readUnmatched reads which transfer a request is about.
 func readUnmatched(w http.ResponseWriter, r *http.Request) (ask UnmatchedRequest, hash [32]byte, err error) {
 	if err = web.ReadJSON(w, r, &ask, `{"txHash":"0x…","logIndex":0,"reason":"sent back"}`); err != nil {
 		return ask, hash, err

@@ -13,7 +13,7 @@ func (s Server) unlink(w http.ResponseWriter, r *http.Request) error {
 	owner, id := r.PathValue("ownerId"), r.PathValue("identityId")
 	var untold error
 	if s.SignIn != nil {
-		untold = s.SignIn.TellRemoval(r.Context(), owner, id)
+		untold = s.SignIn.NotifyRemoval(r.Context(), owner, id)
 	}
 	if err := s.Keys.Unlink(r.Context(), owner, id); err != nil {
 		return err

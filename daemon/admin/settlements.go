@@ -57,7 +57,6 @@ type SettlingResponse struct {
 	Rails []x402.Standing `json:"rails"`
 }
 
-// settlementOf is s as the operator sees it.
 func settlementOf(s x402.Settlement) Settlement {
 	row := Settlement{
 		ID: "0x" + hex.EncodeToString(s.Nonce[:]), Rail: s.Rail, Payer: s.From, Op: cmp.Or(string(s.Op), "credits "+string(s.Pack)),
@@ -138,7 +137,6 @@ func (s Server) waits(ctx context.Context) (map[string]string, error) {
 	return why, err
 }
 
-// found is the one settlement that a request names.
 func (s Server) found(r *http.Request) (x402.Settlement, error) {
 	const least = 8 // digits, with which few are meant
 	digits := strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(r.PathValue("settlement")), "…"), "0x")

@@ -156,7 +156,7 @@ func copyOthers(dir, to string) error {
 
 // list notes the files in dir that belong into a backup.
 func (m *Manifest) list(ctx context.Context, dir string) error {
-	databases, err := Look(ctx, dir, false)
+	databases, err := Status(ctx, dir, false)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,6 @@ func sum(path string) (size int64, digest string, err error) {
 	return size, hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// write writes the archive of the files of m in dir.
 func (m *Manifest) write(ctx context.Context, dir string, w io.Writer) error {
 	packed, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {

@@ -409,7 +409,7 @@ func TestUpgrade(t *testing.T) {
 		if m, err := backup.Check(bytes.NewReader(archive)); err != nil || m.Files[0].Schema != n {
 			t.Errorf("schema %d: %+v, %v", n, m, err)
 		}
-		databases, err := backup.Look(t.Context(), restore(t, archive), false)
+		databases, err := backup.Status(t.Context(), restore(t, archive), false)
 		if err != nil || databases[0].Schema != len(scripts) {
 			t.Errorf("schema %d is restored as %+v, %v", n, databases, err)
 		}

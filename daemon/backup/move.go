@@ -71,7 +71,7 @@ func ToServer(ctx context.Context, c Copy) (m Moved, err error) {
 			return m, errors.Join(err, all.close())
 		}
 	}
-	err = database.ToServer(ctx, all.list, func(on *sql.Conn) error { return seal.keep(ctx, on, dir) })
+	err = database.ToServer(ctx, all.list, func(on *sql.Conn) error { return seal.storeSecrets(ctx, on, dir) })
 	if err := errors.Join(err, all.close()); err != nil {
 		return m, err
 	}
@@ -139,7 +139,6 @@ func (c Copy) fill(ctx context.Context, dir string) ([]database.Move, error) {
 // secrets matches the names of the files with keys that are in PostgreSQL where the books are.
 var secrets = regexp.MustCompile(`^(?:[a-z]+\.keys|` + regexp.QuoteMeta(translog.KeyFile) + `)$`)
 
-// sealed is a store.Seal.
 type sealed struct{ store.Seal }
 
 // sealOf is the Seal of a key, nil for none.
@@ -150,8 +149,7 @@ func sealOf(key []byte) (s sealed, err error) {
 	return s, err
 }
 
-// keep keeps the secrets of dir on the server.
-func (s sealed) keep(ctx context.Context, on *sql.Conn, dir string) error {
+func (s sealed) storeSecrets(ctx context.Context, on *sql.Conn, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("list data directory: %w", err)
@@ -162,7 +160,7 @@ func (s sealed) keep(ctx context.Context, on *sql.Conn, dir string) error {
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err == nil {
-			err = s.Keep(ctx, on, e.Name(), text)
+			err = s.Store(ctx, on, e.Name(), text)
 		}
 		if err != nil {
 			return fmt.Errorf("copy %s: %w", e.Name(), err)

@@ -112,7 +112,6 @@ func Restore(ctx context.Context, r io.Reader, dir string, now time.Time, agree 
 	return datadir.Replace(dir, now)
 }
 
-// endLogs ends the logs in dir.
 func endLogs(ctx context.Context, dir string, now time.Time) error {
 	h, err := history.Open(ctx, dir, now)
 	if err != nil {

@@ -21,7 +21,7 @@ func BeforeUpgrade(ctx context.Context, dir string, now time.Time) (path string,
 	if database.IsURL(dir) { // whose scripts run whole or not at all, and whose backups are others' matter
 		return "", nil
 	}
-	databases, err := Look(ctx, dir, false)
+	databases, err := Status(ctx, dir, false)
 	if err != nil {
 		return "", err
 	}

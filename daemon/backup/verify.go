@@ -49,8 +49,8 @@ type Table struct {
 	Rows int64  `json:"rows"`
 }
 
-// Look says how the databases in dir stand, those that are there; with tables, how many rows their tables have.
-func Look(ctx context.Context, dir string, tables bool) ([]Database, error) {
+// Status says how the databases in dir stand, those that are there; with tables, how many rows their tables have.
+func Status(ctx context.Context, dir string, tables bool) ([]Database, error) {
 	list := []Database{}
 	for _, name := range Files() {
 		d, err := size(ctx, dir, name, tables)
@@ -65,7 +65,6 @@ func Look(ctx context.Context, dir string, tables bool) ([]Database, error) {
 	return list, nil
 }
 
-// size is Look at one database.
 func size(ctx context.Context, dir, name string, tables bool) (d Database, err error) {
 	snapshot, err := database.Pin(ctx, filepath.Join(dir, name))
 	if err != nil {
@@ -116,7 +115,6 @@ func known(name string) (int, error) {
 	return len(names), err
 }
 
-// layoutOf is how a database is laid out.
 func layoutOf(name string) (database.Layout, error) {
 	if name == history.File {
 		return history.Layout()
@@ -138,12 +136,12 @@ func Structure(ctx context.Context, dir string) ([]Problem, error) {
 	if database.IsURL(dir) {
 		return nil, nil // that is for pg_amcheck
 	}
-	return look(ctx, dir, func(s *database.Snapshot, _ string) ([]string, error) { return database.Problems(ctx, s.Conn()) })
+	return eachDatabase(ctx, dir, func(s *database.Snapshot, _ string) ([]string, error) { return database.Problems(ctx, s.Conn()) })
 }
 
 // Foreign says what the databases in dir would do that no program of ours told them to. It runs nothing of it.
 func Foreign(ctx context.Context, dir string) ([]Problem, error) {
-	return look(ctx, dir, func(s *database.Snapshot, name string) ([]string, error) {
+	return eachDatabase(ctx, dir, func(s *database.Snapshot, name string) ([]string, error) {
 		layout, err := layoutOf(name)
 		if err != nil {
 			return nil, err
@@ -152,11 +150,10 @@ func Foreign(ctx context.Context, dir string) ([]Problem, error) {
 	})
 }
 
-// look collects what find says of the databases in dir.
-func look(ctx context.Context, dir string, find func(s *database.Snapshot, name string) ([]string, error)) ([]Problem, error) {
+func eachDatabase(ctx context.Context, dir string, find func(s *database.Snapshot, name string) ([]string, error)) ([]Problem, error) {
 	var problems []Problem
 	for _, name := range Files() {
-		found, err := lookAt(ctx, dir, name, find)
+		found, err := readDatabase(ctx, dir, name, find)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -171,7 +168,7 @@ func look(ctx context.Context, dir string, find func(s *database.Snapshot, name 
 	return problems, nil
 }
 
-func lookAt(
+func readDatabase(
 	ctx context.Context, dir, name string, find func(s *database.Snapshot, name string) ([]string, error),
 ) (found []string, err error) {
 	snapshot, err := database.Pin(ctx, filepath.Join(dir, name))
@@ -288,7 +285,6 @@ func LogKey(ctx context.Context, place, public string) (wrong string, err error)
 	return "", nil
 }
 
-// logKey reads the key of the logs of dir.
 func logKey(ctx context.Context, dir string) (text []byte, err error) {
 	if !database.IsURL(dir) {
 		return os.ReadFile(filepath.Join(dir, translog.KeyFile))

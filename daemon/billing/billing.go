@@ -92,7 +92,6 @@ type Call struct {
 	Pack    string
 }
 
-// cost is what c costs in credits or free calls.
 func (c Call) cost() int64 { return max(1, c.Units) }
 
 // Record holds the credits of an active key.

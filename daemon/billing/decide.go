@@ -179,7 +179,6 @@ func (m *Meter) HasCredits(ctx context.Context, c Call) (bool, error) {
 	return pool > 0 || c.Unmetered, err
 }
 
-// pool is what all keys of an owner have.
 func (m *Meter) pool(ctx context.Context, ownerID string) (pool int64, err error) {
 	m.mu.Lock()
 	account := m.books[ownerID]

@@ -66,7 +66,6 @@ type Meter struct {
 	swept   time.Time          // when there was last looked for addresses that have left their window
 }
 
-// book is the credits of one owner.
 type book struct {
 	records []Record       // as Store.Records
 	places  map[string]int // in records, by key
@@ -257,7 +256,6 @@ func (m *Meter) book(ctx context.Context, b *batch, closed func() Batch) error {
 	return b.err
 }
 
-// credits are what the calls of b took.
 func (b *batch) credits() (sum int64) {
 	for _, n := range b.Debits {
 		sum += n

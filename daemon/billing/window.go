@@ -44,7 +44,6 @@ func (w *window) renew(now time.Time, limit int64, read func(length time.Duratio
 	return nil
 }
 
-// expire drops what has left the window at now.
 func (w *window) expire(now time.Time) {
 	n := 0
 	for n < len(w.stamps) && !w.stamps[n].At.Add(w.length).After(now) {

@@ -26,12 +26,12 @@ const (
 // make no sense. Its texts are fit to stand in a sentence.
 type news struct {
 	api.CryptoState
-	in   Input
-	told map[string]bool // names that a leading flag has told of
+	in        Input
+	mentioned map[string]bool // names that a leading flag has told of
 }
 
 func writeCrypto(in Input) (string, error) {
-	n := &news{in: in, told: map[string]bool{}}
+	n := &news{in: in, mentioned: map[string]bool{}}
 	if err := in.State.Err(); err != nil {
 		return "", fmt.Errorf("decode state: %w", err)
 	}
@@ -42,7 +42,7 @@ func writeCrypto(in Input) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("decode state: %w", err)
 	}
-	n.keepTellable()
+	n.dropUnusable()
 	lead := n.alerts()
 	return compose([]paragraph{lead, n.tone(len(lead) > 0), n.coins(), n.locked(), n.pools(), n.themes(), n.odds(), n.sources()}), nil
 }
@@ -76,7 +76,6 @@ func purge(in Input, key string, v *jsonx.Value) any {
 	return v.Raw
 }
 
-// isNumber reports whether a value is one.
 func isNumber(v *jsonx.Value) bool { return v.Raw[0] == '-' || '0' <= v.Raw[0] && v.Raw[0] <= '9' }
 
 // citedBy reports whether ref is an anchor of the pack.
@@ -95,24 +94,24 @@ func sensible(key string, n json.Number) bool {
 	return x > 0 || !strings.HasSuffix(key, "Usd")
 }
 
-// keepTellable drops the rows that lack what their sentence needs.
-func (n *news) keepTellable() {
-	n.TopMovers = keep(n.TopMovers, func(m api.Mover) bool { return sayable(m.Name, maxName) && m.PriceUSD != nil })
-	n.ProtocolTVL = keep(n.ProtocolTVL, func(p api.ProtocolTVL) bool { return sayable(p.Name, maxName) && p.TVLUSD != nil })
-	n.TrendingPools = keep(n.TrendingPools, func(p api.TrendingPool) bool { return sayable(p.Pair, maxName) })
-	n.Narratives = keep(n.Narratives, func(t api.Narrative) bool { return sayable(t.Name, maxName) })
+// dropUnusable drops the rows that lack what their sentence needs.
+func (n *news) dropUnusable() {
+	n.TopMovers = filter(n.TopMovers, func(m api.Mover) bool { return sayable(m.Name, maxName) && m.PriceUSD != nil })
+	n.ProtocolTVL = filter(n.ProtocolTVL, func(p api.ProtocolTVL) bool { return sayable(p.Name, maxName) && p.TVLUSD != nil })
+	n.TrendingPools = filter(n.TrendingPools, func(p api.TrendingPool) bool { return sayable(p.Pair, maxName) })
+	n.Narratives = filter(n.Narratives, func(t api.Narrative) bool { return sayable(t.Name, maxName) })
 	for i := range n.Narratives {
 		t := &n.Narratives[i]
-		t.Headlines = keep(t.Headlines, func(h api.Headline) bool { return sayable(h.Title, maxHeadline) })
+		t.Headlines = filter(t.Headlines, func(h api.Headline) bool { return sayable(h.Title, maxHeadline) })
 	}
-	n.Flags = keep(n.Flags, func(f api.Flag) bool { return sayable(f.Subject, maxName) && math.Abs(f.Value) < 1e15 })
-	n.SourceStatus = keep(n.SourceStatus, func(s api.SourceStatus) bool { return sayable(s.ID, maxName) })
-	keepReadings(&n.Sentiment)
+	n.Flags = filter(n.Flags, func(f api.Flag) bool { return sayable(f.Subject, maxName) && math.Abs(f.Value) < 1e15 })
+	n.SourceStatus = filter(n.SourceStatus, func(s api.SourceStatus) bool { return sayable(s.ID, maxName) })
+	dropUnusableReadings(&n.Sentiment)
 }
 
-// keepReadings drops the market-wide readings that lack what their sentence needs.
-func keepReadings(s *api.Sentiment) {
-	s.Predictions = keep(s.Predictions, func(p api.Prediction) bool {
+// dropUnusableReadings drops the market-wide readings that lack what their sentence needs.
+func dropUnusableReadings(s *api.Sentiment) {
+	s.Predictions = filter(s.Predictions, func(p api.Prediction) bool {
 		return sayable(p.Question, maxHeadline) && sayable(p.Says(), maxName) && between(p.Probability, 0, 1)
 	})
 	if s.Breadth != nil && (min(s.Breadth.Advancing, s.Breadth.Declining) < 0 || s.Breadth.Advancing+s.Breadth.Declining == 0) {
@@ -135,13 +134,13 @@ func keepReadings(s *api.Sentiment) {
 // between reports whether x is known and in a range.
 func between(x *float64, least, most float64) bool { return x != nil && *x >= least && *x <= most }
 
-func keep[T any](rows []T, fit func(T) bool) []T {
+func filter[T any](rows []T, fit func(T) bool) []T {
 	return slices.DeleteFunc(rows, func(r T) bool { return !fit(r) })
 }
 
 // group is the rows whose group, as of says, is name.
 func group[T any](rows []T, name string, of func(T) string) []T {
-	return keep(slices.Clone(rows), func(r T) bool { return of(r) == name })
+	return filter(slices.Clone(rows), func(r T) bool { return of(r) == name })
 }
 
 // citable reports whether ref is an anchor of the pack.

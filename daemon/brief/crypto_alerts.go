@@ -35,16 +35,16 @@ func (n *news) alerts() (p paragraph) {
 	grave, rest = grave[:min(len(grave), 2*oneSentence)], rest[:min(len(rest), oneSentence+1)]
 	items := n.incidents(grave)
 	first := min(len(items), oneSentence)
-	p.say(vital, n.countFlags(slices.Concat(grave, rest), severity)+": "+clauses(items[:first])+".")
+	p.add(vital, n.countFlags(slices.Concat(grave, rest), severity)+": "+clauses(items[:first])+".")
 	if more := items[first:]; len(more) > 0 {
-		p.say(vital, "On the same level, "+clauses(more)+".")
+		p.add(vital, "On the same level, "+clauses(more)+".")
 	}
 	if len(rest) > 0 {
 		intro := "A warning is up as well: "
 		if len(rest) > 1 {
 			intro = sentenceCase(inWords(len(rest))) + " warnings follow: "
 		}
-		p.say(vital, intro+clauses(n.incidents(rest))+".")
+		p.add(vital, intro+clauses(n.incidents(rest))+".")
 	}
 	return p
 }
@@ -59,7 +59,7 @@ func sourceFlag(f api.Flag) bool {
 
 // countFlags opens the sentence that tells the gravest flags: it counts those that are told with it, of the given severity and lesser ones.
 func (n *news) countFlags(told []api.Flag, severity api.Severity) string {
-	total, grave := len(told), len(keep(slices.Clone(told), func(f api.Flag) bool { return f.Severity == severity }))
+	total, grave := len(told), len(filter(slices.Clone(told), func(f api.Flag) bool { return f.Severity == severity }))
 	adjective, noun := "critical", "critical flag"
 	if severity == api.SeverityWarning {
 		adjective, noun = "a warning", "warning"
@@ -95,14 +95,14 @@ func companions(grave, rest []api.Flag) (together, others []api.Flag) {
 			together = append(together, group(rest, g.Subject, func(f api.Flag) string { return f.Subject })...)
 		}
 	}
-	return together, keep(rest, func(f api.Flag) bool { return !slices.ContainsFunc(grave, same(f)) })
+	return together, filter(rest, func(f api.Flag) bool { return !slices.ContainsFunc(grave, same(f)) })
 }
 
 // notices tells the least flags that no other part of the brief tells of.
 func (n *news) notices() string {
-	list := keep(slices.Clone(n.Flags), func(f api.Flag) bool {
+	list := filter(slices.Clone(n.Flags), func(f api.Flag) bool {
 		return f.Severity != api.SeverityCritical && f.Severity != api.SeverityWarning && !sourceFlag(f) &&
-			f.Kind != api.FlagPriceMove && f.Kind != api.FlagSentiment && !n.told[f.Subject]
+			f.Kind != api.FlagPriceMove && f.Kind != api.FlagSentiment && !n.mentioned[f.Subject]
 	})
 	if len(list) == 0 {
 		return ""
@@ -116,7 +116,7 @@ func (n *news) incidents(flags []api.Flag) []string {
 	var items []string
 	for i, f := range flags {
 		again := i > 0 && flags[i-1].Subject == f.Subject && !strings.HasPrefix(items[i-1], "“") // whose words may be about another
-		n.told[f.Subject] = true
+		n.mentioned[f.Subject] = true
 		for _, m := range n.TopMovers { // bitcoin is Bitcoin, but another coin of that name is not
 			if ofCoin(f, m.ID) && strings.EqualFold(m.Name, f.Subject) {
 				f.Subject = m.Name

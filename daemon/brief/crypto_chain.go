@@ -28,7 +28,7 @@ func (n *news) locked() (p paragraph) {
 		if len(items) > 0 {
 			text += ", ahead of " + and(items)
 		}
-		p.say(useful, text+cite(refs...)+".")
+		p.add(useful, text+cite(refs...)+".")
 	}
 	n.shifts(&p, group(n.ProtocolTVL, api.GroupMover, of))
 	chains := group(n.ProtocolTVL, api.GroupChain, of)
@@ -43,16 +43,16 @@ func (n *news) locked() (p paragraph) {
 		items[i] = strings.Replace(items[i], " holds ", " ", 1)
 	}
 	if len(items) > 0 {
-		p.say(detail, "By chain, "+and(items)+cite(refs...)+".")
+		p.add(detail, "By chain, "+and(items)+cite(refs...)+".")
 	}
 	return p
 }
 
 // shifts tells the protocols whose value changed most, without those that a flag has told of.
 func (n *news) shifts(p *paragraph, rows []api.ProtocolTVL) {
-	rows = keep(rows, func(r api.ProtocolTVL) bool { return r.Change1dPct != nil && !flat(*r.Change1dPct) })
+	rows = filter(rows, func(r api.ProtocolTVL) bool { return r.Change1dPct != nil && !flat(*r.Change1dPct) })
 	moving := len(rows)
-	rows = keep(rows, func(r api.ProtocolTVL) bool { return !n.told[r.Name] })
+	rows = filter(rows, func(r api.ProtocolTVL) bool { return !n.mentioned[r.Name] })
 	other := ""
 	if len(rows) < moving {
 		other = "other "
@@ -72,7 +72,7 @@ func (n *news) shifts(p *paragraph, rows []api.ProtocolTVL) {
 	if math.Abs(*rows[0].Change1dPct) < 10 {
 		sharp = detail
 	}
-	p.say(sharp, fmt.Sprintf("The sharpest %smove%s in a day %s %s%s.",
+	p.add(sharp, fmt.Sprintf("The sharpest %smove%s in a day %s %s%s.",
 		other, plural(len(rows), "", "s"), plural(len(rows), "is", "are"), strings.Join(items, ", and "), cite(refs...)))
 }
 
@@ -94,15 +94,15 @@ func (n *news) pools() (p paragraph) {
 	if len(of) > 0 {
 		text += " on " + and(of)
 	}
-	marked := keep(slices.Clone(rows), func(r api.TrendingPool) bool { return len(r.Risk) > 0 })
+	marked := filter(slices.Clone(rows), func(r api.TrendingPool) bool { return len(r.Risk) > 0 })
 	switch {
 	case len(first.Risk) > 0:
 		text += "; it is marked for its " + and(risks(first.Risk))
 	case len(marked) == 0:
 		text += "; no pool of the list is marked as risky"
 	}
-	p.say(useful, text+cite(first.Ref)+".")
-	marked = keep(marked, func(r api.TrendingPool) bool { return r.ID != first.ID })
+	p.add(useful, text+cite(first.Ref)+".")
+	marked = filter(marked, func(r api.TrendingPool) bool { return r.ID != first.ID })
 	var items []string
 	var refs []int
 	for _, r := range marked[:min(len(marked), 3)] {
@@ -114,7 +114,7 @@ func (n *news) pools() (p paragraph) {
 		refs = append(refs, r.Ref)
 	}
 	if len(items) > 0 {
-		p.say(useful, plural(len(items), "A risk mark goes", "Risk marks go")+" to "+and(items)+cite(refs...)+".")
+		p.add(useful, plural(len(items), "A risk mark goes", "Risk marks go")+" to "+and(items)+cite(refs...)+".")
 	}
 	n.busiest(&p)
 	return p
@@ -122,10 +122,10 @@ func (n *news) pools() (p paragraph) {
 
 // busiest tells the pool with the most volume, unless it is the first.
 func (n *news) busiest(p *paragraph) {
-	traded := keep(slices.Clone(n.TrendingPools), func(r api.TrendingPool) bool { return r.Volume24hUSD != nil })
+	traded := filter(slices.Clone(n.TrendingPools), func(r api.TrendingPool) bool { return r.Volume24hUSD != nil })
 	slices.SortStableFunc(traded, func(a, b api.TrendingPool) int { return cmp.Compare(*b.Volume24hUSD, *a.Volume24hUSD) })
 	if len(traded) > 1 && traded[0].ID != n.TrendingPools[0].ID {
-		p.say(spare, fmt.Sprintf("The busiest of them is %s%s, with %s traded%s.",
+		p.add(spare, fmt.Sprintf("The busiest of them is %s%s, with %s traded%s.",
 			traded[0].Pair, on(traded[0].Network), human.USDInWords(*traded[0].Volume24hUSD), cite(traded[0].Ref)))
 	}
 }

@@ -14,7 +14,7 @@ import (
 func (n *news) coins() (p paragraph) {
 	of := func(m api.Mover) string { return m.Group }
 	if majors := group(n.TopMovers, api.GroupMajor, of); len(majors) > 0 {
-		n.tellMajors(&p, majors)
+		n.addMajors(&p, majors)
 	}
 	gainers := strongest(group(n.TopMovers, api.GroupGainer, of), 1)
 	losers := strongest(group(n.TopMovers, api.GroupLoser, of), -1)
@@ -23,21 +23,21 @@ func (n *news) coins() (p paragraph) {
 		if len(gainers) > 1 {
 			text = gainers[0].Name + " leads the gainers, "
 		}
-		p.say(useful, text+moved(*gainers[0].Change24hPct)+behind(gainers, ", with ", " next")+cite(refsOfMovers(gainers)...)+".")
+		p.add(useful, text+moved(*gainers[0].Change24hPct)+behind(gainers, ", with ", " next")+cite(refsOfMovers(gainers)...)+".")
 	}
 	if len(losers) > 0 {
 		text := losers[0].Name + " falls furthest, "
 		if len(gainers) > 0 {
 			text = "At the other end, " + losers[0].Name + " is "
 		}
-		p.say(useful, text+moved(*losers[0].Change24hPct)+behind(losers, ", followed by ", "")+cite(refsOfMovers(losers)...)+".")
+		p.add(useful, text+moved(*losers[0].Change24hPct)+behind(losers, ", followed by ", "")+cite(refsOfMovers(losers)...)+".")
 	}
 	return p
 }
 
 // strongest is the three coins that moved most in the direction of sign.
 func strongest(rows []api.Mover, sign float64) []api.Mover {
-	rows = keep(rows, func(m api.Mover) bool {
+	rows = filter(rows, func(m api.Mover) bool {
 		return m.Change24hPct != nil && !flat(*m.Change24hPct) && *m.Change24hPct*sign > 0
 	})
 	slices.SortStableFunc(rows, func(a, b api.Mover) int { return cmp.Compare(math.Abs(*b.Change24hPct), math.Abs(*a.Change24hPct)) })
@@ -69,28 +69,28 @@ func refsOfMovers(rows []api.Mover) []int {
 	return refs
 }
 
-// tellMajors tells the majors: all in one sentence if they go one way, else the first two with their prices and the others by
+// addMajors tells the majors: all in one sentence if they go one way, else the first two with their prices and the others by
 // direction.
-func (n *news) tellMajors(p *paragraph, rows []api.Mover) {
+func (n *news) addMajors(p *paragraph, rows []api.Mover) {
 	up, down, still := sides(rows)
 	count := inWords(len(rows))
 	switch all := len(rows); {
 	case all > 2 && len(up) == all:
-		p.say(vital, "All "+count+" majors are higher on the day: "+and(steps(rows))+cite(refsOfMovers(rows)...)+".")
+		p.add(vital, "All "+count+" majors are higher on the day: "+and(steps(rows))+cite(refsOfMovers(rows)...)+".")
 	case all > 2 && len(down) == all:
-		p.say(vital, "All "+count+" majors are lower on the day: "+and(steps(rows))+cite(refsOfMovers(rows)...)+".")
+		p.add(vital, "All "+count+" majors are lower on the day: "+and(steps(rows))+cite(refsOfMovers(rows)...)+".")
 	case all > 2 && len(still) == all:
-		p.say(vital, "The "+count+" majors have not moved: "+and(priced(rows))+cite(refsOfMovers(rows)...)+".")
+		p.add(vital, "The "+count+" majors have not moved: "+and(priced(rows))+cite(refsOfMovers(rows)...)+".")
 	case len(up)+len(down)+len(still) == 0:
-		p.say(vital, "The majors trade without a known change: "+and(priced(rows))+cite(refsOfMovers(rows)...)+".")
+		p.add(vital, "The majors trade without a known change: "+and(priced(rows))+cite(refsOfMovers(rows)...)+".")
 	default:
-		p.say(vital, firstTwo(rows[:min(all, 2)]))
-		p.say(vital, others(rows[min(all, 2):], len(up) == 1, len(down) == 1))
+		p.add(vital, firstTwo(rows[:min(all, 2)]))
+		p.add(vital, others(rows[min(all, 2):], len(up) == 1, len(down) == 1))
 	}
-	tellWeek(p, rows[:min(len(rows), 2)])
-	p.say(spare, n.venues(rows[0]))
+	addWeek(p, rows[:min(len(rows), 2)])
+	p.add(spare, n.venues(rows[0]))
 	if !slices.ContainsFunc(rows, func(m api.Mover) bool { return m.Rank != nil || m.MarketCapUSD != nil }) {
-		p.say(useful, "These prices come from a fallback source, which gives neither rank nor market value"+cite(rows[0].Ref)+".")
+		p.add(useful, "These prices come from a fallback source, which gives neither rank nor market value"+cite(rows[0].Ref)+".")
 	}
 }
 
@@ -194,13 +194,13 @@ func (n *news) venues(m api.Mover) string {
 	return m.Name + " last traded " + and(items) + "."
 }
 
-func tellWeek(p *paragraph, rows []api.Mover) {
-	rows = keep(slices.Clone(rows), func(m api.Mover) bool { return m.Change7dPct != nil })
+func addWeek(p *paragraph, rows []api.Mover) {
+	rows = filter(slices.Clone(rows), func(m api.Mover) bool { return m.Change7dPct != nil })
 	var items []string
 	for _, m := range rows {
 		items = append(items, fmt.Sprintf("%s is %s", m.Name, moved(*m.Change7dPct)))
 	}
 	if len(items) > 0 {
-		p.say(spare, "Over seven days "+and(items)+cite(refsOfMovers(rows)...)+".")
+		p.add(spare, "Over seven days "+and(items)+cite(refsOfMovers(rows)...)+".")
 	}
 }

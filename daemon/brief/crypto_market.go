@@ -11,25 +11,25 @@ import (
 
 // tone tells how the whole market does. alarmed says that flags were told before it.
 func (n *news) tone(alarmed bool) (p paragraph) {
-	p.say(vital, n.market(alarmed))
+	p.add(vital, n.market(alarmed))
 	if f := n.Sentiment.FearGreed; f != nil {
-		p.say(vital, fearGreed(f))
+		p.add(vital, fearGreed(f))
 	}
-	p.say(vital, n.breadth())
+	p.add(vital, n.breadth())
 	if s := n.Sentiment.Stablecoins; s != nil {
 		r := useful
 		if s.Change1dPct == nil || math.Abs(*s.Change1dPct) < 0.5 {
 			r = detail
 		}
-		p.say(r, "Stablecoin supply is "+human.USDInWords(*s.SupplyUSD)+then(s.Change1dPct, " on the day")+cite(s.Ref)+".")
+		p.add(r, "Stablecoin supply is "+human.USDInWords(*s.SupplyUSD)+then(s.Change1dPct, " on the day")+cite(s.Ref)+".")
 	}
 	if f := n.Sentiment.Fees; f != nil {
-		p.say(spare, fmt.Sprintf("A Bitcoin transaction in the next block pays %s sat/vB%s.", human.Plain(*f.BTCFastestSatVb), cite(f.Ref)))
+		p.add(spare, fmt.Sprintf("A Bitcoin transaction in the next block pays %s sat/vB%s.", human.Plain(*f.BTCFastestSatVb), cite(f.Ref)))
 	}
 	if g := n.Sentiment.Gas; g != nil {
-		p.say(spare, fmt.Sprintf("Gas on Ethereum costs %s gwei%s.", human.Plain(*g.ETHAverageGwei), cite(g.Ref)))
+		p.add(spare, fmt.Sprintf("Gas on Ethereum costs %s gwei%s.", human.Plain(*g.ETHAverageGwei), cite(g.Ref)))
 	}
-	p.say(useful, n.notices())
+	p.add(useful, n.notices())
 	return p
 }
 

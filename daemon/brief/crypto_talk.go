@@ -23,8 +23,8 @@ func (n *news) themes() (p paragraph) {
 		text += ", with " + quote(first.Headlines[0]) + cite(carriers(n.in, first.Headlines[0])...) + " among the headlines"
 		quoted[first.Headlines[0].Title] = true
 	}
-	p.say(useful, text+".")
-	p.say(useful, n.currents())
+	p.add(useful, text+".")
+	p.add(useful, n.currents())
 	var items []string
 	for _, t := range n.Narratives {
 		for _, h := range t.Headlines {
@@ -36,14 +36,14 @@ func (n *news) themes() (p paragraph) {
 		}
 	}
 	if len(items) > 0 {
-		p.say(detail, "Also in the news: "+and(items)+".")
+		p.add(detail, "Also in the news: "+and(items)+".")
 	}
 	return p
 }
 
 // currents tells which of the other narratives gain and which lose.
 func (n *news) currents() string {
-	rows := keep(slices.Clone(n.Narratives[1:]), func(t api.Narrative) bool { return t.Change24hPct != nil && !flat(*t.Change24hPct) })
+	rows := filter(slices.Clone(n.Narratives[1:]), func(t api.Narrative) bool { return t.Change24hPct != nil && !flat(*t.Change24hPct) })
 	slices.SortStableFunc(rows, func(a, b api.Narrative) int { return cmp.Compare(math.Abs(*b.Change24hPct), math.Abs(*a.Change24hPct)) })
 	var items []string
 	var refs []int
@@ -98,7 +98,7 @@ func (n *news) odds() (p paragraph) {
 		refs = append(refs, m.Ref)
 	}
 	if len(items) > 0 {
-		p.say(useful, "Prediction markets put "+and(items)+cite(refs...)+".")
+		p.add(useful, "Prediction markets put "+and(items)+cite(refs...)+".")
 	}
 	return p
 }
@@ -114,7 +114,7 @@ func (n *news) sources() (p paragraph) {
 		}
 	}
 	if len(missing) > 0 {
-		p.say(vital, "This brief is without "+and(missing)+".")
+		p.add(vital, "This brief is without "+and(missing)+".")
 	}
 	var stale, failed []string
 	for _, s := range n.SourceStatus {
@@ -126,10 +126,10 @@ func (n *news) sources() (p paragraph) {
 		}
 	}
 	if len(stale) > 0 {
-		p.say(vital, "The last good answer still stands in for "+few(stale)+".")
+		p.add(vital, "The last good answer still stands in for "+few(stale)+".")
 	}
 	if len(failed) > 0 {
-		p.say(vital, "No usable data comes from "+few(failed)+".")
+		p.add(vital, "No usable data comes from "+few(failed)+".")
 	}
 	return p
 }

@@ -52,11 +52,11 @@ type EditorConfig struct {
 
 // Editor sees to briefs. Make one with New, and Close it; it is safe for concurrent use.
 type Editor struct {
-	cfg   EditorConfig
-	life  context.Context // of what is written in the background
-	end   context.CancelFunc
-	busy  sync.WaitGroup
-	slots chan struct{} // holds a token for each text under way
+	cfg        EditorConfig
+	background context.Context // of what is written in the background
+	end        context.CancelFunc
+	busy       sync.WaitGroup
+	slots      chan struct{} // holds a token for each text under way
 
 	mu   sync.Mutex // guards jobs
 	jobs map[place]*job
@@ -80,7 +80,7 @@ func NewEditor(ctx context.Context, cfg EditorConfig) *Editor {
 		cfg.Logger = slog.Default()
 	}
 	e := &Editor{cfg: cfg, slots: make(chan struct{}, atOnce), jobs: map[place]*job{}}
-	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
+	e.background, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	return e
 }
 

@@ -346,7 +346,7 @@ func TestPreview(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	o := build(t, func(c *brief.EditorConfig) { c.Limit = brief.Limit{Tokens: 99} })
-	if err := o.store.SettleWriting(t.Context(), "2026-11-20", brief.Usage{InputTokens: 5, OutputTokens: 6, CostMicros: 7}); err != nil {
+	if err := o.store.CorrectWriting(t.Context(), "2026-11-20", brief.Usage{InputTokens: 5, OutputTokens: 6, CostMicros: 7}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := o.Check(t.Context(), api.PackCrypto)

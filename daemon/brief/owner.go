@@ -98,7 +98,7 @@ func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed
 	case asked(kept):
 		close(j.done)
 		return j, ""
-	case len(e.jobs) >= maxJobs || e.life.Err() != nil:
+	case len(e.jobs) >= maxJobs || e.background.Err() != nil:
 		return nil, whyBusy
 	case !kept.Of.Equal(edition.GeneratedAt):
 		j.Attempts = 0
@@ -120,12 +120,12 @@ func (e *Editor) write(at place, j *job, in Input) {
 		kept.Brief, err = e.narrate(at, in)
 		kept.Of = j.Of
 		<-e.slots
-	case <-e.life.Done():
+	case <-e.background.Done():
 	}
-	if e.life.Err() == nil {
-		err = errors.Join(err, e.cfg.Store.SaveOwnerBrief(e.life, at.ownerID, at.pack, kept))
+	if e.background.Err() == nil {
+		err = errors.Join(err, e.cfg.Store.SaveOwnerBrief(e.background, at.ownerID, at.pack, kept))
 	}
-	if err != nil && e.life.Err() == nil {
+	if err != nil && e.background.Err() == nil {
 		e.cfg.Logger.Warn("owner brief not written", "owner", at.ownerID, "pack", at.pack, "error", err)
 	}
 	e.mu.Lock()
@@ -137,7 +137,7 @@ func (e *Editor) write(at place, j *job, in Input) {
 
 // narrate has in written by the models. What they failed with is in the brief too.
 func (e *Editor) narrate(at place, in Input) (state.Brief, error) {
-	result, err := Narrate(e.life, e.cfg.Models, in, e.cfg.TextWithin)
+	result, err := Narrate(e.background, e.cfg.Models, in, e.cfg.TextWithin)
 	b := state.Brief{
 		Text: result.Text, At: e.cfg.Now().UTC().Truncate(time.Millisecond),
 		Writer: result.Writer, Refused: strings.Join(result.Reasons(), "\n"),

@@ -50,7 +50,7 @@ func holdings(in Input) (p paragraph) {
 		}
 	}
 	if len(items) > 0 {
-		p.say(vital, "The state holds "+and(items[:min(len(items), 12)])+".")
+		p.add(vital, "The state holds "+and(items[:min(len(items), 12)])+".")
 	}
 	return p
 }
@@ -78,7 +78,7 @@ func health(in Input, status []api.SourceStatus) (p paragraph) {
 		{api.SourceError, "Without usable data: "}, {"", "It is drawn from "},
 	} {
 		if names := by[s.status]; len(names) > 0 {
-			p.say(vital, s.intro+and(names)+".")
+			p.add(vital, s.intro+and(names)+".")
 		}
 	}
 	return p

@@ -48,8 +48,8 @@ type statement struct {
 
 type paragraph []statement
 
-// say adds a statement unless there is nothing to say.
-func (p *paragraph) say(r rank, text string) {
+// add adds a statement unless there is nothing to say.
+func (p *paragraph) add(r rank, text string) {
 	if text != "" {
 		*p = append(*p, statement{r, text})
 	}

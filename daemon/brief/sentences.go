@@ -51,7 +51,7 @@ func (w bySentences) Write(_ context.Context, in Input) (Draft, error) {
 		if s.Over != over {
 			paragraphs, over = append(paragraphs, nil), s.Over
 		}
-		paragraphs[len(paragraphs)-1].say(useful, s.tell(in, rows))
+		paragraphs[len(paragraphs)-1].add(useful, s.write(in, rows))
 	}
 	if len(paragraphs) > 1 && len(slices.Concat(paragraphs[1:]...)) == 0 {
 		paragraphs = append(paragraphs, holdings(in))
@@ -63,8 +63,8 @@ func (w bySentences) Write(_ context.Context, in Input) (Draft, error) {
 	return Draft{Text: text}, nil
 }
 
-// tell writes the sentence about rows, "" where there is nothing to tell.
-func (s Sentence) tell(in Input, rows []api.Fields) string {
+// write writes the sentence about rows, "" where there is nothing to tell.
+func (s Sentence) write(in Input, rows []api.Fields) string {
 	var items []string
 	var refs []int
 	for _, row := range s.choose(rows) {
@@ -141,13 +141,12 @@ func sentenceValue(row api.Fields, field string) any {
 // maxTold is the longest text of a row in a sentence, in runes: titles are longer than names.
 const maxTold = 160
 
-// raised tells the gravest flags.
 func raised(in Input, flags []api.Flag) (p paragraph) {
 	told := 0
 	for _, f := range flags {
 		if text := ground.Inline(f.Message); !sourceFlag(f) && citable(in, f.Ref) && sayable(text, maxTold) && told < 2*oneSentence {
 			told++
-			p.say(vital, sentenceCase(strings.TrimRight(text, "."))+cite(f.Ref)+".")
+			p.add(vital, sentenceCase(strings.TrimRight(text, "."))+cite(f.Ref)+".")
 		}
 	}
 	return p
@@ -157,7 +156,7 @@ func raised(in Input, flags []api.Flag) (p paragraph) {
 func troubles(in Input, status []api.SourceStatus) (p paragraph) {
 	for _, s := range health(in, status) {
 		if !strings.HasPrefix(s.text, "Up to date: ") {
-			p.say(vital, s.text)
+			p.add(vital, s.text)
 		}
 	}
 	if len(p) == 0 && len(status) > 0 {

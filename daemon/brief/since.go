@@ -48,7 +48,6 @@ func Since(before *state.Document, of time.Time, in Input) *api.Since {
 	return s
 }
 
-// since gathers what Since tells.
 type since struct {
 	in        Input
 	refs      map[int]bool
@@ -67,7 +66,6 @@ func (w *since) add(what string, items []string, most int) {
 	w.sentences = append(w.sentences, what+": "+text+".")
 }
 
-// cited is text with its anchor.
 func (w *since) cited(text string, ref int) string {
 	if !citable(w.in, ref) {
 		return text
@@ -91,7 +89,6 @@ func (w *since) raised(old, now []api.Flag, of time.Time, known bool) (items []s
 	return items
 }
 
-// flag tells one flag.
 func (w *since) flag(how string, f api.Flag) string {
 	text := ground.Inline(human.Label(f.Message, maxHeadline))
 	if text == "" {

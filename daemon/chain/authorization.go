@@ -18,7 +18,6 @@ type Domain struct {
 	Token         string // address
 }
 
-// domain is that of the token of c.
 func (c *Client) domain() Domain {
 	return Domain{Name: c.cfg.TokenName, Version: c.cfg.TokenVersion, ChainID: c.cfg.ChainID, Token: c.cfg.Token}
 }
@@ -44,7 +43,6 @@ func (d Domain) SignerOf(a x402.Authorization) (string, error) {
 	return crypto.PubkeyToAddress(*key).Hex(), nil
 }
 
-// digest is what is signed.
 func (d Domain) digest(a x402.Authorization) []byte {
 	separator := crypto.Keccak256(
 		crypto.Keccak256([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")),
@@ -55,7 +53,6 @@ func (d Domain) digest(a x402.Authorization) []byte {
 	return crypto.Keccak256([]byte("\x19\x01"), separator, message)
 }
 
-// parameters are those of an authorization as words.
 func parameters(a x402.Authorization) (words []byte) {
 	for _, word := range [][]byte{
 		address(a.From), address(a.To), number(a.Value), number(uint64(a.ValidAfter)), number(uint64(a.ValidBefore)), a.Nonce[:],
@@ -77,7 +74,6 @@ func settlement(a x402.Authorization) []byte {
 	return append(data, a.Signature[:64]...)
 }
 
-// selector is how calldata of a function begins.
 func selector(function string) []byte { return crypto.Keccak256([]byte(function))[:4] }
 
 // number is n as a word, address an address.

@@ -173,7 +173,6 @@ func (c *Client) Check(ctx context.Context) error {
 	return nil
 }
 
-// setting is how the settings name something.
 func (c *Client) setting(name string) string {
 	if c.cfg.Section == "" {
 		return "chain." + name
@@ -233,7 +232,6 @@ type header struct {
 	Timestamp hexutil.Uint64 `json:"timestamp"`
 }
 
-// head is h as others see it.
 func (h *header) head() Head {
 	return Head{Number: (*big.Int)(h.Number).Uint64(), Hash: h.Hash, At: time.Unix(int64(h.Timestamp), 0).UTC()}
 }

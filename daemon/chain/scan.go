@@ -67,7 +67,6 @@ func (c *Client) Blocks(ctx context.Context, first, last uint64) (map[[32]byte][
 	return in, err
 }
 
-// between is Between with one question for the logs.
 func (c *Client) between(ctx context.Context, first, last uint64, stored billing.Stored) ([]billing.Transfer, error) {
 	logs, err := c.arrivals(ctx, first, last)
 	if err != nil {

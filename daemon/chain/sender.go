@@ -58,7 +58,6 @@ func (s *Sender) Simulate(ctx context.Context, a x402.Authorization) (gas uint64
 	return s.simulate(ctx, s.from, a)
 }
 
-// simulate is Simulate for a transaction from whomever.
 func (c *Client) simulate(ctx context.Context, from common.Address, a x402.Authorization) (gas uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -156,7 +155,6 @@ func (s *Sender) spent(tx *types.DynamicFeeTx) {
 	s.known.balance = hexutil.Big(*new(big.Int).Sub((*big.Int)(&s.known.balance), cost))
 }
 
-// ask asks for them.
 func (s *Sender) ask(ctx context.Context) (t terms, err error) {
 	t.at = s.cfg.Now()
 	err = s.batch(ctx, []rpc.BatchElem{

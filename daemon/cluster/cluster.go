@@ -115,7 +115,6 @@ const (
 	roleLeader
 )
 
-// assigned is work of a node.
 type assigned struct {
 	Work
 	within *Tasks // that end it whatever the role; nil for none

@@ -58,7 +58,6 @@ func openChain(ctx context.Context, dir, listen string) (*devchain.Chain, error)
 	return c, err
 }
 
-// findChain makes or finds the chain of a demo.
 func findChain(ctx context.Context, cfg Config) (*Money, error) {
 	if cfg.StoreURL != "" {
 		return shareChain(ctx, cfg)

@@ -44,14 +44,14 @@ func FreshBody(p state.Pulse, b state.Narration, ages api.Ages) (*Body, error) {
 	head.WriteString(`{"state":`)
 	head.Write(p.State)
 	head.WriteByte(',')
-	s := told(b)
+	s := narrationMembers(b)
 	s.Citations, s.BriefCitations = p.Citations, b.Citations
 	return s.body(&head, p, ages)
 }
 
 // BriefBody encodes the answer of brief for b, told with p, whose state has the given ages.
 func BriefBody(p state.Pulse, b state.Narration, ages api.Ages) (*Body, error) {
-	s := told(b)
+	s := narrationMembers(b)
 	if s.Citations = b.Citations; s.Citations == nil {
 		s.Citations = p.Citations
 	}
@@ -69,8 +69,8 @@ type shared struct {
 	Claims         []api.Claim    `json:"claims,omitempty"`
 }
 
-// told is b without citations.
-func told(b state.Narration) (s shared) {
+// narrationMembers is b without citations.
+func narrationMembers(b state.Narration) (s shared) {
 	s.Brief, s.Since, s.Claims = b.Text, b.Since, b.Claims
 	if !b.At.IsZero() {
 		s.BriefAt = &b.At
@@ -81,7 +81,6 @@ func told(b state.Narration) (s shared) {
 	return s
 }
 
-// body appends s to head to make a body.
 func (s shared) body(head *bytes.Buffer, p state.Pulse, ages api.Ages) (*Body, error) {
 	text, err := jsonx.Encode(s)
 	if err != nil {

@@ -46,7 +46,6 @@ func syncMarker() []byte { return []byte{0, 0, 0, 0xff, 0xff} }
 // short is the length up to which text is stored as it is: a comment is not worth a compressor, which takes half a megabyte.
 const short = 512
 
-// deflate compresses the text.
 func (f *Frame) deflate() {
 	f.sum, f.shift = crc32.ChecksumIEEE(f.text), shiftBy(len(f.text))
 	if n := uint16(len(f.text)); len(f.text) <= short {

@@ -11,7 +11,6 @@ import (
 // callers can make us hold.
 const maxLooked = 1024
 
-// question is what a lookup asks.
 type question struct {
 	q, kind string
 	limit   int
@@ -19,8 +18,8 @@ type question struct {
 
 // looked are questions with what they find in one set of rows.
 type looked struct {
-	found sync.Map // state.Found by question
-	kept  atomic.Int64
+	found  sync.Map // state.Found by question
+	cached atomic.Int64
 }
 
 // Lookup is what a question finds in e's rows: it is looked up for the first who asks. The caller must not change it.
@@ -30,7 +29,7 @@ func (e *Edition) Lookup(q, kind string, limit int) state.Found {
 		return kept.(state.Found)
 	}
 	f := e.Rows.Lookup(q, kind, limit)
-	if e.looked.kept.Add(1) <= maxLooked {
+	if e.looked.cached.Add(1) <= maxLooked {
 		e.looked.found.Store(asked, f)
 	}
 	return f

@@ -154,7 +154,6 @@ func (g *Gate) Known(bearer string) (Caller, error) {
 	return Caller{Snapshot: g.window(key.Tier), Call: call}, nil
 }
 
-// byKey admits who has a key.
 func (g *Gate) byKey(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
 	caller, err := g.Known(c.Bearer)
 	if err != nil {

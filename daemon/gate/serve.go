@@ -77,7 +77,6 @@ func (o Order[A]) deliverable(ctx context.Context, g Admission) error {
 	return o.Check(ctx, Caller{Snapshot: window})
 }
 
-// byKey answers o and charges the key.
 func (o Order[A]) byKey(ctx context.Context, g Admission, s Served[A]) (_ Served[A], err error) {
 	if o.First && !o.Free {
 		if s.Left, err = g.Charge(ctx, s.Caller); err != nil {

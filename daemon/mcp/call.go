@@ -36,7 +36,6 @@ func (s *Server) addTools(list []*sdk.Tool) {
 	}
 }
 
-// text is an answer as it reads now.
 func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
 // toolOrder is what a call of the tool of op asks, and the order of it.

@@ -19,7 +19,6 @@ const (
 	maxHeadlines = 3
 )
 
-// changesText renders the answer of changes.
 func changesText(pack string, body []byte) (string, error) {
 	var r api.ChangesResponse
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -62,7 +61,6 @@ func old(f api.Freshness) string {
 	return text
 }
 
-// changesWriter writes what is different.
 type changesWriter struct {
 	b    strings.Builder
 	r    api.ChangesResponse
@@ -72,7 +70,6 @@ type changesWriter struct {
 
 func (c *changesWriter) line(format string, args ...any) { fmt.Fprintf(&c.b, format+"\n", args...) }
 
-// flagLine tells what became of a flag.
 func flagLine(f api.ChangedFlag) string {
 	severity := strings.ToUpper(string(f.Severity))
 	if f.Was != "" && f.Was != f.Severity {
@@ -112,7 +109,6 @@ func (c *changesWriter) rows() {
 	}
 }
 
-// move is the size of a row's move.
 func move(r api.ChangedRow) float64 {
 	if r.ChangePct != nil {
 		return max(*r.ChangePct, -*r.ChangePct)

@@ -116,7 +116,7 @@ func (s *studio) serve(handler http.Handler) {
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan struct{})
 	told := make(chan struct{})
-	go func() { defer close(told); s.mcp.Tell(ctx, api.PackCrypto) }()
+	go func() { defer close(told); s.mcp.Notify(ctx, api.PackCrypto) }()
 	go func() { defer close(ran); s.mcp.Run(ctx); <-told }()
 	server := httptest.NewServer(handler)
 	s.base, s.url = server.URL, server.URL+api.PathMCP

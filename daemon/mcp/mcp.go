@@ -166,7 +166,6 @@ func (s *Server) SetPacks(ids []string) error {
 	return nil
 }
 
-// instructions tell a model what the server is for.
 func (s *Server) instructions() string {
 	packs := *s.packs.Load()
 	if defaultAlone(packs) {

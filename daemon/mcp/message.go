@@ -18,7 +18,6 @@ const (
 	codeInvalidRequest = -32600
 )
 
-// parseError is what is wrong with a body.
 type parseError struct {
 	Code    int
 	Message string
@@ -107,7 +106,6 @@ func parseMessage(body []byte) (message, error) {
 	return m, err
 }
 
-// readMessage makes a message of the members of an object.
 func readMessage(members map[string]json.RawMessage) (message, error) {
 	m := message{ID: members["id"], Params: members["params"]}
 	if string(m.Params) == "null" {
@@ -149,7 +147,6 @@ func spelled(members map[string]json.RawMessage) error {
 	return nil
 }
 
-// isObject reports whether a JSON value is an object.
 func isObject(value json.RawMessage) bool { return len(value) > 0 && value[0] == '{' }
 
 // validID reports whether id can be echoed as it is: fractions and numbers that a double cannot hold come back as others.

@@ -31,7 +31,6 @@ func resolveMoment(o api.Operation, values url.Values, now time.Time) (asked str
 	return ""
 }
 
-// point is the moment that text names at now.
 func point(text string, now time.Time) (t time.Time, ok bool) {
 	t, err := human.ParsePoint(text, now.UTC())
 	return t, err == nil || errors.Is(err, human.ErrFuture) // of which the operation says more

@@ -35,7 +35,6 @@ const (
 		", " + api.HeaderSignature + ", Access-Control-Expose-Headers"
 )
 
-// preflight answers OPTIONS.
 func preflight(w http.ResponseWriter, _ *http.Request) error {
 	h := w.Header()
 	h.Set("Allow", "DELETE, GET, OPTIONS, POST")

@@ -31,7 +31,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
 	rq := &request{ctx: r.Context(), client: s.cfg.Payers.Trusted.ClientOf(r), underscore: r.URL.Query().Get("names") == "underscore"}
 	err := s.postMessage(w, r, rq)
 	if err != nil {
-		s.cfg.Standard.Tell(w.Header(), rq.who, nil, err, rq.asked)
+		s.cfg.Standard.WriteHeaders(w.Header(), rq.who, nil, err, rq.asked)
 	}
 	return err
 }
@@ -206,7 +206,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rq *request, m mes
 	r.Body = io.NopCloser(bytes.NewReader(m.Raw))
 	r.ContentLength = int64(len(m.Raw))
 	normalize(r)
-	defer s.keep(rq, r)()
+	defer s.register(rq, r)()
 	if r.Method == http.MethodGet || m.Method == methodListen {
 		go s.endWith(rq, leave)
 	}

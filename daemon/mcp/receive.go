@@ -30,12 +30,11 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		if err != nil {
 			return nil, s.wireError(rq, method, err)
 		}
-		tellReceipt(res, rq.receipt)
+		setReceipt(res, rq.receipt)
 		return res, nil
 	}
 }
 
-// dispatch does what is particular to a method.
 func (s *Server) dispatch(ctx context.Context, rq *request, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
 	if method == methodInitialize && initialized(rq, req) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the session is initialized already"}
@@ -90,7 +89,6 @@ func initialized(rq *request, req sdk.Request) bool {
 	return ok && rq.session && session.InitializeParams() != nil
 }
 
-// note notes the session that req has opened.
 func (s *Server) note(rq *request, req sdk.Request) {
 	if session, ok := req.GetSession().(*sdk.ServerSession); ok {
 		s.table.Add(rq.caller, session, rq.ended)

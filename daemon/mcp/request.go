@@ -39,8 +39,8 @@ type request struct {
 	refused error                // what the transport answers in place of the SDK, for who pays by call; set before the SDK answers
 }
 
-// keep makes rq findable by the headers of r until forget is called.
-func (s *Server) keep(rq *request, r *http.Request) (forget func()) {
+// register makes rq findable by the headers of r until forget is called.
+func (s *Server) register(rq *request, r *http.Request) (forget func()) {
 	ref := rand.Text()
 	r.Header.Set(headerRequest, ref)
 	s.requests.Store(ref, rq)
@@ -54,7 +54,6 @@ func (s *Server) requestIn(h http.Header) *request {
 	return rq
 }
 
-// requestOf finds the request that the SDK's req came with.
 func (s *Server) requestOf(req sdk.Request) *request {
 	extra := req.GetExtra()
 	if extra == nil {

@@ -19,13 +19,11 @@ const (
 	typeMarkdown = "text/markdown"
 )
 
-// resource is what a URI names.
 type resource struct {
 	query api.Query
 	live  bool // it changes, so one can subscribe to it
 }
 
-// uri is that of a part of a pack.
 func (s *Server) uri(pack, part string) string { return s.cfg.Prefix + "://packs/" + pack + "/" + part }
 
 // parseURI reads the URI of a resource; ok is false for one that is not of this server. A state and a brief have one spelling: that under
@@ -83,7 +81,6 @@ func (s *Server) addTemplate() {
 	}, s.read)
 }
 
-// read answers a read of a resource.
 func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	r, ok := s.parseURI(req.Params.URI)
 	rq := s.requestOf(req)
@@ -153,7 +150,6 @@ func (s *Server) cacheable(_ context.Context, req sdk.Request, c *sdk.Cacheable)
 	c.CacheScope, c.TTLMs = scopePrivate, int(s.cfg.Every.Milliseconds())
 }
 
-// addPrompts makes the prompts.
 func (s *Server) addPrompts() {
 	s.sdk.AddPrompt(&sdk.Prompt{
 		Name: "daily-brief", Title: "Daily brief", Description: "Read the newest brief of a pack and report what matters, with sources.",
@@ -180,7 +176,6 @@ func (s *Server) dailyBrief(_ context.Context, req *sdk.GetPromptRequest) (*sdk.
 	}, nil
 }
 
-// complete completes ids of packs.
 func (s *Server) complete(_ context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 	res := &sdk.CompleteResult{}
 	res.Completion.Values = []string{}

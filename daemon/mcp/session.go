@@ -261,15 +261,15 @@ func (t *sessionTable) Add(c gate.Caller, s session, ended <-chan struct{}) {
 	t.all.Go(func() {
 		select {
 		case <-ended:
-			t.settle(c.KeyID)
+			t.waitIdle(c.KeyID)
 			_ = s.Close() // it is gone either way
 		case <-closed:
 		}
 	})
 }
 
-// settle waits until the requests of key have ended, which they do when the key ends, or for as long as they get.
-func (t *sessionTable) settle(key string) {
+// waitIdle waits until the requests of key have ended, which they do when the key ends, or for as long as they get.
+func (t *sessionTable) waitIdle(key string) {
 	t.mu.Lock()
 	mine := t.requests[key]
 	t.mu.Unlock()
@@ -305,7 +305,6 @@ func (t *sessionTable) Close() {
 	t.all.Wait()
 }
 
-// noSession is the answer to a request in a session that is not there.
 func noSession() *api.Error {
 	return api.Errorf(api.ReasonNotFound, "there is no such session; it may have ended").WithHint("initialize again")
 }

@@ -62,11 +62,11 @@ func (s *Server) asked(r *http.Request, m message) (a web.Asked) {
 // settled notes what became of a payment of standard x402, for the answer. It does nothing for a proof.
 func (s *Server) settled(rq *request, paid *x402.Claim) {
 	rq.receipt = paid.Receipt
-	s.cfg.Standard.Tell(rq.sold, rq.who, paid, nil, nil)
+	s.cfg.Standard.WriteHeaders(rq.sold, rq.who, paid, nil, nil)
 }
 
-// tellReceipt puts a receipt into a result, if that is one that can have it; nil is none.
-func tellReceipt(res sdk.Result, receipt *api.StandardReceipt) {
+// setReceipt puts a receipt into a result, if that is one that can have it; nil is none.
+func setReceipt(res sdk.Result, receipt *api.StandardReceipt) {
 	if receipt == nil {
 		return
 	}

@@ -15,7 +15,6 @@ import (
 // maxHeld bounds what is kept of a failure's text.
 const maxHeld = 1 << 10
 
-// streamConfig is how a streamWriter works.
 type streamConfig struct {
 	Every time.Duration    // between the comments of a stream in which nothing else happens
 	Stall time.Duration    // a reader that does not take a write for this long is given up
@@ -42,7 +41,6 @@ type streamWriter struct {
 	ended  bool
 }
 
-// newStreamWriter makes a streamWriter to w.
 func newStreamWriter(w http.ResponseWriter, cfg streamConfig) *streamWriter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now

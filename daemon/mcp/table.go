@@ -32,7 +32,6 @@ func newStateWriter(b *strings.Builder, f api.Freshness) *stateWriter {
 
 var anchorForm = regexp.MustCompile(`\[(\d+)\]`)
 
-// cited notes the anchors in text.
 func (w *stateWriter) cited(text string) {
 	for _, m := range anchorForm.FindAllStringSubmatch(text, -1) {
 		w.refs[m[1]] = true
@@ -104,7 +103,7 @@ func (w *stateWriter) table(rows []*jsonx.Value) {
 		cells[i] = map[string]string{}
 		for _, m := range row.Members {
 			text := w.cell(m)
-			if said(row, m) || m.Name == "ref" && shared {
+			if repeated(row, m) || m.Name == "ref" && shared {
 				text = ""
 			}
 			if cells[i][m.Name] = text; text != "" && text != "-" && !slices.Contains(names, m.Name) {
@@ -122,8 +121,8 @@ func (w *stateWriter) table(rows []*jsonx.Value) {
 	}
 }
 
-// said reports whether a row says elsewhere what its member m does: an id that is its name in small letters, and the parts of a message.
-func said(row, m *jsonx.Value) bool {
+// repeated reports whether a row says elsewhere what its member m does: an id that is its name in small letters, parts of a message.
+func repeated(row, m *jsonx.Value) bool {
 	switch m.Name {
 	case "id", "subject", "value", "threshold", "unit":
 		if row.Member("message") != nil {
@@ -252,7 +251,7 @@ func (w *stateWriter) row(v *jsonx.Value) {
 	for _, m := range v.Members {
 		text := w.cell(m)
 		switch {
-		case text == "" || text == "-" || said(v, m) || slices.Contains(state.RowNames(), m.Name):
+		case text == "" || text == "-" || repeated(v, m) || slices.Contains(state.RowNames(), m.Name):
 		case m.Name == "ref":
 			refs = " [" + text + "]"
 		case m.Name == "stale":

@@ -72,7 +72,6 @@ func age(f api.Freshness, overdue ...string) string {
 	return text
 }
 
-// stateKey tells how to read a state.
 const stateKey = "ref and [N] name a source below; an id left out is the name in small letters with -, chain: before a chain."
 
 // stateText renders the answer of fresh and snapshot. of says, in the heading, of which moment it is, and part that some members were asked
@@ -98,7 +97,6 @@ func stateText(pack, of string, part bool, body []byte) (string, error) {
 	return b.String(), nil
 }
 
-// asOf says of which moment a snapshot is.
 func asOf(at api.Moment) string {
 	if at.Exact {
 		return " as of " + at.Key()
@@ -106,7 +104,6 @@ func asOf(at api.Moment) string {
 	return " as of the minute " + at.Key() + " UTC, its age taken at the end of that"
 }
 
-// briefText renders the answer of brief.
 func briefText(pack string, body []byte) (string, error) {
 	var r api.BriefResponse
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -138,7 +135,6 @@ func dated(at, of *time.Time, since *api.Since) string {
 	return text
 }
 
-// searchText renders the answer of search.
 func searchText(pack string, body []byte) (string, error) {
 	var r api.SearchResponse
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -174,7 +170,6 @@ func foundText(q api.Query, searched *state.Document, body []byte) (string, erro
 	return b.String(), nil
 }
 
-// citeText renders the answer of cite.
 func citeText(body []byte) (string, error) {
 	var r api.CiteResponse
 	if err := json.Unmarshal(body, &r); err != nil {

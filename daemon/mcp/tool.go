@@ -15,7 +15,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// toolName is the name of the tool of op.
 func toolName(prefix string, op api.Op) string { return prefix + "." + string(op) }
 
 // toolAlias is its name for clients that refuse dots.
@@ -118,7 +117,6 @@ func argument(p api.Param, value json.RawMessage) (text string, ok bool) {
 	return text, true
 }
 
-// typeName says what an argument is.
 func typeName(p api.Param) string {
 	if p.Kind == api.KindWhole {
 		return "whole number"

@@ -17,7 +17,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// event is an event of a subscription.
 type event struct {
 	Event   api.EventType   `json:"event"`
 	Pack    string          `json:"pack"`
@@ -26,7 +25,6 @@ type event struct {
 	Message string          `json:"message,omitempty"` // of an error
 }
 
-// watched is the answer of subscribe.
 type watched struct {
 	Events    []event         `json:"events"`
 	Reason    string          `json:"reason"` // why it ended
@@ -78,7 +76,6 @@ func keyMissing() *api.Error {
 		WithHint("use an API key: Authorization: Bearer <API_KEY>; or call fresh every few minutes")
 }
 
-// watch is the tool subscribe.
 func (s *Server) watch(ctx context.Context, rq *request, op api.Op, req *sdk.CallToolRequest) *sdk.CallToolResult {
 	x, err := s.watching(op, req.Params.Arguments)
 	if err != nil {
@@ -108,7 +105,7 @@ func (s *Server) watch(ctx context.Context, rq *request, op api.Op, req *sdk.Cal
 		return s.cfg.Reader.Answer(rq.ctx, view, window)
 	}
 	if token := req.Params.GetProgressToken(); token != nil {
-		x.tell = func(n int, message string) {
+		x.notify = func(n int, message string) {
 			// A client that has gone is found out by its request's context.
 			_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
 				ProgressToken: token, Progress: float64(n), Message: message,
@@ -127,7 +124,6 @@ func (s *Server) watch(ctx context.Context, rq *request, op api.Op, req *sdk.Cal
 	return result(body, x.text(now))
 }
 
-// watching reads the arguments of subscribe.
 func (s *Server) watching(op api.Op, arguments json.RawMessage) (*watching, error) {
 	q, err := s.query(op, arguments)
 	if err != nil {
@@ -144,18 +140,17 @@ func (s *Server) watching(op api.Op, arguments json.RawMessage) (*watching, erro
 	return x, nil
 }
 
-// watching is one run of subscribe.
 type watching struct {
 	watched
-	since   api.Query     // for what is different; of changes
-	asked   bool          // since was given
-	least   api.Severity  // of the flags that are news; "" means that all changes are
-	full    bool          // the state is told too
-	lasts   time.Duration // at most
-	watcher *feed.Watcher
-	compare func() (reader.Answer, error) // answers since
-	tell    func(n int, message string)   // of progress; nil if nobody asked for it
-	told    int                           // progress
+	since    api.Query     // for what is different; of changes
+	asked    bool          // since was given
+	least    api.Severity  // of the flags that are news; "" means that all changes are
+	full     bool          // the state is told too
+	lasts    time.Duration // at most
+	watcher  *feed.Watcher
+	compare  func() (reader.Answer, error) // answers since
+	notify   func(n int, message string)   // of progress; nil if nobody asked for it
+	notified int                           // progress
 
 	newest          *feed.Edition
 	serial, failure int64 // of the last ones looked at
@@ -187,7 +182,7 @@ func (x *watching) run(ctx context.Context, rq *request, stopping <-chan struct{
 		case <-pulse.C:
 			x.progress(event{Event: api.EventPulse, Pack: x.since.Pack, TS: x.newest.GeneratedAt.UTC()})
 		case <-x.watcher.Wake():
-			if err := x.look(); err != nil {
+			if err := x.check(); err != nil {
 				return err
 			}
 		}
@@ -204,15 +199,15 @@ func (x *watching) begin() error {
 	x.newest = edition
 	x.progress(event{Event: api.EventPulse, Pack: x.since.Pack, TS: edition.GeneratedAt.UTC()})
 	if x.asked {
-		return x.look()
+		return x.check()
 	}
 	x.since.At = api.Moment{At: edition.GeneratedAt, Exact: true}
 	x.serial = edition.Serial
 	return nil
 }
 
-// look looks whether what is new is news.
-func (x *watching) look() error {
+// check looks whether what is new is news.
+func (x *watching) check() error {
 	edition, failed := x.watcher.Latest()
 	x.newest = edition
 	x.fails(edition, failed)
@@ -265,12 +260,12 @@ func (x *watching) news(c api.ChangesResponse) bool {
 
 // progress tells of e, if anybody asked to be told.
 func (x *watching) progress(e event) {
-	if x.tell == nil {
+	if x.notify == nil {
 		return
 	}
 	if message, err := json.Marshal(e); err == nil {
-		x.told++
-		x.tell(x.told, string(message))
+		x.notified++
+		x.notify(x.notified, string(message))
 	}
 }
 
@@ -297,8 +292,8 @@ func (x *watching) text(now time.Time) string {
 	return b.String()
 }
 
-// Tell tells subscribers of pack of each new state and brief, until ctx is done.
-func (s *Server) Tell(ctx context.Context, pack string) {
+// Notify tells subscribers of pack of each new state and brief, until ctx is done.
+func (s *Server) Notify(ctx context.Context, pack string) {
 	w := s.cfg.Streams.Watch(pack)
 	if w == nil {
 		return

@@ -53,7 +53,6 @@ func (m *Metrics) Admin(ready func(ctx context.Context) error) http.Handler {
 	})
 }
 
-// answer writes v as JSON.
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

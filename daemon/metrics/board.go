@@ -44,19 +44,16 @@ const boardHTML = `<!DOCTYPE html>
 </html>
 `
 
-// boardCSS is its style.
 const boardCSS = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:0}main{max-width:48rem;margin:0 auto;padding:1rem}` +
 	`table{border-collapse:collapse;width:100%;margin:1rem 0;font-variant-numeric:tabular-nums}caption{text-align:left;font-weight:600}` +
 	`th,td{text-align:left;font-weight:400;padding:.25rem .5rem;border-top:1px solid #8884}thead th{opacity:.7}thead th:last-child,td:last-child{text-align:right}` +
 	`td:nth-child(2){white-space:nowrap}h1{font-size:1.25rem}.bad{font-weight:700}.bad::before{content:"✗ "}a{color:inherit}`
 
-// jobRow is a line of the page.
 type jobRow struct {
 	Name, Text string
 	Failures   int64
 }
 
-// writeJobs answers with that page.
 func (m *Metrics) writeJobs(ctx context.Context, w http.ResponseWriter, reason string) {
 	data := struct {
 		Style       template.CSS

@@ -61,10 +61,8 @@ func operationOf(pattern string) (operation string, stream bool) {
 	return pattern, false
 }
 
-// headerSignature is api.HeaderSignature as http.Header has it.
 const headerSignature = "Payment-Signature"
 
-// authentication is the kind of credentials that a request has.
 func authentication(r *http.Request) string {
 	h := r.Header
 	switch {
@@ -90,7 +88,6 @@ func keyID(r *http.Request) string {
 	return key[:api.KeyIDLength]
 }
 
-// writer notes what is answered.
 type writer struct {
 	http.ResponseWriter
 	status int

@@ -147,7 +147,6 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: nil})
 }
 
-// call is what calls are counted by.
 type call struct {
 	operation, authentication string
 	status                    int

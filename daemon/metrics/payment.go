@@ -63,7 +63,6 @@ func (m *Metrics) Burnt(rail string, gas uint64, fee *big.Int, reverted bool) {
 	}
 }
 
-// settling emits how the rails stand.
 func (r *reader) settling(ctx context.Context, emit func(name string, n float64, label ...string)) {
 	list, err := r.Settling(ctx)
 	if err != nil { // a database that does not answer is seen at contextd_ready

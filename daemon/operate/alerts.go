@@ -65,7 +65,6 @@ func CheckAlerts(packs []*pack.Pack, alerts []Alert) error {
 	return nil
 }
 
-// check reports what is wrong with a.
 func (a Alert) check(packs []*pack.Pack) error {
 	id := cmp.Or(a.Pack, api.DefaultPack)
 	i := slices.IndexFunc(packs, func(p *pack.Pack) bool { return p.ID == id })
@@ -131,7 +130,7 @@ type Alerts struct {
 func OpenAlerts(cfg AlertsConfig, alerts []Alert) (*Alerts, error) {
 	a := &Alerts{cfg: cfg}
 	var err error
-	a.teller, err = alert.Open(alert.Config{Path: cfg.Journal, Rules: a.rules(alerts), Tell: a.report, Grace: alertGrace})
+	a.teller, err = alert.Open(alert.Config{Path: cfg.Journal, Rules: a.rules(alerts), Notify: a.report, Grace: alertGrace})
 	return a, err
 }
 
@@ -169,7 +168,6 @@ func (a *Alerts) rules(alerts []Alert) (rules []alert.Rule) {
 	return rules
 }
 
-// mail mails an event.
 func (a *Alerts) mail(ctx context.Context, to string, e alert.Event) error {
 	what := string(e.Severity)
 	if e.Change != alert.Appeared {

@@ -125,7 +125,6 @@ func (v *view) mark(s *api.CryptoState) {
 	v.markReadings(&s.Sentiment)
 }
 
-// markReadings is mark for the market-wide readings.
 func (v *view) markReadings(s *api.Sentiment) {
 	if s.FearGreed != nil {
 		s.FearGreed.Stale = v.carried(s.FearGreed.Ref)
@@ -161,7 +160,6 @@ type view struct {
 	owners map[string]string // entities of flags that stand or are remembered, by their ids
 }
 
-// newView looks at in as pack p sees it.
 func newView(p *Pack, in Input) *view {
 	v := &view{
 		pack: p, in: in, status: p.Status(in), pegged: make(map[string]bool), links: p.linksOf(in), prev: in.Prev.Flags(),
@@ -182,7 +180,6 @@ func newView(p *Pack, in Input) *view {
 	return v
 }
 
-// reading is what is known of the source [ref].
 func (v *view) reading(ref int) Reading { return v.in.Readings[v.pack.Sources[ref-1].ID] }
 
 // late reports whether the last good answer of the source [ref] is older than it should get.
@@ -196,9 +193,9 @@ func (v *view) fresh(ref int) bool { return v.status[ref-1].Status == api.Source
 // carried reports whether rows of the source [ref] are shown although it did not answer when it should have.
 func (v *view) carried(ref int) bool { return !v.fresh(ref) }
 
-// look returns what the source [ref] said, nil if there is nothing that may still be used. Rows of a stale source are carried as
+// lastGood returns what the source [ref] said, nil if there is nothing that may still be used. Rows of a stale source are carried as
 // they are: its status tells readers how old they are.
-func look[D source.Doc](v *view, ref int) (doc D) {
+func lastGood[D source.Doc](v *view, ref int) (doc D) {
 	if v.status[ref-1].Status != api.SourceError {
 		doc, _ = v.reading(ref).Doc.(D)
 	}
@@ -207,18 +204,18 @@ func look[D source.Doc](v *view, ref int) (doc D) {
 
 func (v *view) narratives() []api.Narrative {
 	in := narrativeInput{Ref: refCategories, Now: v.in.Now}
-	if doc := look[*source.CategoriesDoc](v, refCategories); doc != nil {
+	if doc := lastGood[*source.CategoriesDoc](v, refCategories); doc != nil {
 		for _, c := range doc.Categories {
 			in.Themes = append(in.Themes, theme(c))
 		}
 	}
-	if doc := look[*source.TrendingDoc](v, refTrending); doc != nil {
+	if doc := lastGood[*source.TrendingDoc](v, refTrending); doc != nil {
 		for _, c := range doc.Coins {
 			in.Searched = append(in.Searched, searchedCoin{ID: c.ID, Symbol: c.Symbol})
 		}
 	}
 	for _, ref := range [...]int{refCoinDesk, refCointelegraph, refDecrypt} {
-		if doc := look[*source.NewsDoc](v, ref); doc != nil {
+		if doc := lastGood[*source.NewsDoc](v, ref); doc != nil {
 			for _, h := range doc.Items {
 				in.Headlines = append(in.Headlines, headline{Title: h.Title, URL: h.URL, PublishedAt: h.PublishedAt, Ref: ref})
 			}
@@ -227,7 +224,6 @@ func (v *view) narratives() []api.Narrative {
 	return rankThemes(in)
 }
 
-// flags tells which flags are up.
 func (v *view) flags() []api.Flag {
 	now := v.in.Now.UTC().Truncate(time.Millisecond)
 	seen := sourceTroubles(v.status, func(ref int) string { return v.pack.Sources[ref-1].Name }, now)

@@ -121,7 +121,6 @@ func (f facts) addNarratives(list []api.Narrative) {
 	}
 }
 
-// dollars writes an amount that is known.
 func dollars(amount *int64) string { return human.USD(float64(*amount)) }
 
 // change writes a change over a period as the end of a fact, nothing if it is unknown.

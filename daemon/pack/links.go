@@ -59,7 +59,6 @@ func read[D source.Doc](p *Pack, in Input, ref int) (doc D, ok bool) {
 	return doc, ok
 }
 
-// name notes names of an entity that are not taken.
 func (l *links) name(entity string, names ...string) {
 	for _, name := range names {
 		name = strings.Join(wordsIn(name), " ")
@@ -112,15 +111,12 @@ func (l *links) chain(c source.Chain) string {
 	return cmp.Or(l.coin(c.CoinID), l.coin(l.named[c.Name]), l.coin(l.named[chainKey(c.Name)]), kindChain+"/"+chainKey(c.Name))
 }
 
-// hackKey is the key of a hack.
 func hackKey(h source.Hack) string { return h.Date.Format(time.DateOnly) + " " + h.Name }
 
-// hack is what was attacked.
 func (l *links) hack(h source.Hack) string {
 	return cmp.Or(l.llama[h.Name], l.llama[h.LlamaID], kindHack+"/"+hackKey(h))
 }
 
-// wordsIn are the words of a text as they are written.
 func wordsIn(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,.:;!?'’\"()/$", r) })
 }

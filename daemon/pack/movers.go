@@ -40,7 +40,7 @@ func (v *view) movers() []api.Mover {
 		}
 	}
 	var moved []api.Mover
-	if doc := look[*source.MarketsDoc](v, refMarkets); doc != nil {
+	if doc := lastGood[*source.MarketsDoc](v, refMarkets); doc != nil {
 		for _, c := range distinct(doc.Coins, func(c source.Coin) string { return c.ID }) {
 			if !shown[c.ID] && v.tradeable(c) {
 				moved = append(moved, coinRow(c, ""))
@@ -82,7 +82,7 @@ func (v *view) quote(m major, ref int) (api.Mover, bool) {
 	row := api.Mover{Group: api.GroupMajor, ID: m.id, Symbol: m.symbol, Name: m.name, Ref: ref}
 	switch ref {
 	case refMarkets:
-		if doc := look[*source.MarketsDoc](v, ref); doc != nil {
+		if doc := lastGood[*source.MarketsDoc](v, ref); doc != nil {
 			if i := slices.IndexFunc(doc.Coins, func(c source.Coin) bool { return c.ID == m.id }); i >= 0 {
 				row = coinRow(doc.Coins[i], api.GroupMajor)
 				row.Symbol = m.symbol // the same whichever source it comes from
@@ -90,13 +90,13 @@ func (v *view) quote(m major, ref int) (api.Mover, bool) {
 			}
 		}
 	case refCoinbase:
-		if doc := look[*source.ExchangeDoc](v, ref); doc != nil {
+		if doc := lastGood[*source.ExchangeDoc](v, ref); doc != nil {
 			if i := slices.IndexFunc(doc.Coins, func(c source.ExchangeCoin) bool { return c.CoinID == m.id }); i >= 0 {
 				row.PriceUSD, row.Change24hPct = human.RoundPrice(&doc.Coins[i].Price), human.RoundPercent(doc.Coins[i].Change24h)
 			}
 		}
 	case refKraken:
-		if doc := look[*source.TickerDoc](v, ref); doc != nil {
+		if doc := lastGood[*source.TickerDoc](v, ref); doc != nil {
 			if i := slices.IndexFunc(doc.Pairs, func(t source.Ticker) bool { return t.CoinID == m.id }); i >= 0 {
 				row.PriceUSD = human.RoundPrice(&doc.Pairs[i].Price)
 			}

@@ -98,7 +98,6 @@ func namesIn(doc source.Doc) iter.Seq[string] {
 	}
 }
 
-// each yields the names of all rows.
 func each[R any](yield func(string) bool, rows []R, names func(R) []string) {
 	for _, row := range rows {
 		for _, name := range names(row) {
@@ -109,7 +108,6 @@ func each[R any](yield func(string) bool, rows []R, names func(R) []string) {
 	}
 }
 
-// declaredNames are the texts of a declared row.
 func declaredNames(r source.DeclaredRow) []string {
 	names := []string{r.Name, r.Symbol}
 	for _, v := range r.Values {

@@ -27,7 +27,6 @@ type theme struct {
 	TopCoins             []string // ids
 }
 
-// searchedCoin is a coin that people search for.
 type searchedCoin struct{ ID, Symbol string }
 
 // headline is what a publisher wrote. Ref is the anchor of the publisher.

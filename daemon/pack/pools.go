@@ -23,7 +23,7 @@ const (
 // pools is the pools that trend, in the order of their source.
 func (v *view) pools() []api.TrendingPool {
 	rows := []api.TrendingPool{}
-	doc := look[*source.PoolsDoc](v, refPools)
+	doc := lastGood[*source.PoolsDoc](v, refPools)
 	if doc == nil {
 		return rows
 	}

@@ -21,7 +21,7 @@ const (
 // valueLocked is the largest protocols, those of the others that moved most in a day, and the largest chains.
 func (v *view) valueLocked() []api.ProtocolTVL {
 	rows := []api.ProtocolTVL{}
-	if doc := look[*source.ProtocolsDoc](v, refProtocols); doc != nil {
+	if doc := lastGood[*source.ProtocolsDoc](v, refProtocols); doc != nil {
 		// distinct makes a list of our own: sorting must not reach the Doc, which is compacted again.
 		all := distinct(doc.Protocols, func(p source.Protocol) string { return p.Slug })
 		slices.SortStableFunc(all, func(a, b source.Protocol) int {
@@ -33,7 +33,7 @@ func (v *view) valueLocked() []api.ProtocolTVL {
 		}
 		rows = append(rows, protocolMovers(all[top:])...)
 	}
-	if doc := look[*source.ChainsDoc](v, refChains); doc != nil {
+	if doc := lastGood[*source.ChainsDoc](v, refChains); doc != nil {
 		rows = append(rows, chainRows(doc.Chains)...)
 	}
 	return rows
@@ -53,7 +53,6 @@ func protocolMovers(all []source.Protocol) []api.ProtocolTVL {
 	return rows[:min(len(rows), maxProtocolMovers)]
 }
 
-// protocolRow is p as a row of a group.
 func protocolRow(p source.Protocol, group string) api.ProtocolTVL {
 	return api.ProtocolTVL{
 		Group: group, ID: p.Slug, Name: p.Name, Category: p.Category, Chains: p.Chains, TopChain: p.TopChain,
@@ -76,7 +75,6 @@ func chainRows(chains []source.Chain) []api.ProtocolTVL {
 	return rows
 }
 
-// chainPrefix begins the ids of chains.
 const chainPrefix = "chain:"
 
 // chainID makes the id of a chain of its name, which is all that upstream has. No name, no id.

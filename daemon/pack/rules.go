@@ -64,7 +64,7 @@ func (s *observation) shows() bool { return s.Raise || s.Hold }
 
 // depegs sees how far the stablecoins pegged to the dollar are off their peg. Other pegs have no fixed price in dollars.
 func (v *view) depegs() (seen []observation) {
-	doc := look[*source.StablecoinsDoc](v, refStablecoins)
+	doc := lastGood[*source.StablecoinsDoc](v, refStablecoins)
 	if doc == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (v *view) depegs() (seen []observation) {
 
 // moves sees the coins' changes of 24 hours. Coins that stand for another one would only repeat its flag.
 func (v *view) moves() (seen []observation) {
-	doc := look[*source.MarketsDoc](v, refMarkets)
+	doc := lastGood[*source.MarketsDoc](v, refMarkets)
 	if doc == nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (v *view) moves() (seen []observation) {
 
 // fastMoves sees the coins' changes of an hour. The majors move less, so that less of it is news.
 func (v *view) fastMoves() (seen []observation) {
-	doc := look[*source.MarketsDoc](v, refMarkets)
+	doc := lastGood[*source.MarketsDoc](v, refMarkets)
 	if doc == nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (v *view) fastMoves() (seen []observation) {
 
 // drops sees the protocols' changes of TVL in a day. Only what was of some size before can drop.
 func (v *view) drops() (seen []observation) {
-	doc := look[*source.ProtocolsDoc](v, refProtocols)
+	doc := lastGood[*source.ProtocolsDoc](v, refProtocols)
 	if doc == nil {
 		return nil
 	}
@@ -181,7 +181,7 @@ const maxExploitAge = 7 * day
 // exploits sees the losses that were reported in the last seven days. Amounts are often corrected later, so they are only ever
 // called reported.
 func (v *view) exploits() (seen []observation) {
-	doc := look[*source.HacksDoc](v, refHacks)
+	doc := lastGood[*source.HacksDoc](v, refHacks)
 	if doc == nil {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (v *view) exploits() (seen []observation) {
 
 // extremes sees whether the Fear & Greed index is at an end of its range.
 func (v *view) extremes() []observation {
-	doc := look[*source.FearGreedDoc](v, refFearGreed)
+	doc := lastGood[*source.FearGreedDoc](v, refFearGreed)
 	if doc == nil {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (v *view) extremes() []observation {
 // divergences sees how far the prices of the largest coins differ between Kraken and CoinGecko. Once CoinGecko's are late there is
 // nothing to see: a price of a while ago differs from the one of now for good reason.
 func (v *view) divergences() (seen []observation) {
-	exchange, markets := look[*source.TickerDoc](v, refKraken), look[*source.MarketsDoc](v, refMarkets)
+	exchange, markets := lastGood[*source.TickerDoc](v, refKraken), lastGood[*source.MarketsDoc](v, refMarkets)
 	if exchange == nil || markets == nil || v.late(refMarkets) {
 		return nil
 	}
@@ -263,7 +263,7 @@ func divergence(id string, exchange *source.TickerDoc, markets *source.MarketsDo
 
 // feeSpikes sees what the next Bitcoin block costs.
 func (v *view) feeSpikes() []observation {
-	doc := look[*source.FeesDoc](v, refFees)
+	doc := lastGood[*source.FeesDoc](v, refFees)
 	if doc == nil {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (v *view) feeSpikes() []observation {
 
 // gasSpikes sees what gas costs on Ethereum for a transaction that is in a hurry.
 func (v *view) gasSpikes() []observation {
-	doc := look[*source.GasDoc](v, refGas)
+	doc := lastGood[*source.GasDoc](v, refGas)
 	if doc == nil {
 		return nil
 	}

@@ -20,13 +20,13 @@ const (
 // sentiment gathers the market-wide readings. One whose source has nothing usable is nil, which readers see as null.
 func (v *view) sentiment() api.Sentiment {
 	return api.Sentiment{
-		FearGreed:   fearGreed(look[*source.FearGreedDoc](v, refFearGreed)),
-		Market:      market(look[*source.GlobalDoc](v, refGlobal)),
-		Breadth:     v.breadth(look[*source.MarketsDoc](v, refMarkets)),
-		Stablecoins: stablecoins(look[*source.StablecoinsDoc](v, refStablecoins)),
-		Fees:        fees(look[*source.FeesDoc](v, refFees)),
-		Gas:         gas(look[*source.GasDoc](v, refGas)),
-		Predictions: predictions(look[*source.PredictionsDoc](v, refPredictions)),
+		FearGreed:   fearGreed(lastGood[*source.FearGreedDoc](v, refFearGreed)),
+		Market:      market(lastGood[*source.GlobalDoc](v, refGlobal)),
+		Breadth:     v.breadth(lastGood[*source.MarketsDoc](v, refMarkets)),
+		Stablecoins: stablecoins(lastGood[*source.StablecoinsDoc](v, refStablecoins)),
+		Fees:        fees(lastGood[*source.FeesDoc](v, refFees)),
+		Gas:         gas(lastGood[*source.GasDoc](v, refGas)),
+		Predictions: predictions(lastGood[*source.PredictionsDoc](v, refPredictions)),
 	}
 }
 

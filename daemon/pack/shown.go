@@ -64,7 +64,6 @@ func fieldsOf(kind string) (list []state.Field) {
 	return list
 }
 
-// shownOf are the numbers of a kind.
 func shownOf(kind string) []state.ShownField {
 	for _, s := range cryptoShown() {
 		if s.Kind == kind {

@@ -31,7 +31,6 @@ const (
 // indexFearGreed is the key of the one row of its kind.
 const indexFearGreed = "fear-greed"
 
-// cryptoKinds are the kinds of rows of the crypto pack.
 func cryptoKinds() []state.Kind {
 	field := func(name string, words ...string) state.Field { return state.Field{Name: name, Words: words} }
 	of := func(name string) state.Field {
@@ -248,7 +247,6 @@ func (b *tables) locked() {
 	}
 }
 
-// market are the readings of the whole market.
 func (b *tables) market() {
 	if doc, ok := read[*source.GlobalDoc](b.p, b.in, refGlobal); ok {
 		b.add(refGlobal, state.Row{
@@ -316,7 +314,6 @@ func (b *tables) pools() {
 	}
 }
 
-// predictions are the markets of bets.
 func (b *tables) predictions() {
 	doc, ok := read[*source.PredictionsDoc](b.p, b.in, refPredictions)
 	if !ok {

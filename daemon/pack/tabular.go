@@ -90,7 +90,6 @@ func (t Tabular) kind(name string) *state.Kind {
 	return &t.Kinds[i]
 }
 
-// fields are those of the rows of a member.
 func (t Tabular) fields(m Member) (names []string) {
 	for _, f := range t.kind(t.Tables[m.From[0]-1].Kind).Fields {
 		if m.Fields == nil || slices.Contains(m.Fields, f.Name) {
@@ -110,7 +109,7 @@ func (t Tabular) shown() (list []state.Shown) {
 			case slices.Contains(table.Numbers, name):
 				s.Fields = append(s.Fields, state.ShownField{Name: name})
 			case name != table.News:
-				s.Told = append(s.Told, name)
+				s.Further = append(s.Further, name)
 			}
 		}
 		list = append(list, s)
@@ -118,7 +117,6 @@ func (t Tabular) shown() (list []state.Shown) {
 	return list
 }
 
-// compact is Compact of the pack p.
 func (t Tabular) compact(p *Pack, in Input) ([]byte, error) {
 	v := &view{pack: p, in: in, status: p.Status(in), prev: in.Prev.Flags()}
 	lists := make([][]api.Fields, len(t.Members))
@@ -148,12 +146,11 @@ func (t Tabular) compact(p *Pack, in Input) ([]byte, error) {
 	}
 }
 
-// list is a member of the state.
 func (t Tabular) list(v *view, m Member) []api.Fields {
 	rows := []api.Fields{}
 	seen := make(map[string]bool)
 	for _, ref := range m.From {
-		doc := look[*source.RowsDoc](v, ref)
+		doc := lastGood[*source.RowsDoc](v, ref)
 		if doc == nil {
 			continue
 		}
@@ -167,7 +164,6 @@ func (t Tabular) list(v *view, m Member) []api.Fields {
 	return rows
 }
 
-// shownRow is a row as the state has it.
 func shownRow(r *source.DeclaredRow, fields []string, ref int, stale bool) api.Fields {
 	row := api.Fields{{Name: "id", Value: r.Key}, {Name: "name", Value: r.Name}}
 	add := func(name, text string) {
@@ -190,12 +186,11 @@ func shownRow(r *source.DeclaredRow, fields []string, ref int, stale bool) api.F
 	return row
 }
 
-// raise tells which flags are up.
 func (t Tabular) raise(v *view) []api.Flag {
 	now := v.in.Now.UTC().Truncate(time.Millisecond)
 	seen := sourceTroubles(v.status, func(ref int) string { return v.pack.Sources[ref-1].Name }, now)
 	for _, rule := range t.Flags {
-		doc := look[*source.RowsDoc](v, rule.Ref)
+		doc := lastGood[*source.RowsDoc](v, rule.Ref)
 		if doc == nil {
 			continue
 		}
@@ -214,7 +209,6 @@ func (t Tabular) raise(v *view) []api.Flag {
 	return flags
 }
 
-// observe is what the rule saw of a row.
 func (rule FlagRule) observe(v *view, r *source.DeclaredRow, mark source.Mark, entity string) observation {
 	s := observation{
 		ID: rule.Kind + ":" + r.Key, Kind: rule.Kind, Subject: r.Name, Unit: rule.Unit, Entity: entity, Ref: rule.Ref,
@@ -226,12 +220,12 @@ func (rule FlagRule) observe(v *view, r *source.DeclaredRow, mark source.Mark, e
 	if value := r.Value(rule.Value); value != nil {
 		s.Value = value.Number
 	}
-	s.Message, _ = rule.Message.Fill("unknown", func(field string) any { return toldValue(r, field) })
+	s.Message, _ = rule.Message.Fill("unknown", func(field string) any { return valueOf(r, field) })
 	return s
 }
 
-// toldValue is a field of a row, its name or its symbol, as a sentence has it; nil if it is not known.
-func toldValue(r *source.DeclaredRow, field string) any {
+// valueOf is a field of a row, its name or its symbol, as a sentence has it; nil if it is not known.
+func valueOf(r *source.DeclaredRow, field string) any {
 	text := ""
 	switch field {
 	case "name":
@@ -264,12 +258,10 @@ func plain(v source.Value) any {
 	return v.Any()
 }
 
-// entity is the thing that a row speaks of.
 func (t Tabular) entity(ref int, r *source.DeclaredRow) string {
 	return cmp.Or(r.Entity, t.Tables[ref-1].Kind+"/"+r.Key)
 }
 
-// tables is Tables of the pack p.
 func (t Tabular) tables(p *Pack, in Input) *state.Tables {
 	b := tables{p: p, in: in}
 	for i, table := range t.Tables {

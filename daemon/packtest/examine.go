@@ -13,7 +13,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// published is a state as it is checked.
 type published struct {
 	members map[string][]map[string]any
 	flags   []api.Flag
@@ -44,7 +43,6 @@ func readState(text []byte) (p published, err error) {
 	return p, nil
 }
 
-// examine checks what is published.
 func (t *trial) examine(ctx context.Context, check string) {
 	pulse := t.harness.pulse
 	t.checkState(check, pulse.State, pulse.Citations)
@@ -144,7 +142,6 @@ func safe(link string) bool {
 	return link == "" || strings.HasPrefix(link, "https://") || strings.HasPrefix(link, "http://")
 }
 
-// declared is the source of an id in a manifest.
 func declared(m *manifest.Manifest, id string) *manifest.Source {
 	i := slices.IndexFunc(m.Sources, func(s manifest.Source) bool { return s.ID == id })
 	return &m.Sources[i]

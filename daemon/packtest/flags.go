@@ -151,7 +151,7 @@ func (t *trial) find(
 				drawn[i] = d.draw(s, rows, i)
 			}
 		}
-		doc := t.look(ctx, s.ID, drawn)
+		doc := t.decode(ctx, s.ID, drawn)
 		for i, row := range drawn {
 			k := keyOf(row)
 			if doc == nil || key != "" && k != key || doc.Row(k) == nil {
@@ -167,8 +167,8 @@ func (t *trial) find(
 	return nil, ""
 }
 
-// look is what a source makes of rows, without the pipeline; nil if it refuses them.
-func (t *trial) look(ctx context.Context, id string, rows []map[string]any) *source.RowsDoc {
+// decode is what a source makes of rows, without the pipeline; nil if it refuses them.
+func (t *trial) decode(ctx context.Context, id string, rows []map[string]any) *source.RowsDoc {
 	given := make(map[string][]any)
 	given[id] = asAny(rows)
 	t.stage.give(given)
@@ -178,7 +178,6 @@ func (t *trial) look(ctx context.Context, id string, rows []map[string]any) *sou
 	return doc
 }
 
-// ids are those of the sources.
 func ids(m *manifest.Manifest) (list []string) {
 	for _, s := range m.Sources {
 		list = append(list, s.ID)
@@ -186,7 +185,6 @@ func ids(m *manifest.Manifest) (list []string) {
 	return list
 }
 
-// keyOf is the key of a raw row.
 func keyOf(row map[string]any) string { return fmt.Sprint(row["key"]) }
 
 // flagOf is the flag of a kind and a key in the newest state; full says that there is no place for more.

@@ -40,8 +40,8 @@ import (
 // Tape answers requests as they were recorded.
 type Tape interface {
 	http.RoundTripper
-	// Turn goes to a tick, from 1, and tells when it was recorded. It is not ok where there is none.
-	Turn(tick int) (at time.Time, ok bool)
+	// SeekTick goes to a tick, from 1, and tells when it was recorded. It is not ok where there is none.
+	SeekTick(tick int) (at time.Time, ok bool)
 }
 
 // Config is what a trial needs.
@@ -51,7 +51,7 @@ type Config struct {
 	Tape      Tape
 	Dir       string            // for the history; empty, and the caller's to remove
 	Seed      uint64            // of what is random
-	Told      func(step string) // is told what begins; nil means nobody
+	Progress  func(step string) // is told what begins; nil means nobody
 }
 
 // Finding is something that is wrong with a pack.
@@ -129,10 +129,10 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 }
 
 func newTrial(cfg Config) (*trial, error) {
-	if cfg.Told == nil {
-		cfg.Told = func(string) {}
+	if cfg.Progress == nil {
+		cfg.Progress = func(string) {}
 	}
-	at, ok := cfg.Tape.Turn(1)
+	at, ok := cfg.Tape.SeekTick(1)
 	if !ok {
 		return nil, errors.New("nothing is recorded")
 	}
@@ -153,11 +153,11 @@ func newTrial(cfg Config) (*trial, error) {
 // play goes through all steps.
 func (t *trial) play(ctx context.Context) error {
 	for tick := 1; ; tick++ {
-		at, ok := t.cfg.Tape.Turn(tick)
+		at, ok := t.cfg.Tape.SeekTick(tick)
 		if !ok {
 			break
 		}
-		t.cfg.Told(fmt.Sprintf("tick %d", tick))
+		t.cfg.Progress(fmt.Sprintf("tick %d", tick))
 		t.line.play(at)
 		t.tick = tick
 		if err := t.refresh(ctx, "answers"); err != nil {
@@ -171,7 +171,7 @@ func (t *trial) play(ctx context.Context) error {
 		name string
 		run  func(context.Context) error
 	}{{"failures", t.failures}, {"hostile text", t.hostile}, {"size", t.size}, {"flags", t.flags}} {
-		t.cfg.Told(step.name)
+		t.cfg.Progress(step.name)
 		if err := step.run(ctx); err != nil {
 			return fmt.Errorf("try %s: %w", step.name, err)
 		}

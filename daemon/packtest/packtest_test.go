@@ -92,7 +92,7 @@ func TestRun(t *testing.T) {
 	if _, missing, err := packtest.Compare(dir, report); len(missing) != 6 || err != nil {
 		t.Errorf("before anything is kept: missing %s, %v", missing, err)
 	}
-	if err := packtest.Keep(dir, report); err != nil {
+	if err := packtest.Save(dir, report); err != nil {
 		t.Fatal(err)
 	}
 	again := try(t, dir, m)

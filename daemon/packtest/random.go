@@ -40,7 +40,6 @@ func Random(ctx context.Context, cfg Config, states int) ([]Finding, error) {
 	return t.report.Findings, nil
 }
 
-// drawAll draws rows of all sources.
 func (t *trial) drawAll() map[string][]any {
 	given := make(map[string][]any)
 	names := awkwardNames()

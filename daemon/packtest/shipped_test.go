@@ -63,7 +63,7 @@ func TestShipped(t *testing.T) {
 func expected(t *testing.T, dir string, report packtest.Report) {
 	t.Helper()
 	if *update {
-		if err := errors.Join(os.MkdirAll(dir, 0o755), packtest.Keep(dir, report)); err != nil {
+		if err := errors.Join(os.MkdirAll(dir, 0o755), packtest.Save(dir, report)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -83,7 +83,6 @@ func asAny(rows []map[string]any) []any {
 // asking is the key of the context of a request, which holds the id of the source.
 type asking struct{}
 
-// asked is the id of the source that a request is to.
 func asked(req *http.Request) string {
 	id, _ := req.Context().Value(asking{}).(string)
 	return id
@@ -133,7 +132,6 @@ func (l *line) play(at time.Time) {
 	}
 }
 
-// pass lets time pass.
 func (l *line) pass(by time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

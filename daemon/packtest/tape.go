@@ -28,8 +28,8 @@ func Shipped() Tape {
 	return shipped{replay.New(func() time.Time { return time.Unix(0, 0) })}
 }
 
-// Turn implements Tape.
-func (s shipped) Turn(tick int) (at time.Time, ok bool) {
+// SeekTick implements Tape.
+func (s shipped) SeekTick(tick int) (at time.Time, ok bool) {
 	if tick > shippedTicks {
 		return at, false
 	}
@@ -39,7 +39,6 @@ func (s shipped) Turn(tick int) (at time.Time, ok bool) {
 	return time.Unix(0, 0).Add(-s.Shift("")).UTC(), true
 }
 
-// recordedTick is what the file of a recorded tick says.
 type recordedTick struct {
 	At      time.Time         `json:"at"`
 	Answers map[string]string `json:"answers"` // files in the directory, by source
@@ -96,8 +95,8 @@ func readTick(dir string, tick int) (t recordedTick, err error) {
 	return t, nil
 }
 
-// Turn implements Tape.
-func (d *directory) Turn(tick int) (at time.Time, ok bool) {
+// SeekTick implements Tape.
+func (d *directory) SeekTick(tick int) (at time.Time, ok bool) {
 	if tick < 1 || tick > len(d.ticks) {
 		return at, false
 	}
@@ -200,8 +199,8 @@ func Compare(dir string, r Report) (findings []Finding, missing []string, err er
 	return findings, missing, nil
 }
 
-// Keep writes what the recorded ticks made into a directory, for Compare.
-func Keep(dir string, r Report) error {
+// Save writes what the recorded ticks made into a directory, for Compare.
+func Save(dir string, r Report) error {
 	for i, t := range r.Ticks {
 		expected, err := t.expected(dir, i+1)
 		if err != nil {

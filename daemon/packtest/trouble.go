@@ -22,7 +22,6 @@ type trouble struct {
 	own    bool // it is their own answer, damaged
 }
 
-// troubles are all of them.
 func (t *trial) troubles() (list []trouble) {
 	for _, f := range replay.Failures() {
 		list = append(list, trouble{Failure: f, answer: f.Answer})
@@ -93,7 +92,6 @@ func (t *trial) fetchAll(ctx context.Context, what trouble) {
 	}
 }
 
-// name is what people call f.
 func (f trouble) name() string { return strings.TrimPrefix(f.File, "failures/") }
 
 // refuses reports whether a source has to refuse f. Some are only odd, or old for the source that they were made for.

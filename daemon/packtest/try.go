@@ -21,7 +21,7 @@ type TryConfig struct {
 	PrivateHosts []string // on private addresses, that may be asked
 	Only         string   // the source that is asked; "" for all
 	Now          func() time.Time
-	Told         func(source string) // is told who is asked next
+	Progress     func(source string) // is told who is asked next
 }
 
 // Tried is what live sources say, and what is made of it.
@@ -65,7 +65,7 @@ func Try(ctx context.Context, cfg TryConfig) (Tried, error) {
 		if cfg.Only != "" && cfg.Only != s.ID {
 			continue
 		}
-		cfg.Told(s.ID)
+		cfg.Progress(s.ID)
 		out := fetcher.Fetch(ctx, s.Connector, nil)
 		if ctx.Err() != nil {
 			return done, ctx.Err()

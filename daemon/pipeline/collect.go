@@ -65,7 +65,6 @@ func newTrack(c source.Connector, r state.SourceRecord, disabled bool, log *slog
 	return t
 }
 
-// record is t as stored.
 func (t *track) record() (state.SourceRecord, error) {
 	r := state.SourceRecord{
 		Source: t.connector.ID, FetchedAt: t.reading.FetchedAt, AttemptedAt: t.attemptedAt, NotBefore: t.notBefore,

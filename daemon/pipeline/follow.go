@@ -41,8 +41,8 @@ func (p *Pipeline) Hint() {
 // CatchUp publishes what another node has saved of the pack, if anything.
 func (p *Pipeline) CatchUp(ctx context.Context) error {
 	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
+	case p.refreshing <- struct{}{}:
+		defer func() { <-p.refreshing }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -75,7 +75,7 @@ func (p *Pipeline) take(ctx context.Context, news state.News, seen state.Mark) e
 	p.takeSources(news.Sources)
 	for i, pulse := range news.Pulses {
 		if i == len(news.Pulses)-1 && !news.More {
-			p.hear(news.Saved)
+			p.receive(news.Saved)
 		}
 		if err := p.takeState(ctx, pulse); err != nil {
 			return err
@@ -85,7 +85,7 @@ func (p *Pipeline) take(ctx context.Context, news state.News, seen state.Mark) e
 	if news.More || len(news.Pulses) > 0 || p.newest.GeneratedAt.IsZero() {
 		return nil
 	}
-	if before := p.told.brief; p.hear(news.Saved) && p.told.brief != before {
+	if before := p.told.brief; p.receive(news.Saved) && p.told.brief != before {
 		if err := p.cfg.Feed.PublishBrief(p.cfg.Pack.ID, p.told.with(p.newest)); err != nil {
 			return fmt.Errorf("publish brief of another node: %w", err)
 		}
@@ -126,16 +126,16 @@ func (p *Pipeline) takeState(ctx context.Context, pulse state.Pulse) error {
 	return nil
 }
 
-// hear has the brief of saved told with new states. It reports whether there is one. The caller holds mu.
-func (p *Pipeline) hear(saved state.Saved) bool {
+// receive has the brief of saved told with new states. It reports whether there is one. The caller holds mu.
+func (p *Pipeline) receive(saved state.Saved) bool {
 	p.tried = saved.Tried
 	if saved.Brief.Text == "" {
 		return false
 	}
-	p.told = told{brief: saved.Brief, daily: saved.Brief.Writer != p.cfg.Writer.Name()}
-	if saved.Told != nil {
-		p.told.of = *saved.Told
-		p.told.of.Doc = saved.Told.Read()
+	p.told = toldBrief{brief: saved.Brief, daily: saved.Brief.Writer != p.cfg.Writer.Name()}
+	if saved.BriefState != nil {
+		p.told.of = *saved.BriefState
+		p.told.of.Doc = saved.BriefState.Read()
 	}
 	return true
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// told is the brief that is told, and the state that it was written from, zero where that is not kept.
-type told struct {
+// toldBrief is the brief that is told, and the state that it was written from, zero where that is not kept.
+type toldBrief struct {
 	brief state.Brief
 	of    state.Pulse
 	daily bool // it is a model's, and told until the next one is due
 }
 
 // with is the brief as it is told with p: one that was written from an older state comes with its own citations and with what came since.
-func (t told) with(p state.Pulse) state.Narration {
+func (t toldBrief) with(p state.Pulse) state.Narration {
 	n := state.Narration{Brief: t.brief}
 	if t.brief.Text == "" || t.brief.Of.Equal(p.GeneratedAt) {
 		return n
@@ -67,7 +67,7 @@ func (p *Pipeline) publish(pulse state.Pulse, own state.Brief, rows *state.Table
 	}
 	p.newest = pulse
 	if own.Text != "" && !p.stands() {
-		p.told = told{brief: own, of: pulse}
+		p.told = toldBrief{brief: own, of: pulse}
 	}
 	return p.cfg.Feed.Publish(pulse, p.told.with(pulse), rows)
 }
@@ -155,7 +155,7 @@ func (p *Pipeline) Narrate(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tried = b.At
-	t := told{brief: b, of: pulse, daily: b.Writer != p.cfg.Writer.Name()}
+	t := toldBrief{brief: b, of: pulse, daily: b.Writer != p.cfg.Writer.Name()}
 	if t.daily || p.stands() || p.newest.GeneratedAt.Equal(b.Of) { // else a newer one by rules is told
 		p.told = t
 	}

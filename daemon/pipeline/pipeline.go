@@ -76,7 +76,6 @@ type Observer interface {
 	Refused(pack, writer, why string) // a text for a brief was not taken
 }
 
-// noopObserver is an Observer.
 type noopObserver struct{}
 
 func (noopObserver) Refreshed(string, string, time.Duration) {}
@@ -119,11 +118,11 @@ type Config struct {
 
 // Pipeline keeps one pack fresh. Make one with Open; it is safe for concurrent use.
 type Pipeline struct {
-	cfg   Config
-	turn  chan struct{} // holds one token; a refresh takes it
-	wake  chan struct{} // tells the narrator that a state is new
-	hint  chan struct{} // tells Follow that there is something
-	phase time.Duration // this process's shift against the clock
+	cfg        Config
+	refreshing chan struct{} // holds one token; a refresh takes it
+	wake       chan struct{} // tells the narrator that a state is new
+	hint       chan struct{} // tells Follow that there is something
+	phase      time.Duration // this process's shift against the clock
 
 	mu     sync.Mutex // guards what follows
 	tracks []*track   // in the order of the pack's sources
@@ -131,7 +130,7 @@ type Pipeline struct {
 	newest state.Pulse // zero GeneratedAt while there is none
 	news   bool        // a source answered well since newest
 	tried  time.Time   // when the daily brief was written, or failed to be
-	told   told
+	told   toldBrief
 	seen   state.Mark // of what another node has saved; zero where this one has saved since
 }
 
@@ -174,7 +173,7 @@ func Open(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	cfg.Logger = cfg.Logger.With("pack", cfg.Pack.ID)
 	p := &Pipeline{
-		cfg: cfg, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), hint: make(chan struct{}, 1),
+		cfg: cfg, refreshing: make(chan struct{}, 1), wake: make(chan struct{}, 1), hint: make(chan struct{}, 1),
 		phase: rand.N(max(cfg.Jitter, 0) + 1),
 	}
 	if err := p.restore(ctx); err != nil {
@@ -210,7 +209,7 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	p.newest = *saved.Pulse
 	p.newest.Doc = p.newest.Read()
 	p.newest.Ended = p.ended(ctx)
-	p.hear(saved)
+	p.receive(saved)
 	in := p.input()
 	in.Now = p.newest.GeneratedAt
 	if err := p.cfg.Feed.Restore(p.newest, p.told.with(p.newest), p.rowsOf(p.newest, in)); err != nil {
@@ -282,8 +281,8 @@ func (p *Pipeline) observe(report Report, err error, took time.Duration) {
 // refresh is Refresh without telling the watchers of a failure.
 func (p *Pipeline) refresh(ctx context.Context, force bool) (Report, error) {
 	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
+	case p.refreshing <- struct{}{}:
+		defer func() { <-p.refreshing }()
 	case <-ctx.Done():
 		return Report{}, ctx.Err()
 	}

@@ -66,7 +66,6 @@ func (r *Reader) Find(pack, text string) (found Found, err error) {
 	return found, nil
 }
 
-// labelledCell is a field with what it is of.
 func labelledCell(f api.Field) SheetCell {
 	cell := valueCell(f.Name, f.Value)
 	cell.Label = human.FieldHead(f.Name, "")

@@ -101,7 +101,6 @@ func (l *Lines) Next() ([]byte, error) {
 // Close ends the reading.
 func (l *Lines) Close() { l.stop() }
 
-// read is the line of the next state.
 func (l *Lines) read() ([]byte, error) {
 	for {
 		p, err, ok := l.next()

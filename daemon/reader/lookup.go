@@ -53,7 +53,6 @@ func (l *looked) next() {
 	}
 }
 
-// answer writes what q finds.
 func (l *looked) answer(q string) error {
 	found := l.edition.Lookup(q, l.Kinds, l.Limit)
 	name, err := jsonx.Encode(q)

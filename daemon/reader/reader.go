@@ -209,7 +209,6 @@ func hasMembers(edition *feed.Edition, q api.Query) error {
 	return nil
 }
 
-// unknownKind is the answer to a kind of rows that a pack has not.
 func unknownKind(pack, kind string, kinds []string) error {
 	return api.Errorf(api.ReasonInvalidKind, "pack %s has no rows of kind %q", pack, human.Clip(kind, human.Quoted)).
 		WithHint("kinds: %s", strings.Join(kinds, ", "))

@@ -123,9 +123,9 @@ func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, e
 	} else if err := r.draw(ctx, v, s); err != nil {
 		return nil, err
 	}
-	s.tellFlags(e.Doc.Flags())
-	s.tellSources(e.Doc.Sources(), v.pack.Names)
-	rows := s.tellTables(e.Doc.Sections(v.pack.Shown))
+	s.setFlags(e.Doc.Flags())
+	s.setSources(e.Doc.Sources(), v.pack.Names)
+	rows := s.setTables(e.Doc.Sections(v.pack.Shown))
 	narration, err := r.claimed(ctx, v, e.Brief)
 	if err != nil {
 		return nil, err
@@ -208,8 +208,8 @@ func (r *Reader) draw(ctx context.Context, v View, s *Sheet) error {
 	return nil
 }
 
-// tellFlags sorts flags by how bad they are.
-func (s *Sheet) tellFlags(flags []api.Flag) {
+// setFlags sorts flags by how bad they are.
+func (s *Sheet) setFlags(flags []api.Flag) {
 	flags = slices.Clone(flags)
 	for i := range flags {
 		flags[i].Message = human.Line(flags[i].Message)
@@ -220,8 +220,7 @@ func (s *Sheet) tellFlags(flags []api.Flag) {
 	s.Flags = flags
 }
 
-// tellSources notes how the sources do.
-func (s *Sheet) tellSources(list []api.SourceStatus, names map[string]string) {
+func (s *Sheet) setSources(list []api.SourceStatus, names map[string]string) {
 	for _, one := range list {
 		told := SheetSource{Ref: one.Ref, ID: one.ID, Name: cmp.Or(names[one.ID], one.ID), Status: one.Status}
 		if one.FetchedAt != nil {
@@ -246,7 +245,6 @@ func (s *Sheet) source(ref int) *SheetSource {
 	return &s.Sources[i]
 }
 
-// anchors are the anchors of prose.
 var anchors = regexp.MustCompile(`\[(\d+)\]`)
 
 // spans splits prose into paragraphs of text, anchors and figures. rows are those that figures may be of, by kind/key.

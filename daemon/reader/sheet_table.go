@@ -11,8 +11,8 @@ import (
 	"github.com/contextd/contextd/internal/state"
 )
 
-// tellTables makes the tables of s and returns their rows by kind/key.
-func (s *Sheet) tellTables(sections []state.Section) map[string]state.Row {
+// setTables makes the tables of s and returns their rows by kind/key.
+func (s *Sheet) setTables(sections []state.Section) map[string]state.Row {
 	rows := map[string]state.Row{}
 	overdue := s.edition.Doc.Ages().Overdue(s.GeneratedAt)
 	for _, section := range sections {
@@ -34,7 +34,6 @@ func (s *Sheet) tellTables(sections []state.Section) map[string]state.Row {
 	return rows
 }
 
-// readings is the table of the readings that stand in no list.
 func (s *Sheet) readings(section state.Section) SheetTable {
 	t := SheetTable{Title: "Readings", Readings: true}
 	for _, row := range section.Rows {
@@ -53,7 +52,6 @@ func (s *Sheet) readings(section state.Section) SheetTable {
 	return t
 }
 
-// table is that of a list.
 func (s *Sheet) table(section state.Section, all []state.Section) SheetTable {
 	rows := section.Rows[:min(len(section.Rows), sheetRows)]
 	same := slices.ContainsFunc(all, func(o state.Section) bool { return o.Path == section.Path && o.Kind != section.Kind })
@@ -161,7 +159,6 @@ func (s *Sheet) row(r state.Row) SheetRow {
 	return made
 }
 
-// titled is what a row is called.
 func titled(r state.Row) string {
 	if r.Name == "" {
 		return spoken(r.Key)
@@ -169,7 +166,6 @@ func titled(r state.Row) string {
 	return human.Short(r.Name, sheetText)
 }
 
-// valueCell is a value of a field.
 func valueCell(name string, value any) SheetCell {
 	switch v := value.(type) {
 	case nil:
@@ -191,7 +187,6 @@ func valueCell(name string, value any) SheetCell {
 	return SheetCell{Text: human.Value(name, value)}
 }
 
-// signOf is that of a number.
 func signOf(x float64) int {
 	switch {
 	case x > 0:

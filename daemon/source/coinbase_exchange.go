@@ -14,7 +14,6 @@ func CoinbaseExchange() Connector {
 	return c
 }
 
-// coinbaseProducts are symbols on the exchange.
 func coinbaseProducts() []listing {
 	return []listing{{"BTC", "bitcoin"}, {"ETH", "ethereum"}, {"SOL", "solana"}, {"XRP", "ripple"}, {"BNB", "binancecoin"}}
 }

@@ -72,7 +72,6 @@ func (d Declared) Connector() Connector {
 // declaration is how a request is made that is declared; nil is how ours are.
 type declaration struct{ Declared }
 
-// request is the one for url.
 func (d *declaration) request(ctx context.Context, url string) (*http.Request, error) {
 	if d == nil || d.Method == "" && d.Body == nil {
 		return http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

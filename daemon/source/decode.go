@@ -59,7 +59,6 @@ func Decode(format Format, layout CSV, body []byte) (any, error) {
 	return decodeJSON(body)
 }
 
-// decodeJSON reads one document.
 func decodeJSON(body []byte) (any, error) {
 	br, err := openBody(bytes.NewReader(body), "[{", "JSON")
 	if err != nil {
@@ -90,7 +89,6 @@ func decodeJSON(body []byte) (any, error) {
 	return v, nil
 }
 
-// decodeLines reads a document a line.
 func decodeLines(body []byte) (any, error) {
 	br, err := openBody(bytes.NewReader(body), "[{\"0123456789-tfn", "JSON")
 	if err != nil {
@@ -173,7 +171,6 @@ func readTable(r *csv.Reader, given []string) (header []string, rows []any, err 
 	}
 }
 
-// decodeEntries reads a feed.
 func decodeEntries(body []byte) (any, error) {
 	items, err := parseItems(bytes.NewReader(body))
 	if err != nil {
@@ -234,7 +231,6 @@ func decodeXML(body []byte) (any, error) {
 	}
 }
 
-// decodeElement reads the element that start has begun.
 func decodeElement(dec *xml.Decoder, start xml.StartElement, depth int) (any, error) {
 	if depth >= maxDepth {
 		return nil, fail(ClassBadContent, "XML deeper than %d elements", maxDepth)
@@ -279,7 +275,6 @@ func decodeElement(dec *xml.Decoder, start xml.StartElement, depth int) (any, er
 	}
 }
 
-// decodeText takes a body as it is.
 func decodeText(body []byte) (any, error) {
 	text := strings.TrimPrefix(strings.ToValidUTF8(string(body), "\uFFFD"), "\uFEFF")
 	switch head := strings.TrimSpace(text); {

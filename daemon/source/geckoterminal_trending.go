@@ -36,7 +36,6 @@ type poolRow struct {
 	}
 }
 
-// tokenRow is one of what the rows refer to.
 type tokenRow struct {
 	ID         identifier
 	Attributes struct {

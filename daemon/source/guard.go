@@ -61,7 +61,6 @@ func proxied(address string) bool {
 	return false
 }
 
-// addressOf is what is dialled for a URL.
 func addressOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

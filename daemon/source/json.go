@@ -39,7 +39,6 @@ func openBody(r io.Reader, begin, want string) (*bufio.Reader, error) {
 	}
 }
 
-// judgeText judges a body that is not what was expected.
 func judgeText(r io.Reader, want string) *failure {
 	text, err := io.ReadAll(io.LimitReader(r, 512))
 	switch {

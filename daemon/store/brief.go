@@ -28,8 +28,8 @@ func (s *Store) ReserveWriting(ctx context.Context, day string, u brief.Usage, l
 	return ok && err == nil, err
 }
 
-// SettleWriting adds by to what language models took on day.
-func (s *Store) SettleWriting(ctx context.Context, day string, by brief.Usage) error {
+// CorrectWriting adds by to what language models took on day.
+func (s *Store) CorrectWriting(ctx context.Context, day string, by brief.Usage) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error { return addWriting(ctx, tx, day, by) })
 }
 

@@ -28,7 +28,6 @@ func (s *Store) changed(ctx context.Context, tx *sql.Tx, owners ...string) error
 	return nil
 }
 
-// changedKey is changed for the owner of a key.
 func (s *Store) changedKey(ctx context.Context, tx *sql.Tx, id string) error {
 	if !s.db.OnServer() {
 		return nil
@@ -40,7 +39,6 @@ func (s *Store) changedKey(ctx context.Context, tx *sql.Tx, id string) error {
 	return s.changed(ctx, tx, owner)
 }
 
-// changedBy is changed for the owners of deposits.
 func (s *Store) changedBy(ctx context.Context, tx *sql.Tx, list ...billing.Deposit) error {
 	var owners []string
 	for _, d := range list {

@@ -42,7 +42,6 @@ const lockFree = `WITH whose AS MATERIALIZED (SELECT id FROM owners WHERE id = A
 	SELECT count(*) FROM (SELECT id FROM keys WHERE id = ANY(?2::text[]) AND (SELECT count(*) FROM whose) >= 0
 		ORDER BY id FOR NO KEY UPDATE) AS locked`
 
-// chargeGroup is Charge on PostgreSQL.
 func (s *Store) chargeGroup(ctx context.Context, batch func() billing.Batch) error {
 	var b billing.Batch
 	err := s.db.Group(ctx, func() []database.Statement {
@@ -59,7 +58,6 @@ func (s *Store) chargeGroup(ctx context.Context, batch func() billing.Batch) err
 	return err
 }
 
-// statementsOf are those that book b.
 func statementsOf(b billing.Batch) (all []database.Statement) {
 	var keys, used, ops, freeKeys, windows, traced, tracedOps, packs []string
 	var debits, hours, paid, free, freeAt, freeCalls, tracedAt []int64

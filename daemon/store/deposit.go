@@ -85,7 +85,6 @@ func admitDeposit(ctx context.Context, tx *sql.Tx, d billing.Deposit, bounds bil
 const depositColumns = "id, rail, owner_id, coalesce(key_id, ''), pack, credits, amount, nonce, status, created_at, expires_at, " +
 	"nonce_required, tx_hash, coalesce(payer, ''), verified_at, coalesce(credited, '')"
 
-// scanDeposit reads one row.
 func scanDeposit(rows *sql.Rows) (d billing.Deposit, err error) {
 	var nonce, hash []byte
 	var created, expires, verified sql.NullInt64

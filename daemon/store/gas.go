@@ -22,7 +22,6 @@ func (s *Store) NoteGas(ctx context.Context, rail string, hash [32]byte, p x402.
 	return noted, err
 }
 
-// noteGas is NoteGas as part of a transaction.
 func noteGas(ctx context.Context, tx *sql.Tx, rail string, hash [32]byte, p x402.Payment) (noted bool, err error) {
 	var fee any
 	if p.Fee != nil {

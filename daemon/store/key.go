@@ -59,7 +59,6 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	})
 }
 
-// createKey adds k with credits on it.
 func createKey(ctx context.Context, tx *sql.Tx, k account.Key, credits int64) error {
 	_, err := tx.ExecContext(ctx,
 		"INSERT INTO keys (id, hash, owner_id, name, tier, consent, created_at, unmetered, credits) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

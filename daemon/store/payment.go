@@ -14,7 +14,6 @@ import (
 // spentOnCall is what transfers.spent_on says of one that has paid for a call.
 const spentOnCall = "call"
 
-// byLog names one transfer.
 const byLog = "rail = ? AND tx_hash = ? AND log_index = ?"
 
 // PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.

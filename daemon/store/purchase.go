@@ -119,7 +119,6 @@ func depositOf(k x402.Key) (id string, nonce [32]byte) {
 	return uuid.NewSHA1(uuid.NameSpaceOID, nonce[:]).String(), nonce
 }
 
-// give gives what d has bought.
 func give(ctx context.Context, tx *sql.Tx, d *billing.Deposit, k x402.Key, log uint64) error {
 	wallet, at := account.Identity{Kind: account.KindWallet, Subject: d.Payer}, d.VerifiedAt.UnixMilli()
 	switch owner, err := ownerOf(ctx, tx, wallet); {

@@ -17,19 +17,19 @@ import (
 // the database is back, or the store is closed.
 func (s *Store) refund(lost *database.Unsettled, b billing.Batch) {
 	s.refunds.Go(func() {
-		booked, err := lost.Committed(s.life)
+		booked, err := lost.Committed(s.background)
 		for booked && err == nil {
 			again := new(database.Unsettled)
-			switch err := s.db.Tx(s.life, func(tx *sql.Tx) error { return s.takeBack(s.life, tx, b) }); {
+			switch err := s.db.Tx(s.background, func(tx *sql.Tx) error { return s.takeBack(s.background, tx, b) }); {
 			case err == nil:
 				return
 			case errors.As(err, &again):
-				if taken, err := again.Committed(s.life); taken || err != nil {
+				if taken, err := again.Committed(s.background); taken || err != nil {
 					return
 				}
 			}
 			select {
-			case <-s.life.Done():
+			case <-s.background.Done():
 				return
 			case <-time.After(time.Second / 2):
 			}

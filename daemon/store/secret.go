@@ -108,7 +108,6 @@ func (s *Store) SetSecret(ctx context.Context, name string, value []byte) error 
 	return nil
 }
 
-// secret reads one.
 func (s *Store) secret(ctx context.Context, name string) (value []byte, sealed int64, err error) {
 	err = s.db.Read.QueryRowContext(ctx, "SELECT value, sealed FROM secrets WHERE name = ?", name).Scan(&value, &sealed)
 	if err == nil {
@@ -126,8 +125,8 @@ func (s *Store) putSecret(ctx context.Context, name string, value []byte, confli
 	return s.db.Exec(ctx, "INSERT INTO secrets (name, value, sealed) VALUES (?, ?, ?) "+conflict, name, text, s.seal.id)
 }
 
-// Keep keeps a secret that is not there yet, in a transaction of the caller.
-func (s Seal) Keep(ctx context.Context, on *sql.Conn, name string, value []byte) error {
+// Store keeps a secret that is not there yet, in a transaction of the caller.
+func (s Seal) Store(ctx context.Context, on *sql.Conn, name string, value []byte) error {
 	text, err := s.close(name, value)
 	if err != nil {
 		return err

@@ -18,7 +18,6 @@ import (
 const settlementColumns = "rail, payer, nonce, recipient, value, valid_after, valid_before, signature, identifier, payload, op, " +
 	"fingerprint, pack, state, why, at, done_at, tx_hash, facilitator, body"
 
-// scanSettlement reads one row.
 func scanSettlement(rows *sql.Rows) (s x402.Settlement, err error) {
 	var nonce, signature, hash []byte
 	var at, done sql.NullInt64
@@ -140,7 +139,6 @@ func (s *Store) AddSettlementTx(ctx context.Context, k x402.Key, signed x402.Sig
 	})
 }
 
-// storeTx stores a transaction of a settlement.
 func storeTx(ctx context.Context, tx *sql.Tx, k x402.Key, signed x402.SignedTx) error {
 	if _, err := tx.ExecContext(ctx,
 		"INSERT INTO settlement_txs (rail, hash, payer, nonce, sender, account_nonce, raw, block, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -157,7 +155,7 @@ func (s *Store) LockSigner(ctx context.Context, rail string) (held func(ctx cont
 	if !s.db.OnServer() {
 		return func(context.Context) error { return nil }, func() {}, nil
 	}
-	return s.db.Turn(ctx, "settle "+rail)
+	return s.db.Lock(ctx, "settle "+rail)
 }
 
 // NextAccountNonce is that behind all which transactions of a sender on a rail have.

@@ -74,7 +74,7 @@ func (s *Store) OpenSession(ctx context.Context, o account.Opening) (a account.S
 				return err
 			}
 		}
-		if a.OwnerID, err = settleOwner(ctx, tx, o); err != nil {
+		if a.OwnerID, err = resolveOwner(ctx, tx, o); err != nil {
 			return err
 		}
 		at := o.Session.CreatedAt.UnixMilli()
@@ -97,8 +97,8 @@ func (s *Store) OpenSession(ctx context.Context, o account.Opening) (a account.S
 	return a, err
 }
 
-// settleOwner returns the owner of o's identity, who gets it or is made where o says so.
-func settleOwner(ctx context.Context, tx *sql.Tx, o account.Opening) (owner string, err error) {
+// resolveOwner returns the owner of o's identity, who gets it or is made where o says so.
+func resolveOwner(ctx context.Context, tx *sql.Tx, o account.Opening) (owner string, err error) {
 	owner, err = ownerOf(ctx, tx, o.Identity)
 	switch at := o.Session.CreatedAt.UnixMilli(); {
 	case err != nil:
@@ -189,7 +189,6 @@ func (s *Store) EndSessions(ctx context.Context, ownerID string) error {
 	})
 }
 
-// endSessions ends the sessions of an owner but the one with the hash keep.
 func endSessions(ctx context.Context, tx *sql.Tx, ownerID string, keep [sha256.Size]byte) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE owner_id = ? AND hash <> ?", ownerID, keep[:]); err != nil {
 		return fmt.Errorf("end sessions: %w", err)

@@ -53,9 +53,9 @@ type Store struct {
 	charge map[string]*sql.Stmt // what Charge runs on db.Write, by table; nil on PostgreSQL
 	seal   Seal                 // of secrets
 
-	life    context.Context // of refunds; ends with the store
-	end     context.CancelFunc
-	refunds sync.WaitGroup
+	background context.Context // of refunds; ends with the store
+	end        context.CancelFunc
+	refunds    sync.WaitGroup
 }
 
 // Open opens the database in dir, creates it where it is missing and brings it to the newest schema. now is recorded with the
@@ -70,7 +70,7 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 		return nil, err
 	}
 	if s.db.OnServer() {
-		s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+		s.background, s.end = context.WithCancel(context.WithoutCancel(ctx))
 		return s, nil
 	}
 	if s.charge, err = prepareCharge(ctx, s.db.Write); err != nil {

@@ -118,7 +118,6 @@ func asNobody() (*syscall.SysProcAttr, error) {
 	return as, err
 }
 
-// initServer makes what a server needs in dir.
 func initServer(bin, dir string) error {
 	as, err := asNobody()
 	if err == nil && as.Credential != nil {

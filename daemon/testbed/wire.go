@@ -63,7 +63,7 @@ func (w *Wire) run() {
 				network = "unix"
 			}
 			far, err := net.Dial(network, w.to)
-			if err != nil || !w.keep(near, far) {
+			if err != nil || !w.track(near, far) {
 				_ = near.Close()
 				return
 			}
@@ -73,8 +73,8 @@ func (w *Wire) run() {
 	}
 }
 
-// keep notes both ends of a connection, or reports that it is refused.
-func (w *Wire) keep(near, far net.Conn) bool {
+// track notes both ends of a connection, or reports that it is refused.
+func (w *Wire) track(near, far net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuses {

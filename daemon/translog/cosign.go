@@ -54,7 +54,6 @@ func (l *Logs) Witnesses(pack string) []Cosigner {
 	return l.standing[pack]
 }
 
-// signatures are those of witnesses on a head.
 func (l *Logs) signatures(head api.LogHead) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -93,7 +93,6 @@ func (e *Edge) grow(level int, hash tlog.Hash) Tile {
 	return Tile{level, e.size >> (level * Height) / Width, hashes}
 }
 
-// fold is the hash of the hashes of a whole tree.
 func fold(hashes []byte) tlog.Hash {
 	if len(hashes) == HashSize {
 		return tlog.Hash(hashes)

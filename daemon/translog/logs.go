@@ -76,7 +76,6 @@ type answer struct {
 	head map[string][]string
 }
 
-// newAnswer makes the answer of a text.
 func newAnswer(kind, cache string, text []byte) answer {
 	sum := sha256.Sum256(text)
 	return answer{text, map[string][]string{
@@ -84,19 +83,18 @@ func newAnswer(kind, cache string, text []byte) answer {
 	}}
 }
 
-// kept is an answer under its name.
-type kept struct {
+// entry is an answer under its name.
+type entry struct {
 	name name
 	answer
 }
 
 // size is about how many bytes k takes.
-func (k *kept) size() int {
+func (k *entry) size() int {
 	const beside = 1 << 10 // its headers and its place
 	return beside + len(k.name.what) + len(k.text)
 }
 
-// name is that of an answer of the log with a head.
 func (l *Logs) name(what string, head api.LogHead, n int64) name {
 	return name{what, head.Origin, head.Size, head.Root, l.signatures(head), n}
 }
@@ -116,14 +114,14 @@ func (l *Logs) cached(of name, produce func() (answer, error)) (answer, error) {
 	}
 	l.mu.Unlock()
 	if e != nil {
-		return e.Value.(*kept).answer, nil
+		return e.Value.(*entry).answer, nil
 	}
 	made, err := produce()
 	if err != nil {
 		return answer{}, err
 	}
 	of.what = strings.Clone(of.what) // and not the whole request that it is a part of
-	k := &kept{of, made}
+	k := &entry{of, made}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cache[of] == nil {
@@ -131,14 +129,13 @@ func (l *Logs) cached(of name, produce func() (answer, error)) (answer, error) {
 		l.size += k.size()
 	}
 	for l.size > maxKept && l.recent.Len() > 1 {
-		last := l.recent.Remove(l.recent.Back()).(*kept)
+		last := l.recent.Remove(l.recent.Back()).(*entry)
 		delete(l.cache, last.name)
 		l.size -= last.size()
 	}
 	return made, nil
 }
 
-// head is the head of the log of pack.
 func (l *Logs) head(ctx context.Context, pack string) (api.LogHead, error) {
 	head, err := l.store.LogHead(ctx, pack)
 	if err == nil && head.Size == 0 {
@@ -192,7 +189,6 @@ func (l *Logs) Part(ctx context.Context, pack, path string) (text []byte, head m
 	return a.text, a.head, err
 }
 
-// read reads a part.
 func (l *Logs) read(ctx context.Context, origin string, p Part) ([]byte, error) {
 	if !p.Entries {
 		hashes, err := l.store.LogTile(ctx, origin, p.Level, p.N)
@@ -218,7 +214,6 @@ func (l *Logs) read(ctx context.Context, origin string, p Part) ([]byte, error) 
 	return text, nil
 }
 
-// leaves are the stored leaves of a bundle.
 func (l *Logs) leaves(ctx context.Context, origin string, n int64) ([][]byte, error) {
 	bundle, err := l.store.LogBundle(ctx, origin, n)
 	if err != nil {
@@ -263,7 +258,6 @@ func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, head m
 	return a.text, a.head, err
 }
 
-// entry is leaf seq with its proof.
 func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (answer, error) {
 	if seq < 0 || seq >= head.Size {
 		return answer{}, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).

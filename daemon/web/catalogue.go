@@ -33,7 +33,6 @@ func (c catalogue) of(method, path string) (o paidOperation, ok bool) {
 // newCatalogue returns what reads the catalogue when it is first asked for.
 func newCatalogue() func() (catalogue, error) { return sync.OnceValues(readCatalogue) }
 
-// readCatalogue makes the catalogue of the description.
 func readCatalogue() (list catalogue, err error) {
 	root, err := descriptionRoot()
 	if err != nil {

@@ -190,7 +190,6 @@ func (c *Console) admit(limit bound, r *http.Request) error {
 	return nil
 }
 
-// owner lets h answer requests with a session.
 func (c *Console) owner(h func(http.ResponseWriter, *http.Request, api.Session) error) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		cookie, err := r.Cookie(api.SessionCookie)

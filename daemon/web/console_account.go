@@ -82,7 +82,6 @@ func RotateKey(w http.ResponseWriter, r *http.Request, keys *account.Keys, id st
 	return WriteJSON(w, http.StatusCreated, issued)
 }
 
-// revokeKey ends one of the owner's keys.
 func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, s api.Session) error {
 	id, err := c.ownKey(r, s)
 	if err != nil {
@@ -160,7 +159,6 @@ func (c *Console) prompt(w http.ResponseWriter, r *http.Request, s api.Session) 
 	return WriteJSON(w, http.StatusOK, api.PromptBody{Prompt: text})
 }
 
-// setPrompt sets it.
 func (c *Console) setPrompt(w http.ResponseWriter, r *http.Request, s api.Session) error {
 	pack, err := c.pack(r)
 	if err != nil {
@@ -178,7 +176,6 @@ func (c *Console) setPrompt(w http.ResponseWriter, r *http.Request, s api.Sessio
 	return WriteJSON(w, http.StatusOK, api.PromptBody{Prompt: kept})
 }
 
-// dropPrompt drops it.
 func (c *Console) dropPrompt(w http.ResponseWriter, r *http.Request, s api.Session) error {
 	pack, err := c.pack(r)
 	if err != nil {

@@ -22,7 +22,6 @@ type Place struct {
 	Treasury string // address that is paid to
 }
 
-// buy begins a purchase.
 func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) error {
 	var ask api.CreateDepositRequest
 	if err := ReadJSON(w, r, &ask, `{"pack":"starter"}`); err != nil {
@@ -52,7 +51,6 @@ func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) err
 	return WriteJSON(w, http.StatusCreated, intent)
 }
 
-// deposit shows a purchase.
 func (c *Console) deposit(w http.ResponseWriter, r *http.Request, s api.Session) error {
 	d, err := c.cfg.Sale.Deposits.Deposit(r.Context(), s.UserID, r.PathValue("depositId"))
 	if err != nil {

@@ -32,7 +32,6 @@ type view struct {
 	Problem, Hint, RequestID string
 }
 
-// show answers with v.
 func (c *Console) show(w http.ResponseWriter, status int, v view) error {
 	v.Host = c.cfg.PublicURL.Host
 	v.URL = c.cfg.PublicURL.String()
@@ -76,7 +75,7 @@ func (c *Console) landing(w http.ResponseWriter, r *http.Request) error {
 
 // ask is the page that asks v whether to use the link with the given token.
 func (c *Console) ask(r *http.Request, token string, v account.Visitor) (view, error) {
-	would, err := c.cfg.SignIn.Look(r.Context(), token, v)
+	would, err := c.cfg.SignIn.Preview(r.Context(), token, v)
 	asked := view{Title: "Sign in", Token: token, Landing: would}
 	if would.Adds != "" {
 		asked.Title = "Add an address"

@@ -7,7 +7,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// sendLink mails a sign-in link.
 func (c *Console) sendLink(w http.ResponseWriter, r *http.Request) error {
 	var ask api.EmailSignInRequest
 	if err := ReadJSON(w, r, &ask, `{"email":"you@example.com"}`); err != nil {
@@ -97,7 +96,6 @@ func (c *Console) byWallet(w http.ResponseWriter, r *http.Request) error {
 	return WriteJSON(w, http.StatusOK, session.ToAPI())
 }
 
-// session says who is signed in.
 func (c *Console) session(w http.ResponseWriter, _ *http.Request, s api.Session) error {
 	return WriteJSON(w, http.StatusOK, s)
 }

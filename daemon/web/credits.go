@@ -31,7 +31,7 @@ func (s *Server) sellCredits(w http.ResponseWriter, r *http.Request) error {
 			err = claim.Spend(r.Context(), nil)
 		}
 	}
-	s.tellStandard(w, r, who, claim, err)
+	s.writeStandard(w, r, who, claim, err)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,6 @@ func topic() Handler {
 	}
 }
 
-// topicPages are the handlers of the pages by topic.
 func topicPages() map[string]Handler {
 	links := []string{`<a href="../docs">API</a>`}
 	for _, t := range handbook.Topics() {

@@ -47,7 +47,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.lines.set(w.Header())
-	tellLeft(w.Header(), served.Left)
+	setLeft(w.Header(), served.Left)
 	if order.Free {
 		return nil
 	}

@@ -43,7 +43,6 @@ func HookRoutes(c HookConfig) Routes {
 	return Routes{api.PathInternalJobs + "/{name}": {http.MethodPost: h.start}}
 }
 
-// start starts the job of the path.
 func (h *hook) start(w http.ResponseWriter, r *http.Request) error {
 	body, err := ReadText(w, r, maxHookBody)
 	if err != nil {

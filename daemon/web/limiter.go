@@ -50,7 +50,6 @@ func (l *Limiter) Set(burst int, every time.Duration) {
 	clear(l.bySubject)
 }
 
-// setPer is Set for n in so long.
 func (l *Limiter) setPer(n int, long time.Duration) { l.Set(n, max(long/time.Duration(n), 1)) }
 
 // Allow returns nil if the subject may act now, which counts, else the *api.Error that says when.

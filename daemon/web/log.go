@@ -29,7 +29,6 @@ const (
 	pathTiles = api.PathLog + "/tile/{path...}"
 )
 
-// logRoutes serves logs.
 type logRoutes struct {
 	logs  Logs
 	who   *Proxies
@@ -37,7 +36,6 @@ type logRoutes struct {
 	open  lines
 }
 
-// logAnswer answers a request of a log.
 type logAnswer func(r *http.Request) (text []byte, head map[string][]string, err error)
 
 // LogRoutes are the routes of the transparency logs, for Config. They are free and ask for no key.

@@ -93,7 +93,6 @@ func once(open func() (document, error)) Handler {
 	}
 }
 
-// newPage is a page in the style of the description.
 func newPage(text []byte) document {
 	d := document{contentType: contentHTML, text: text, header: http.Header{}}
 	pageHeaders(d.header, docsStyle)

@@ -59,7 +59,6 @@ type describedParam struct {
 	Example     *scalarValue `yaml:"example,omitempty"`
 }
 
-// paramSchema is the schema of a parameter.
 type paramSchema struct {
 	Type      string       `yaml:"type"`
 	Format    string       `yaml:"format,omitempty"`
@@ -86,7 +85,6 @@ func (v *scalarValue) MarshalYAML() (any, error) {
 	return v.text, nil
 }
 
-// describe is p as OpenAPI has it.
 func describe(p api.Param) (node, error) {
 	d := describedParam{
 		Name: p.Name, In: "query", Required: p.Required, Description: p.Doc, Schema: paramSchema{Type: p.Type(), Pattern: p.Pattern},
@@ -253,12 +251,10 @@ func (e expander) shared() error {
 	return nil
 }
 
-// ref is a reference to a component.
 func ref(kind, name string) map[string]string {
 	return map[string]string{"$ref": "#/components/" + kind + "/" + name}
 }
 
-// encodeNode is v as a node.
 func encodeNode(v any) (node, error) {
 	if n, ok := v.(*yaml.Node); ok {
 		return node{n}, nil
@@ -288,7 +284,6 @@ func (n node) set(name string, v any) error {
 	return nil
 }
 
-// remove removes a member of an object.
 func (n node) remove(name string) {
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].Value == name {

@@ -14,7 +14,6 @@ import (
 // node is a part of the description. A node of nothing stands for what is absent. The exported methods are for the template of its page.
 type node struct{ *yaml.Node }
 
-// member is a member of an object.
 type member struct {
 	Name  string
 	Value node
@@ -118,7 +117,6 @@ func (n node) MarshalJSON() ([]byte, error) {
 	return nil, fmt.Errorf("line %d: anchors and aliases are not for descriptions", n.Line)
 }
 
-// indented is n as JSON for readers.
 func (n node) indented() ([]byte, error) {
 	text, err := n.MarshalJSON()
 	if err != nil {

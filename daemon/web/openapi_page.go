@@ -38,7 +38,6 @@ func docsPage(root node) ([]byte, error) {
 // description is all of it, in which references can be followed.
 type description struct{ root node }
 
-// operation is a method of a path.
 type operation struct {
 	node
 	Method, Path string
@@ -51,14 +50,12 @@ type failure struct {
 	Codes, Statuses []string
 }
 
-// row is a member of an object.
 type row struct {
 	Path     string
 	Schema   node
 	Required bool
 }
 
-// resolve follows a reference.
 func (d description) resolve(n node) node {
 	if ref := n.Get("$ref").Text(); ref != "" {
 		return d.root.Get(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
@@ -125,7 +122,6 @@ func (d description) errors() []failure {
 	return list
 }
 
-// with is list with text in it.
 func with(list []string, text string) []string {
 	if slices.Contains(list, text) {
 		return list
@@ -194,7 +190,6 @@ func rows(prefix string, s node) []row {
 	return list
 }
 
-// code is a text as code.
 func code(text string) string { return "<code>" + html.EscapeString(text) + "</code>" }
 
 // prose is a description: paragraphs, code and words that stand out, which is all of Markdown that is used.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 )
 
-// contentHTML is the Content-Type of pages.
 const contentHTML = "text/html; charset=utf-8"
 
 // pageHeaders sets the headers of a page, in which css is all that is in its one style element.

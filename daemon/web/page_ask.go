@@ -11,7 +11,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// pageAsk is the form of a page and what was found.
 type pageAsk struct {
 	Q, Example, Problem string
 	Asked               bool
@@ -36,7 +35,6 @@ func (p *Page) ask(r *http.Request, pack string) (*feed.Frame, error) {
 	return feed.NewText([]byte(text)), err
 }
 
-// find notes in a what is found.
 func (p *Page) find(a *pageAsk, r *http.Request, pack string) error {
 	if err := p.asks.Allow(p.cfg.Console.cfg.TrustedProxies.ClientOf(r)); err != nil {
 		return err
@@ -54,10 +52,8 @@ func (p *Page) find(a *pageAsk, r *http.Request, pack string) error {
 	return nil
 }
 
-// pagePrice is what a call costs.
 type pagePrice struct{ Path, Credits, USDG string }
 
-// packHealth is how a pack does.
 type packHealth struct {
 	ID, Title, Age string
 	Good, Of       int
@@ -110,7 +106,6 @@ func (p *Page) closed(w http.ResponseWriter, r *http.Request, at place, v pageVi
 // pageRefresh is after how many seconds a browser asks again for a state that is not there yet.
 const pageRefresh = "10"
 
-// health is how the packs do.
 func (p *Page) health(ctx context.Context) (list []packHealth) {
 	for _, pack := range p.cfg.Packs() {
 		one := packHealth{ID: pack.ID, Title: pack.Title}
@@ -123,7 +118,6 @@ func (p *Page) health(ctx context.Context) (list []packHealth) {
 	return list
 }
 
-// prices are those of all calls.
 func prices() (list []pagePrice) {
 	for _, op := range api.Ops() {
 		one := pagePrice{Path: op.Path(), Credits: "1 credit", USDG: "with a key only"}

@@ -111,7 +111,6 @@ func versionSeen(r *http.Request) int64 {
 	return 0
 }
 
-// pageStream is one open stream.
 type pageStream struct {
 	page    *Page
 	r       *http.Request

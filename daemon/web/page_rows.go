@@ -13,7 +13,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// pageTable is a table as a page has it.
 type pageTable struct {
 	ID string
 	reader.SheetTable
@@ -34,7 +33,6 @@ type pageCell struct {
 	Still bool // it is a picture of the past, which alone is not worth an event
 }
 
-// tablesOf are the tables of a sheet.
 func tablesOf(s *reader.Sheet) []pageTable {
 	var list []pageTable
 	for i, from := range s.Tables {
@@ -73,7 +71,6 @@ func rowID(table, row string) string {
 	return table + "-" + strconv.FormatUint(uint64(sum.Sum32()), 36)
 }
 
-// headCell is what a row is called.
 func headCell(row reader.SheetRow) pageCell {
 	name := "<b>" + html.EscapeString(row.Name) + "</b>"
 	if row.Symbol != "" {
@@ -91,7 +88,6 @@ func headCell(row reader.SheetRow) pageCell {
 	return pageCell{HTML: template.HTML(name)}
 }
 
-// valueCell is a value of a column.
 func valueCell(cell reader.SheetCell, head reader.SheetHead) pageCell {
 	made := pageCell{Class: "n", HTML: cellText(cell)}
 	if head.Words {
@@ -136,7 +132,6 @@ func signClass(sign int) string {
 	return ""
 }
 
-// cellText is a value as HTML.
 func cellText(cell reader.SheetCell) template.HTML {
 	if cell.At.IsZero() {
 		return template.HTML(html.EscapeString(cell.Text))
@@ -163,7 +158,6 @@ func severityMark(s api.Severity) string {
 	return "·"
 }
 
-// refLink is the anchor of a source.
 func refLink(ref int) template.HTML {
 	if ref == 0 {
 		return ""

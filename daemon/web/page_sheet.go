@@ -42,13 +42,11 @@ type pageMade struct {
 	seconds [2]atomic.Pointer[pageSecond] // of the front page, of the others
 }
 
-// pageSecond is what of a page changes with every second.
 type pageSecond struct {
 	at         int64
 	head, foot *feed.Frame
 }
 
-// set is that of a pack.
 func (p *Page) set(pack string) *pageSet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +134,6 @@ func (s *pageSet) newest(ctx context.Context) (*pageMade, error) {
 	return made, nil
 }
 
-// text is a template with data.
 func (p *Page) text(name string, data any) (string, error) {
 	var b bytes.Buffer
 	err := p.html.ExecuteTemplate(&b, name, data)
@@ -204,7 +201,6 @@ func (pageHead) Full() int64 { return pageBar }
 // pageBar is the age in seconds at which its bar is full.
 const pageBar = 300
 
-// headOf is the head of the page of s at now.
 func (p *Page) headOf(s *reader.Sheet, at place, now time.Time) pageHead {
 	h := pageHead{place: at, Packs: p.cfg.Packs(), Sheet: s, Now: now, Title: "contextd", Demo: p.cfg.Demo}
 	if s == nil {
@@ -228,7 +224,6 @@ func (p *Page) headOf(s *reader.Sheet, at place, now time.Time) pageHead {
 	return h
 }
 
-// secondsAge is an age in seconds as people read it.
 func secondsAge(seconds int64) string { return reader.SheetAge(time.Duration(seconds) * time.Second) }
 
 // at is what of m changes with every second, at now.
@@ -300,7 +295,6 @@ func sameRows(a, b pageTable) bool {
 	})
 }
 
-// changedCells are those of b that are not as in a.
 func changedCells(a, b pageTable) (list [][4]any) {
 	for i, row := range b.Rows {
 		for j, cell := range row.Cells {

@@ -133,7 +133,6 @@ func (p *Page) Routes() Routes {
 	}
 }
 
-// script serves a script of the pages.
 func script(text string) Handler {
 	return document{contentType: "text/javascript; charset=utf-8", text: []byte(text), cache: "no-cache",
 		header: http.Header{"X-Content-Type-Options": {"nosniff"}}}.handler()

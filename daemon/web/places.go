@@ -51,7 +51,6 @@ func (p *Places) Take(c gate.Caller, credits bool) (leave func(), err error) {
 	}), nil
 }
 
-// vacate counts one less of whose.
 func vacate(taken map[string]int, whose string) {
 	if taken[whose]--; taken[whose] == 0 {
 		delete(taken, whose)

@@ -64,7 +64,6 @@ func (p *Proxies) clientsOf(r *http.Request) []string { return subjectsOf(p.Clie
 // network and site are how many bits of an IPv6 address say which network, and which site, a client is in.
 const network, site = 64, 48
 
-// subjectsOf are the subjects of a Limiter that client is.
 func subjectsOf(client netip.Addr) []string {
 	list := []string{subjectOf(client, network)}
 	if client.Is6() {

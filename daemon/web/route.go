@@ -69,7 +69,6 @@ func openHeaders() lines {
 	return lines{{"Access-Control-Allow-Origin", []string{"*"}}, {"Access-Control-Expose-Headers", []string{exposed}}}
 }
 
-// preflight answers OPTIONS.
 func preflight(w http.ResponseWriter, r *http.Request, allow string) {
 	w.Header().Set("Allow", allow)
 	if strings.HasPrefix(r.URL.Path, "/v1/") {

@@ -199,7 +199,7 @@ func (s *Server) operation(op api.Op) Handler {
 			return unready
 		}
 		if err != nil {
-			s.tellStandard(w, r, who, nil, err)
+			s.writeStandard(w, r, who, nil, err)
 			return err
 		}
 		o.Credentials, o.Text, o.Free = who, s.text, r.Method == http.MethodHead
@@ -215,7 +215,7 @@ func (s *Server) operation(op api.Op) Handler {
 		if err == nil {
 			served = Proven(r.Context(), s.cfg.Proofs, q, served)
 		}
-		s.tellStandard(w, r, who, served.Caller.Payment, err)
+		s.writeStandard(w, r, who, served.Caller.Payment, err)
 		if err != nil {
 			return err
 		}

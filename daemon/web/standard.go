@@ -55,9 +55,9 @@ func (s Standard) Offer(a Asked) (offer api.StandardRequired, ok bool) {
 	return offer, true
 }
 
-// Tell sets the headers of an answer, or of err, to who has asked. paid is the payment of the answer, nil where there is none, and asked
-// says what was asked for.
-func (s Standard) Tell(h http.Header, who gate.Credentials, paid *x402.Claim, err error, asked func() Asked) {
+// WriteHeaders sets the headers of an answer, or of err, to who has asked. paid is the payment of the answer, nil where there is none, and
+// asked says what was asked for.
+func (s Standard) WriteHeaders(h http.Header, who gate.Credentials, paid *x402.Claim, err error, asked func() Asked) {
 	if s.Exact == nil {
 		return
 	}
@@ -95,9 +95,9 @@ const (
 	maxRequired     = 3 << 10 // bytes of the header that asks for a payment: proxies cut larger ones
 )
 
-// tellStandard is Tell for an answer, or an error, to r.
-func (s *Server) tellStandard(w http.ResponseWriter, r *http.Request, who gate.Credentials, paid *x402.Claim, err error) {
-	s.cfg.Standard.Tell(w.Header(), who, paid, err, func() Asked {
+// writeStandard is Tell for an answer, or an error, to r.
+func (s *Server) writeStandard(w http.ResponseWriter, r *http.Request, who gate.Credentials, paid *x402.Claim, err error) {
+	s.cfg.Standard.WriteHeaders(w.Header(), who, paid, err, func() Asked {
 		a := Asked{Subject: who.Subject, Resource: api.StandardResource{URL: s.cfg.Standard.URL(r), Tags: tags(r, who.Subject)}}
 		method := r.Method
 		if method == http.MethodHead {

@@ -68,7 +68,7 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 		return gate.ForKeysAlone(err)
 	}
 	s.stream.set(w.Header())
-	tellLeft(w.Header(), served.Left)
+	setLeft(w.Header(), served.Left)
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's bound is for calls
 	st := &stream{
 		server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer.watch, members: q.Members, proof: q.Proof,
@@ -119,7 +119,6 @@ func streamHeaders() lines {
 	}
 }
 
-// stream is one open stream.
 type stream struct {
 	server  *Server
 	w       *TimedWriter

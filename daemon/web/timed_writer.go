@@ -42,7 +42,6 @@ func (t *TimedWriter) Begun() bool { return t.timer != nil }
 // Stalled reports whether the reader was given up.
 func (t *TimedWriter) Stalled() bool { return t.late.Load() }
 
-// wait begins to wait for the reader.
 func (t *TimedWriter) wait() {
 	if t.timer != nil {
 		t.timer.Reset(t.within)

@@ -86,7 +86,6 @@ type version struct {
 	size int64
 }
 
-// versions are those of the files now.
 func (p *pair) versions() (now [2]version, err error) {
 	for i, path := range []string{p.cfg.CertFile, p.cfg.KeyFile} {
 		info, err := os.Stat(path)
@@ -98,7 +97,6 @@ func (p *pair) versions() (now [2]version, err error) {
 	return now, nil
 }
 
-// load reads the files.
 func (p *pair) load() error {
 	seen, err := p.versions() // before the files: what changes in between is read again
 	if err == nil {

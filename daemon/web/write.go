@@ -19,13 +19,11 @@ import (
 // lines are headers that many answers share, made once: names in canonical form, each with its one value. Nobody changes them.
 type lines []line
 
-// line is a header and its value.
 type line struct {
 	name  string
 	value []string
 }
 
-// set puts the lines into h.
 func (l lines) set(h http.Header) {
 	for _, line := range l {
 		h[line.name] = line.value
@@ -77,8 +75,8 @@ func setWarning(w http.ResponseWriter, text string) {
 	}
 }
 
-// tellLeft says in h what a caller with a key can still call. Of keys that are not charged there is nothing to say.
-func tellLeft(h http.Header, left billing.Left) {
+// setLeft says in h what a caller with a key can still call. Of keys that are not charged there is nothing to say.
+func setLeft(h http.Header, left billing.Left) {
 	switch calls := strconv.FormatInt(left.Calls, 10); {
 	case !left.Known:
 	case left.Free:
@@ -89,14 +87,13 @@ func tellLeft(h http.Header, left billing.Left) {
 	}
 }
 
-// proofLine is a proof as the values of its header.
 type proofLine struct {
 	of    api.Proof
 	value []string
 }
 
-// tellProof says in h which leaf proves an answer. Most have that of the newest state, so the last text is kept.
-func (s *Server) tellProof(h http.Header, p api.Proof) {
+// setProof says in h which leaf proves an answer. Most have that of the newest state, so the last text is kept.
+func (s *Server) setProof(h http.Header, p api.Proof) {
 	if p.Log == "" {
 		return
 	}
@@ -108,7 +105,6 @@ func (s *Server) tellProof(h http.Header, p api.Proof) {
 	h[api.HeaderProof] = line.value
 }
 
-// text is an answer as it reads now.
 func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
 // write sends an answer. Bodies that were compressed once are sent so where the client takes gzip.
@@ -116,8 +112,8 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, op api.Op, served
 	a := served.Answer
 	a.Immutable = op == api.OpSnapshot
 	s.headers(w, a)
-	s.tellProof(w.Header(), a.Proof)
-	tellLeft(w.Header(), served.Left)
+	s.setProof(w.Header(), a.Proof)
+	setLeft(w.Header(), served.Left)
 	if served.Sold != nil {
 		if !a.Immutable {
 			w.Header().Set("Cache-Control", "no-store")
@@ -158,7 +154,6 @@ func Sold(h http.Header, op api.Op, served gate.Served[reader.Answer], now time.
 	return reader.Aged(served.Sold, age)
 }
 
-// send writes a JSON text.
 func send(w http.ResponseWriter, status int, text []byte) { Send(w, status, "application/json", text) }
 
 // Send writes a text with its type and length. A client that went away is not an error of ours.

@@ -191,7 +191,6 @@ func onceEach(raw []byte, inner ...string) error {
 // Key returns the key of the authorization.
 func (a Authorization) Key() Key { return Key{a.Rail, strings.ToLower(a.From), a.Nonce} }
 
-// badExact is the answer to what is no payment.
 func badExact(format string, args ...any) *api.Error {
 	return api.Errorf(api.ReasonMalformedProof, format, args...).
 		WithHint("send %s: base64 of an x402 payment, version 2, as its clients make it", api.HeaderSignature)

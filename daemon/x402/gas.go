@@ -72,14 +72,12 @@ type gasState struct {
 	used uint64   // that the last settlement took, 0 before there was one
 }
 
-// change changes what is known.
 func (g *gas) change(act func(*gasState)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	act(&g.known)
 }
 
-// state is what is known.
 func (g *gas) state() gasState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,7 +129,6 @@ func (g *gas) cost(p gasState) *big.Int {
 	return wei.Add(wei, big.NewInt(inEther-1)).Div(wei, big.NewInt(inEther))
 }
 
-// usual is the gas of a settlement.
 func (p gasState) usual() uint64 {
 	if p.used == 0 {
 		return UsualGas

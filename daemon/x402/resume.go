@@ -56,7 +56,6 @@ func (s *Settler) Retry(ctx context.Context, k Key) (Settlement, error) {
 	return s.one(ctx, k)
 }
 
-// one reads the settlement of an authorization.
 func (s *Settler) one(ctx context.Context, k Key) (Settlement, error) {
 	list, err := s.cfg.Store.Settlements(ctx, k, "")
 	if err == nil && len(list) != 1 {

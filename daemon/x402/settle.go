@@ -228,7 +228,6 @@ func (s *Settler) fail(ctx context.Context, row Settlement, why string) (Settlem
 	return now, nil
 }
 
-// report reports a settlement that has ended.
 func (s *Settler) report(row Settlement) {
 	if s.cfg.Observer != nil {
 		s.cfg.Observer.Settled(s.cfg.Rail, row.State)

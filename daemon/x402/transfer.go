@@ -317,7 +317,6 @@ func word(b []byte) (n uint64, ok bool) {
 	return binary.BigEndian.Uint64(b[wordSize-8:]), bytes.Equal(b[:wordSize-8], make([]byte, wordSize-8))
 }
 
-// checkSignature checks what the payer has signed.
 func (q *Quoter) checkSignature(proof Proof, nonce [NonceSize]byte) error {
 	if q.Recover == nil {
 		return nil

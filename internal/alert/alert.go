@@ -60,7 +60,6 @@ type Event struct {
 	Late     bool            `json:"late,omitempty"`     // it was so at At, while nobody looked, and may be so no longer
 }
 
-// identify gives e its id.
 func (e *Event) identify(key string) {
 	of := []string{e.Alert, e.Pack, key, string(e.Change), e.At.UTC().Format(time.RFC3339Nano)}
 	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))

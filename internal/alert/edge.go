@@ -5,7 +5,6 @@ import "time"
 // forgetAfter is how long a condition that ended is remembered: a flag that returns within an hour is the same one.
 const forgetAfter = 2 * time.Hour
 
-// edge is what is known of a condition.
 type edge struct {
 	Up    bool      `json:"up,omitempty"`    // it held in the newest state
 	Owed  bool      `json:"owed,omitempty"`  // it holds, and is to be told when the cool-down is over
@@ -94,7 +93,6 @@ func (e *edge) differs(next edge) bool {
 	return e.Up != next.Up || e.Owed != next.Owed || e.Onset != next.Onset || e.Last != next.Last
 }
 
-// event is what is told of a finding.
 func (r Rule) event(f Finding, change Change, s State) Event {
 	e := f.Event
 	e.Alert, e.Pack, e.At, e.Change, e.Demo, e.Late = r.Name, s.Pack, s.At.UTC(), change, s.Demo, s.Member != ""

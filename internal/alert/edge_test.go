@@ -48,7 +48,7 @@ func stateOf(minute int, text string) alert.State {
 func open(t *testing.T, path string, rules ...alert.Rule) *alert.Teller {
 	t.Helper()
 	teller, err := alert.Open(alert.Config{Path: path, Rules: rules, FirstWait: time.Millisecond, Grace: time.Minute,
-		Tell: func(r alert.Report) { t.Logf("%+v", r) }})
+		Notify: func(r alert.Report) { t.Logf("%+v", r) }})
 	if err != nil {
 		t.Fatal(err)
 	}

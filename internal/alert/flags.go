@@ -44,7 +44,6 @@ func Flags(least api.Severity, kinds []string) func(context.Context, State) ([]F
 	}
 }
 
-// onset is a time as a Finding has it.
 func onset(since time.Time) string {
 	if since.IsZero() {
 		return ""

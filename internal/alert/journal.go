@@ -92,7 +92,6 @@ func readJournal(path string, apply func(record)) (damaged int, err error) {
 	return damaged, nil
 }
 
-// encode is r as a line.
 func encode(r record) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -171,7 +170,6 @@ func (j *journal) rewrite(records []record) error {
 	return nil
 }
 
-// shut closes the file.
 func (j *journal) shut() error {
 	if j.file == nil {
 		return nil
@@ -181,5 +179,4 @@ func (j *journal) shut() error {
 	return file.Close()
 }
 
-// close gives the journal free.
 func (j *journal) close() error { return errors.Join(j.shut(), j.lock.Unlock()) }

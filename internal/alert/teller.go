@@ -34,8 +34,8 @@ type Config struct {
 	Path  string // of the journal, for one Teller alone
 	Rules []Rule
 
-	// Tell is told of deliveries and of trouble, perhaps from several goroutines at a time. It must not call the Teller. Nil means nobody.
-	Tell func(Report)
+	// Notify hears of deliveries and of trouble, perhaps from several goroutines at a time. It must not call the Teller. Nil: nobody.
+	Notify func(Report)
 
 	FirstWait time.Duration // after a target failed; 0 means a second
 	Grace     time.Duration // for a delivery under way at a stop; 0 means half a second
@@ -61,8 +61,8 @@ type Teller struct {
 
 // Open takes the journal and reads what it knows. The error is ErrInUse where somebody else has it.
 func Open(cfg Config) (*Teller, error) {
-	if cfg.Tell == nil {
-		cfg.Tell = func(Report) {}
+	if cfg.Notify == nil {
+		cfg.Notify = func(Report) {}
 	}
 	if cfg.FirstWait == 0 {
 		cfg.FirstWait = firstWait
@@ -80,7 +80,7 @@ func Open(cfg Config) (*Teller, error) {
 		return nil, err
 	}
 	if damaged > 0 {
-		cfg.Tell(Report{Err: fmt.Errorf("%d lines of the journal cannot be read and are left out: %s", damaged, cfg.Path)})
+		cfg.Notify(Report{Err: fmt.Errorf("%d lines of the journal cannot be read and are left out: %s", damaged, cfg.Path)})
 	}
 	t.dirty = true // it is rewritten at every start, without what it need not say
 	t.SetRules(cfg.Rules)
@@ -198,12 +198,12 @@ func (t *Teller) SetRules(rules []Rule) {
 		for _, name := range slices.Clone(q.To) {
 			if !slices.Contains(known, name) {
 				t.save(record{Done: []delivery{{q.Event.ID, name}}})
-				t.cfg.Tell(Report{Event: &q.Event, Err: fmt.Errorf("event %s is dropped: there is no %s any more", q.Event.ID, name)})
+				t.cfg.Notify(Report{Event: &q.Event, Err: fmt.Errorf("event %s is dropped: there is no %s any more", q.Event.ID, name)})
 			}
 		}
 	}
 	if err := t.write(); err != nil {
-		t.cfg.Tell(Report{Err: err})
+		t.cfg.Notify(Report{Err: err})
 	}
 	clear(t.seen) // the others have not looked at the newest state
 	close(t.ruled)
@@ -214,7 +214,7 @@ func (t *Teller) SetRules(rules []Rule) {
 // save records r, and tells where that failed. The caller holds mu.
 func (t *Teller) save(r record) {
 	if err := t.record(r); err != nil {
-		t.cfg.Tell(Report{Err: err})
+		t.cfg.Notify(Report{Err: err})
 	}
 }
 
@@ -277,7 +277,6 @@ func (t *Teller) isNew(s State, rule Rule) bool {
 	return !ok || s.At.After(last)
 }
 
-// targets are the names of those of r.
 func (r Rule) targets() (names []string) {
 	for _, t := range r.Targets {
 		names = append(names, t.Name)
@@ -349,7 +348,7 @@ func (t *Teller) mend(ctx context.Context) {
 		case err != nil:
 			wait := t.pause(failures, nil)
 			failures++
-			t.cfg.Tell(Report{Err: err, Wait: wait})
+			t.cfg.Notify(Report{Err: err, Wait: wait})
 			if !sleep(ctx, wait) {
 				return
 			}
@@ -394,7 +393,7 @@ func (t *Teller) serve(ctx context.Context, target Target) {
 		}
 		wait := t.pause(failures, err)
 		failures, failed = failures+1, e.ID
-		t.cfg.Tell(Report{Event: e, Target: target.Name, Err: err, Wait: wait})
+		t.cfg.Notify(Report{Event: e, Target: target.Name, Err: err, Wait: wait})
 		if !sleep(ctx, wait) {
 			return
 		}
@@ -434,7 +433,6 @@ func (t *Teller) deliver(ctx context.Context, target Target, e Event) error {
 	return target.Deliver(attempt, e)
 }
 
-// taken records that a target has taken e.
 func (t *Teller) taken(e Event, target string) {
 	t.mu.Lock()
 	last := slices.ContainsFunc(t.queue, func(q *queued) bool { return q.Event.ID == e.ID && len(q.To) == 1 })
@@ -444,9 +442,9 @@ func (t *Teller) taken(e Event, target string) {
 	}
 	t.mu.Unlock()
 	if err != nil {
-		t.cfg.Tell(Report{Err: err})
+		t.cfg.Notify(Report{Err: err})
 	}
-	t.cfg.Tell(Report{Event: &e, Target: target, Done: last})
+	t.cfg.Notify(Report{Event: &e, Target: target, Done: last})
 }
 
 // pause is how long to wait after some failures in a row, of which err is the last.

@@ -154,7 +154,7 @@ func TestLater(t *testing.T) {
 		waits := make(chan time.Duration, 100)
 		k := &taker{name: "k", refuse: func(alert.Event, int) error { return &alert.Later{After: after, Err: errors.New("429")} }}
 		teller, err := alert.Open(alert.Config{Path: filepath.Join(t.TempDir(), "journal"), Rules: []alert.Rule{rule(k)}, FirstWait: time.Millisecond,
-			Tell: func(r alert.Report) {
+			Notify: func(r alert.Report) {
 				select {
 				case waits <- r.Wait:
 				default: // enough are known
@@ -206,7 +206,7 @@ func TestOtherRules(t *testing.T) {
 	var mu sync.Mutex
 	var dropped []string
 	teller, err := alert.Open(alert.Config{Path: filepath.Join(t.TempDir(), "journal"), Rules: []alert.Rule{rule(dead)}, FirstWait: time.Millisecond,
-		Tell: func(r alert.Report) {
+		Notify: func(r alert.Report) {
 			mu.Lock()
 			defer mu.Unlock()
 			if r.Err != nil && r.Target == "" {
@@ -272,7 +272,7 @@ func TestCutJournal(t *testing.T) {
 		}
 		var told []string
 		teller, err := alert.Open(alert.Config{Path: path, Rules: []alert.Rule{rule(&taker{name: "k"})},
-			Tell: func(r alert.Report) { told = append(told, fmt.Sprint(r.Err)) }})
+			Notify: func(r alert.Report) { told = append(told, fmt.Sprint(r.Err)) }})
 		if err != nil {
 			t.Fatalf("cut after %d bytes: %v", cut, err)
 		}
@@ -305,7 +305,7 @@ func TestDamagedJournal(t *testing.T) {
 	}
 	var told []string
 	teller, err = alert.Open(alert.Config{Path: path, Rules: []alert.Rule{rule(&taker{name: "k"})},
-		Tell: func(r alert.Report) { told = append(told, fmt.Sprint(r.Err)) }})
+		Notify: func(r alert.Report) { told = append(told, fmt.Sprint(r.Err)) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,7 @@ func TestFullDisk(t *testing.T) {
 	k := &taker{name: "k"}
 	var mu sync.Mutex
 	told := 0
-	cfg := alert.Config{Path: path, Rules: []alert.Rule{rule(k)}, FirstWait: time.Millisecond, Tell: func(r alert.Report) {
+	cfg := alert.Config{Path: path, Rules: []alert.Rule{rule(k)}, FirstWait: time.Millisecond, Notify: func(r alert.Report) {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.Err != nil && strings.Contains(r.Err.Error(), "no space left on device") {

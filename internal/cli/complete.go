@@ -60,7 +60,6 @@ func TakesFile(f *pflag.Flag) bool {
 		slices.Contains([]string{"config", "data-dir", "dir", "data"}, f.Name)
 }
 
-// completeFields completes a list of the fields of the output of c.
 func completeFields(c *cobra.Command, _ []string, typed string) (list []string, _ cobra.ShellCompDirective) {
 	before := typed[:strings.LastIndexByte(typed, ',')+1]
 	for _, field := range FieldsOf(c) {

@@ -103,7 +103,6 @@ func readerGone(err error) bool {
 	return errors.Is(err, syscall.EPIPE) && !connection
 }
 
-// exitOf is the exit code for an HTTP status.
 func exitOf(status int) int {
 	switch status {
 	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusConflict, http.StatusRequestEntityTooLarge:

@@ -123,7 +123,6 @@ func (p *Printer) writeln(text []byte) error {
 	return err
 }
 
-// writeYAML writes doc as YAML.
 func (p *Printer) writeYAML(doc json.RawMessage) error {
 	text, err := YAMLText(doc)
 	if err != nil {
@@ -151,7 +150,6 @@ func YAMLText(doc json.RawMessage) (string, error) {
 	return b.String(), nil
 }
 
-// yamlNode is v as YAML.
 func yamlNode(v *jsonx.Value) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Value: v.Text()}
 	switch v.Raw[0] {
@@ -197,7 +195,6 @@ func (p *Printer) filter(ctx context.Context, doc json.RawMessage) error {
 	return nil
 }
 
-// writeResult writes one result of a filter.
 func (p *Printer) writeResult(v any) error {
 	if s, ok := v.(string); ok {
 		if p.TTY {

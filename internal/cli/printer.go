@@ -67,7 +67,6 @@ func (s Spec) Check() error {
 	return nil
 }
 
-// join is the formats as a list in prose.
 func join(formats []Format) string {
 	var names []string
 	for _, f := range formats {

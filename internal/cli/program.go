@@ -61,7 +61,6 @@ func NewCompletion(program string) *cobra.Command {
 	return c
 }
 
-// script writes the completion script of a shell.
 func script(root *cobra.Command, shell string, w io.Writer) error {
 	switch shell {
 	case "bash":

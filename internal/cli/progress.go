@@ -68,8 +68,8 @@ func (p *Progress) Begin(text string) *Task {
 	return t
 }
 
-// Say says how the task stands.
-func (t *Task) Say(format string, args ...any) {
+// Printf says how the task stands.
+func (t *Task) Printf(format string, args ...any) {
 	if t == nil {
 		return
 	}

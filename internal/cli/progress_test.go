@@ -35,7 +35,7 @@ func TestProgress(t *testing.T) {
 		"lasts": {act: func(p *cli.Progress) {
 			task := p.Begin("work")
 			time.Sleep(301 * time.Millisecond)
-			task.Say("%d of 2", 1)
+			task.Printf("%d of 2", 1)
 			time.Sleep(100 * time.Millisecond)
 			task.Done()
 			time.Sleep(time.Second)
@@ -102,7 +102,7 @@ func TestProgress(t *testing.T) {
 func lasting(p *cli.Progress) {
 	task := p.Begin("work")
 	time.Sleep(2 * time.Second)
-	task.Say("more")
+	task.Printf("more")
 	task.Done()
 }
 

@@ -47,7 +47,6 @@ func Scalar(doc json.RawMessage) string {
 	return string(doc)
 }
 
-// writeTSV writes the rows of a.
 func (p *Printer) writeTSV(a Answer) error {
 	rows, err := a.rows()
 	if err != nil {

@@ -22,7 +22,6 @@ type shortLog struct {
 	attrs []slog.Attr
 }
 
-// shortLogOut is what the handlers of a log share.
 type shortLogOut struct {
 	level slog.Leveler
 	style Style

@@ -38,7 +38,6 @@ type Style struct {
 	Words bool // no mark that is a glyph alone, for screen readers
 }
 
-// sgr wraps s in the SGR sequence code.
 func (st Style) sgr(code, s string) string {
 	if !st.Color || s == "" {
 		return s

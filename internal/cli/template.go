@@ -70,7 +70,6 @@ func (p *Printer) plain(v any) any {
 	return v
 }
 
-// funcs are the functions of templates.
 func (p *Printer) funcs() template.FuncMap {
 	return template.FuncMap{
 		"timeago":   p.timeago,
@@ -132,7 +131,6 @@ func (p *Printer) color(style string, v any) (string, error) {
 	return p.sgr(strings.Join(sgr, ";"), textOf(v)), nil
 }
 
-// joinValues joins the elements of a list.
 func joinValues(sep string, list any) (string, error) {
 	elements, ok := list.([]any)
 	if !ok && list != nil {
@@ -182,7 +180,6 @@ type templateRows struct {
 	rows [][]string
 }
 
-// add is the template function tablerow.
 func (t *templateRows) add(cells ...any) string {
 	row := make([]string, len(cells))
 	for i, c := range cells {

@@ -51,7 +51,6 @@ func addTopics(root *cobra.Command, others []*cobra.Command) {
 	}
 }
 
-// helpNames are the names of the commands and topics of root.
 func helpNames(root *cobra.Command) (names []string) {
 	for _, c := range root.Commands() {
 		names = append(names, c.Name())

@@ -24,7 +24,6 @@ type keys struct{ owner, wallet, treasury key }
 
 func (k key) address() common.Address { return crypto.PubkeyToAddress(k.secret.PublicKey) }
 
-// account is k as others see it.
 func (k key) account() Account {
 	return Account{Address: k.address().Hex(), PrivateKey: hexutil.Encode(crypto.FromECDSA(k.secret))}
 }

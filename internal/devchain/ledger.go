@@ -105,7 +105,6 @@ func openDatabase(dir string) (ethdb.Database, error) {
 	return db, nil
 }
 
-// id is the id of the chain.
 func (l *ledger) id() int64 { return l.chain.Config().ChainID.Int64() }
 
 // genesisOf is the first block of a chain whose accounts are those of k.

@@ -94,7 +94,6 @@ func (a *ethAPI) FeeHistory(ctx context.Context, n math.HexOrDecimal64, last rpc
 	}, nil
 }
 
-// each is what of makes of each element.
 func each[T, U any](list []T, of func(T) U) []U {
 	out := make([]U, len(list))
 	for i, v := range list {

@@ -30,7 +30,6 @@ func Roff(page []byte, at time.Time) []byte {
 	return []byte(strings.Join(out, "\n") + "\n")
 }
 
-// filled is the page out with a line of filled text.
 func filled(out []string, line string) []string {
 	last := len(out) - 1
 	text, indented := strings.CutPrefix(line, "\t")

@@ -299,7 +299,6 @@ func hostFault(e *net.DNSError) Fault {
 	return Fault{FaultHost, "the name server has no answer for " + e.Name, ""}
 }
 
-// certificateFault is why a certificate is not trusted.
 func certificateFault(err error) Fault {
 	var (
 		host    x509.HostnameError

@@ -247,7 +247,6 @@ func shortTime(text string) string {
 	return at.UTC().Format("2006-01-02 15:04Z")
 }
 
-// numeric is value as a number.
 func numeric(value any) (x float64, ok bool) {
 	switch v := value.(type) {
 	case float64:

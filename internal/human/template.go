@@ -74,7 +74,6 @@ func (t Template) Fill(missing string, get func(field string) any) (text string,
 	return b.String(), ok
 }
 
-// write is a value at its place.
 func (p templatePart) write(value any) string {
 	x, isNumber := numeric(value)
 	switch {

@@ -208,7 +208,6 @@ func (v *Value) appendPath(b []byte) []byte {
 	return append(b, v.Name...)
 }
 
-// unquote is what the JSON string raw says.
 func unquote(raw []byte) string {
 	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner)

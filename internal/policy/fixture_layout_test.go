@@ -28,6 +28,14 @@ func layoutFixtures() []fixture {
 			"client/helpers/a.go": "package helpers\n", "daemon/util/text/a.go": "package text\n", "sdk/types/a_test.go": "package types\n",
 		}, []string{"client/helpers: the name helpers", "daemon/util/text: the name util", "sdk/types: the name types"}},
 
+		{"words", "two meanings, and the plain one", map[string]string{
+			"a/a.go": "package a\nfunc settle() {}\n", "b/b.go": "package b\ntype T struct{ settle int }\n",
+			"daemon/d.go": "package daemon\nfunc settle() {}\n", "c/c.go": "package c\nfunc f(settle int) { var settle2 = settle; _ = settle2 }\n",
+		}, nil},
+		{"words", "three meanings", map[string]string{
+			"a/a.go": "package a\nfunc Turn() {}\n", "b/b.go": "package b\ntype T struct{ turn int }\n", "c/c.go": "package c\nconst turn = 1\n",
+		}, []string{`a/a.go:2: "turn" is declared in 3 packages`, "b/b.go:2", "c/c.go:2"}},
+
 		{"external tests", "3 of 4", map[string]string{
 			"a/a_test.go": outside, "b/b_test.go": outside, "c/c_test.go": outside, "c/export_test.go": "package x\n", "d/d_test.go": inside,
 		}, nil},

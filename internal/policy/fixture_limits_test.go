@@ -20,12 +20,6 @@ func chained(n int) map[string]string {
 	return files
 }
 
-// with is files and one more.
-func with(files map[string]string, path, src string) map[string]string {
-	files[path] = src
-	return files
-}
-
 func limitFixtures() []fixture {
 	return []fixture{
 		{"line length", "140 columns", sources("package feed\n\n//" + strings.Repeat("é", 138) + "\n"), nil},

@@ -28,6 +28,7 @@ func checks() []check {
 		{"doc comment", findDocComment},
 		{"stubs", findStubs},
 		{"names", findNames},
+		{"words", findWords},
 		{"layout", findLayout},
 		{"external tests", findExternalTests},
 	}

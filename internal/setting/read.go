@@ -97,7 +97,6 @@ func (r *Reader) Err() error {
 	return errors.Join(errs...)
 }
 
-// yamlLine is what the YAML library says of a line.
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // Read reads the only document of a text into the struct that into points to, which has its defaults. It reports whether there is one.
@@ -171,7 +170,6 @@ func (r *Reader) value(path string, n *yaml.Node, v reflect.Value) {
 // null reports whether n is empty, as a section is whose settings are all commented out.
 func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// object reads a struct.
 func (r *Reader) object(path string, n *yaml.Node, v reflect.Value) {
 	members := Members(v.Type())
 	short := slices.IndexFunc(members, func(s Setting) bool { return s.Short })

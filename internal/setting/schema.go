@@ -79,7 +79,6 @@ func (w schema) object(t reflect.Type) map[string]any {
 	return object
 }
 
-// member is the schema of a setting.
 func (w schema) member(m Setting) map[string]any {
 	s := w.of(m.Type)
 	text := m.Text()

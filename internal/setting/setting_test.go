@@ -57,7 +57,7 @@ type file struct {
 	Rails   []rail        `key:"rails"`
 	Entries []entry       `key:"entries"`
 
-	private int
+	private int // is nobody's to set
 }
 
 // read reads a text into a file with its defaults, and checks it.
@@ -69,6 +69,9 @@ func read(t *testing.T, form setting.Form, text string) (f file, err error) {
 	}
 	r := setting.NewReader(form)
 	r.Read([]byte(text), &f)
+	if f.private != 0 {
+		t.Errorf("what nobody can set is %d", f.private)
+	}
 	if err := r.Err(); err != nil {
 		return f, err
 	}

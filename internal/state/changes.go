@@ -72,7 +72,6 @@ func (s *Shown) row(key string, v *jsonx.Value) Row {
 	return r
 }
 
-// comparison gathers an answer.
 type comparison struct {
 	to     Pulse
 	tables *Tables

@@ -39,7 +39,6 @@ type found struct {
 // named is how well a word matches the name of a member. It is less than a word of a value, and more than a part of one.
 const named = substring
 
-// matched is how many words match.
 func (f found) matched() (n int) {
 	for _, m := range f.best {
 		if m != none {
@@ -57,7 +56,6 @@ func (f found) score() (n int) {
 	return n
 }
 
-// finder looks for words.
 type finder struct {
 	words []string
 	rows  []found
@@ -80,7 +78,6 @@ func (f *finder) walk(v, row *jsonx.Value, names []string) {
 	}
 }
 
-// note notes what matches in a value of row.
 func (f *finder) note(row *jsonx.Value, value, names []string) {
 	for i, w := range f.words {
 		m := none

@@ -49,7 +49,6 @@ func Layouts(pack string) []Layout {
 	return nil
 }
 
-// cryptoLayouts are those of the crypto pack.
 func cryptoLayouts() []Layout {
 	hour, day := Column{Field: "change1hPct", Head: "1h"}, Column{Field: "change24hPct", Head: "24h"}
 	week := Column{Field: "change7dPct", Head: "7d"}

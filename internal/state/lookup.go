@@ -66,7 +66,6 @@ func (t *Tables) Lookup(q, kind string, limit int) Found {
 	return Found{Near: t.near(words)}
 }
 
-// reading is one way to read a question.
 type reading struct {
 	name string // words that name the thing, with a space between
 	said wanted // by the other words
@@ -281,7 +280,6 @@ func (t *Tables) naming(name string) []int {
 	return slices.DeleteFunc(t.matching(wordsOf(name)), func(i int) bool { return !strings.Contains(t.rows[i].Name, name) })
 }
 
-// beginning are the rows with a name that begins with the given one.
 func (t *Tables) beginning(name, kind string, said wanted) (rows []int) {
 	const least = 3 // letters; fewer begin anything
 	if len(name) < least {

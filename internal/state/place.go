@@ -111,7 +111,7 @@ func (p *Place) URL() string { return memberText(p.object, "url") }
 func (p *Place) Excerpt() string {
 	if p.shown != nil {
 		row := p.shown.row(p.key, p.object)
-		for _, name := range p.shown.Told {
+		for _, name := range p.shown.Further {
 			if text := memberText(p.object, name); text != "" {
 				row.Fields = append(row.Fields, api.Field{Name: name, Value: text})
 			}
@@ -136,7 +136,6 @@ func (p *Place) Excerpt() string {
 	return Excerpt(name, "", fields)
 }
 
-// excerptFields is how many figures an excerpt has.
 const excerptFields = 6
 
 // Excerpt tells what a row of a name says, in a line.

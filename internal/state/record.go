@@ -70,13 +70,13 @@ type OwnerBrief struct {
 
 // Saved is what a store holds of a pack.
 type Saved struct {
-	Start   time.Time // when the pack was first opened
-	Pulse   *Pulse    // the newest readable one, nil if there is none
-	Damaged int       // newer pulses that could not be read
-	Brief   Brief
-	Told    *Pulse    // the one that Brief was written from, nil if it is not kept
-	Tried   time.Time // when the daily brief was written last, or failed to be
-	Sources []SourceRecord
+	Start      time.Time // when the pack was first opened
+	Pulse      *Pulse    // the newest readable one, nil if there is none
+	Damaged    int       // newer pulses that could not be read
+	Brief      Brief
+	BriefState *Pulse    // the one that Brief was written from, nil if it is not kept
+	Tried      time.Time // when the daily brief was written last, or failed to be
+	Sources    []SourceRecord
 }
 
 // Mark is how much of what a store holds of a pack somebody has seen: when the newest state was made, the newest brief written, and a

@@ -34,7 +34,6 @@ func (t *Tables) AppendRow(b []byte, row *Row, asked []string, ageSeconds int64,
 	return append(strconv.AppendBool(append(b, `,"stale":`...), stale), '}'), nil
 }
 
-// encode makes what is kept of row.
 func encode(row *Row) (encoded, error) {
 	fields := row.Fields
 	if fields == nil {

@@ -119,7 +119,6 @@ func boundary(text string, at int) bool {
 	return wordRune(before) != wordRune(after)
 }
 
-// best collects the k best of found.
 func (t *Table) best(found []match, k int) Result {
 	var total int
 	for _, m := range found {

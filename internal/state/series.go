@@ -14,17 +14,17 @@ import (
 
 // Shown says where in the states of a pack rows of one kind stand. What stands nowhere has no past.
 type Shown struct {
-	Kind   string
-	Path   string       // of the list of them, or of the only one: top_movers, sentiment.market
-	Key    string       // of the only one; "" for a list, whose rows have ids
-	Prefix string       // of the ids in the list, and not of the keys
-	Within string       // of a list in each row of the list, whose rows these are, such as headlines; "" means none
-	ID     string       // the member of the rows in the list that is their key; "" means id
-	Groups []string     // of the rows in the list that are of this kind; nil means all
-	Label  string       // what the only one is called, or the member of the rows in the list that names them
-	Time   string       // the member that says when they came, of rows that are news; "" means that they are none
-	Fields []ShownField // their numbers, the most important first; what has none has no past
-	Told   []string     // further members of theirs, texts and times, that an excerpt has
+	Kind    string
+	Path    string       // of the list of them, or of the only one: top_movers, sentiment.market
+	Key     string       // of the only one; "" for a list, whose rows have ids
+	Prefix  string       // of the ids in the list, and not of the keys
+	Within  string       // of a list in each row of the list, whose rows these are, such as headlines; "" means none
+	ID      string       // the member of the rows in the list that is their key; "" means id
+	Groups  []string     // of the rows in the list that are of this kind; nil means all
+	Label   string       // what the only one is called, or the member of the rows in the list that names them
+	Time    string       // the member that says when they came, of rows that are news; "" means that they are none
+	Fields  []ShownField // their numbers, the most important first; what has none has no past
+	Further []string     // further members of theirs, texts and times, that an excerpt has
 }
 
 // ShownField is a number of rows.
@@ -62,7 +62,6 @@ func refOf(row *jsonx.Value) int {
 	return 0
 }
 
-// each visits the rows in doc with their keys.
 func (s Shown) each(doc []byte, visit func(key string, row *jsonx.Value)) {
 	found := jsonx.Find(doc, strings.Split(s.Path, ".")...)
 	if found == nil {
@@ -98,7 +97,6 @@ func (s Shown) eachAt(root *jsonx.Value, visit func(key string, row *jsonx.Value
 	}
 }
 
-// label is what row is called.
 func (s Shown) label(row *jsonx.Value) string {
 	if s.Key != "" {
 		return s.Label

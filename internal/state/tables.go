@@ -78,7 +78,6 @@ type hit struct {
 	class class
 }
 
-// class is what matched.
 type class uint8
 
 const (
@@ -137,7 +136,6 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 	return t
 }
 
-// index notes the names of row i.
 func (t *Tables) index(i int, r Row) {
 	t.entities[r.Entity] = append(t.entities[r.Entity], i)
 	own := t.kinds[t.place[r.Kind]].Own

@@ -73,7 +73,6 @@ func (d *Document) empty(member string) bool {
 	return m == nil || !m.IsArray() || len(m.Members) == 0
 }
 
-// row is v as l shows it.
 func (l Layout) row(v *jsonx.Value) ViewRow {
 	r := ViewRow{
 		Path: v.Path(), ID: memberText(v, "id"), Name: memberText(v, cmp.Or(l.Name, "name")), Short: memberText(v, l.Short),
@@ -119,7 +118,6 @@ func words(list *jsonx.Value) string {
 	return strings.Join(texts, ", ")
 }
 
-// readings are the rows of a member that is no list.
 func (l Layout) readings(v *jsonx.Value) (rows []ViewRow) {
 	for i, part := range l.Parts {
 		at := v.Member(part.Path)
@@ -148,8 +146,8 @@ func (l Layout) readings(v *jsonx.Value) (rows []ViewRow) {
 	return rows
 }
 
-// Tell is the text of a reading. figure writes the value of a field, which is nil where it is not known.
-func (r ViewRow) Tell(figure func(field string, value any) string) string {
+// Text is the text of a reading. figure writes the value of a field, which is nil where it is not known.
+func (r ViewRow) Text(figure func(field string, value any) string) string {
 	var b strings.Builder
 	text := r.Reading.Text
 	for text != "" {

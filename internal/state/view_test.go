@@ -61,7 +61,7 @@ func TestViewReadings(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s %g %s", r.Name, *r.Chance, r.Outcome))
 				continue
 			}
-			got = append(got, r.Name+": "+r.Tell(func(_ string, value any) string { return fmt.Sprint(value) }))
+			got = append(got, r.Name+": "+r.Text(func(_ string, value any) string { return fmt.Sprint(value) }))
 		}
 	}
 	want := []string{"Fear & Greed: 24 Fear, yesterday <nil>, a week ago <nil>", "Q? 0.5 yes", "R? 1 No"}

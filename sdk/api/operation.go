@@ -209,7 +209,6 @@ func (p Param) spelled(q *Query, text string) bool {
 	return p.Verbatim && read != text && read != p.Default
 }
 
-// text is the value of p in q.
 func (p Param) text(q *Query) string {
 	switch v := p.field(q).(type) {
 	case *string:

@@ -291,7 +291,6 @@ const (
 	spanPattern = `^(\d+[wdhms])+$`
 )
 
-// packParam is the pack. Which there are depends on the service.
 func packParam() Param {
 	return Param{
 		Name: "pack", Default: DefaultPack, field: func(q *Query) any { return &q.Pack }, Component: "Pack",
@@ -314,7 +313,6 @@ func claimsParam() Param {
 	}
 }
 
-// momentParam is the moment that a state is asked as of.
 func momentParam() Param {
 	return Param{
 		Name: "at", Kind: KindTime, Required: true, field: func(q *Query) any { return &q.At }, Reason: ReasonInvalidAt,

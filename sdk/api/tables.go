@@ -69,7 +69,6 @@ func ReadTables(state json.RawMessage) (Tables, bool) {
 	return t, err == nil && len(t.Members)+len(t.Flags)+len(t.SourceStatus) > 0
 }
 
-// tableRow is a row as its members say it.
 func tableRow(members Fields) (row TableRow, err error) {
 	row.Fields = make(Fields, 0, len(members))
 	for _, m := range members {

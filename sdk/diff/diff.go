@@ -22,7 +22,6 @@ type Change struct {
 	Ref  int             `json:"-"` // the source of the row in the newer state, as far as one is named there, else 0
 }
 
-// row is what a change is in.
 type row struct {
 	name string
 	ref  int
@@ -142,7 +141,6 @@ func (d *differ) arrays(path string, in row, old, new *jsonx.Value) {
 	}
 }
 
-// at is the path of an element of the array at path.
 func at(path string, n *jsonx.Value) string { return path + "[" + strconv.Itoa(n.Index) + "]" }
 
 // keyed reports whether all elements of an array are rows with keys of their own.

@@ -103,7 +103,6 @@ func (a Asset) digest(m authorization) []byte {
 	return crypto.Keccak256([]byte("\x19\x01"), domain, message)
 }
 
-// authorize signs m for the token of a.
 func (k *Key) authorize(a Asset, m authorization) ([]byte, error) {
 	signature, err := crypto.Sign(a.digest(m), k.secret)
 	if err != nil {

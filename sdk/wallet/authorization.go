@@ -32,7 +32,6 @@ func (e entry) held(now time.Time) bool {
 	return e.Exact != nil && (e.live() || e.State == stateRefused && !e.lapsed(now))
 }
 
-// way is how a request is paid.
 type way struct {
 	accept sdk.Accept
 	asset  Asset
@@ -227,7 +226,6 @@ type wirePayment struct {
 	Extensions map[string]any `json:"extensions,omitempty"`
 }
 
-// wireAuthorization is an authorization as it is sent.
 type wireAuthorization struct {
 	From        string `json:"from"`
 	To          string `json:"to"`

@@ -300,7 +300,6 @@ func Payments(dir string) ([]Payment, error) {
 	return list, err
 }
 
-// payment is e as others see it.
 func (e entry) payment() Payment {
 	p := Payment{At: e.At, Service: e.Service, Request: e.Request, Amount: e.Amount, Recipient: e.Recipient, Payer: e.Payer,
 		TxHash: e.TxHash, State: e.State, Note: e.Note, Purchase: e.Purchase, Live: e.live(), Stops: e.Stops}

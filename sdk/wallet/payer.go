@@ -246,7 +246,6 @@ func (p *Payer) goOn(ctx context.Context, e *entry, past []entry, mayBegin bool)
 	return false, nil
 }
 
-// payment is e as it is shown.
 func (p *Payer) payment(e entry) sdk.Payment {
 	if e.Exact == nil {
 		shown := sdk.TransferPayment(api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: e.TxHash, Payer: e.Payer})

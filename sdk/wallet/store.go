@@ -140,7 +140,6 @@ func (f File) ChangePassphrase(from, to string) error {
 	return f.changePassphrase(from, to, cost{keystore.StandardScryptN, keystore.StandardScryptP})
 }
 
-// changePassphrase is ChangePassphrase at a cost.
 func (f File) changePassphrase(from, to string, c cost) error {
 	path, err := filepath.EvalSymlinks(f.Path) // a link stays one
 	if err != nil {

@@ -167,7 +167,6 @@ func (f File) Open(passphrase string) (*Key, error) {
 	return k, nil
 }
 
-// decrypt is the key in the text of a keystore file.
 func decrypt(text []byte, passphrase string) (*Key, error) {
 	key, err := keystore.DecryptKey(text, passphrase)
 	if errors.Is(err, keystore.ErrDecrypt) {

@@ -133,7 +133,6 @@ func (s *Session) noteSources(old, now content) {
 	}
 }
 
-// noteHeadlines tells the headlines that are new.
 func (s *Session) noteHeadlines(old, now content) {
 	was := map[string]bool{}
 	for _, h := range headlines(old) {
@@ -209,7 +208,6 @@ func (s *Session) noteMoves(now content) {
 	}
 }
 
-// inMinutes is a short time as one number.
 func inMinutes(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%d s", int(d.Seconds()))

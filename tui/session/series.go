@@ -52,7 +52,6 @@ func (s Series) add(key string, p Point) {
 	s[key] = list
 }
 
-// addAll adds the numbers of a state.
 func (s Series) addAll(at time.Time, numbers map[string]float64) {
 	for key, v := range numbers {
 		s.add(key, Point{at, v})
@@ -75,7 +74,6 @@ func (s Series) trim(from time.Time) {
 	}
 }
 
-// between is the number at a time on the line from a to b.
 func between(a, b Point, at time.Time) float64 {
 	return a.V + (b.V-a.V)*float64(at.Sub(a.At))/float64(b.At.Sub(a.At))
 }
@@ -100,7 +98,6 @@ func (c content) numbers() map[string]float64 {
 	return n
 }
 
-// cryptoNumbers are those of the crypto pack.
 func cryptoNumbers(c *api.CryptoState) map[string]float64 {
 	n := map[string]float64{}
 	for _, m := range c.TopMovers {
@@ -158,7 +155,6 @@ func (s *Session) Moves(key string) bool {
 // Span is the time from the oldest number of any series to the newest state, at most MostSpan.
 func (s *Session) Span() time.Duration { return s.span }
 
-// measure finds the Span.
 func (s *Session) measure() time.Duration {
 	oldest := s.TS
 	for _, list := range s.series {

@@ -149,7 +149,6 @@ func (s *Session) show(next api.StreamState) {
 	s.news(was, is, first)
 }
 
-// content is a state as it was read.
 type content struct {
 	crypto  *api.CryptoState
 	tables  *api.Tables

@@ -20,7 +20,6 @@ const held = "dumb while packages are initialised "
 
 var _ = hold()
 
-// hold hides the terminal.
 func hold() error { return os.Setenv("TERM", held+os.Getenv("TERM")) }
 
 // Release shows the terminal again. A second call does nothing.

@@ -8,7 +8,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// tail is line from column x on.
 func tail(line string, x int) string { return ansi.TruncateLeft(line, x, "") }
 
 // List is where one stands in a list of rows. The zero List stands at the first.

@@ -59,7 +59,6 @@ func Marked(t Theme, columns []Column, cells []string, mark string) string {
 	return Sides(Row(t, kept, cells), mark, width, t.Glyphs.Ellipsis)
 }
 
-// rowWidth is how wide a Row is.
 func rowWidth(columns []Column) int {
 	width := -1
 	for _, c := range columns {

@@ -169,7 +169,6 @@ func (c *Config) putCertificates(d *daemon.Config) error {
 	return err
 }
 
-// putNetwork puts into d how it is reached.
 func (c *Config) putNetwork(d *daemon.Config) error {
 	if c.PublicURL != "" {
 		if _, err := daemon.ParsePublicURL(c.PublicURL); err != nil {

@@ -53,7 +53,6 @@ func Example(set map[string]any) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// comment writes text as lines of a comment.
 func comment(w *bytes.Buffer, indent, text string) {
 	line := indent + "#"
 	for word := range strings.FieldsSeq(text) {

@@ -180,7 +180,6 @@ func (c *Config) readFile() error {
 // set twice and values of another kind are errors, all of them at once, each with its line.
 func Parse(text []byte) (map[string]int, error) { return new(Config).parse(text) }
 
-// parse is Parse into c.
 func (c *Config) parse(text []byte) (map[string]int, error) {
 	r := setting.NewReader(form())
 	r.Read(text, c)
@@ -188,7 +187,6 @@ func (c *Config) parse(text []byte) (map[string]int, error) {
 	return r.Lines, r.Err()
 }
 
-// form is how the configuration is written.
 func form() setting.Form { return setting.Form{Root: "the file", Aliases: true, Hint: hint} }
 
 // hint says which setting is meant by a name that is none, or which there are in its section.
@@ -326,7 +324,6 @@ func redact(text string) string {
 	return u.Scheme + "://" + u.Host + "/…"
 }
 
-// namedFile is a file that a setting names.
 type namedFile struct {
 	key  string // of the setting, or of the list in an entry of which it is named
 	name string // what people call the setting

@@ -60,7 +60,6 @@ func (c *Config) rails() (first *daemon.Chain, more []daemon.Chain, err error) {
 	return &more[0], more[1:], nil
 }
 
-// place is r as the daemon takes it. at is what it is called.
 func (r Rail) place(at string) (daemon.Chain, error) {
 	if err := r.check(at); err != nil {
 		return daemon.Chain{}, err

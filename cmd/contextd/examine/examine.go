@@ -218,7 +218,6 @@ func (e examiner) sources(ctx context.Context) {
 	}
 }
 
-// sourceList are the sources of all packs.
 func (e examiner) sourceList() (list []pack.Source) {
 	if len(e.Packs) == 0 {
 		return pack.Crypto().Sources
@@ -241,7 +240,6 @@ func sourceFix(c source.Class) string {
 	return "check the network if this lasts, or add the source to sources.disabled; the daemon retries by itself"
 }
 
-// chains looks at the chains that are paid on.
 func (e examiner) chains(ctx context.Context) {
 	if left, ok := demo.Read(e.DataDir); ok && left.Chain != nil {
 		if runs, err := datadir.Runs(ctx, e.DataDir); err == nil && !runs {
@@ -264,7 +262,6 @@ func (e examiner) chains(ctx context.Context) {
 	}
 }
 
-// chain looks at one.
 func (e examiner) chain(ctx context.Context, name string, cfg chain.Config) {
 	section := cmp.Or(cfg.Section, "chain")
 	c, err := chain.New(ctx, cfg)
@@ -284,7 +281,6 @@ func (e examiner) chain(ctx context.Context, name string, cfg chain.Config) {
 	}
 }
 
-// chainFound tells of a chain that is right.
 func (e examiner) chainFound(ctx context.Context, name string, cfg chain.Config, c *chain.Client) {
 	head, err := c.Head(ctx)
 	if err != nil {
@@ -474,7 +470,6 @@ func (e examiner) cluster(ctx context.Context) {
 	}
 }
 
-// clusterFindings are what is to be said of the nodes of a cluster.
 func clusterFindings(check string, c admin.Cluster) []doctor.Finding {
 	role := doctor.Finding{Check: check, Outcome: doctor.OK, Found: c.Summary()}
 	var silent, versions []string

@@ -133,7 +133,6 @@ func (c *checker) check(s sentence) {
 // names is the rows that a sentence names: surely, and perhaps.
 type names struct{ sure, maybe []*row }
 
-// names lists the rows that s names.
 func (c *checker) names(s sentence) (n names) {
 	for _, p := range c.spans {
 		if !p.phrase.name || p.start < s.start || s.end < p.end {

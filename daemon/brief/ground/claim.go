@@ -167,7 +167,6 @@ func anyUnder(rows []*row, anchors []int) bool {
 	return slices.ContainsFunc(rows, func(r *row) bool { return r.under(anchors) })
 }
 
-// matches lists the numbers of r that one of the readings shows.
 func matches(r *row, readings []figure) []number {
 	var list []number
 	for _, n := range r.numbers {

@@ -206,7 +206,6 @@ func (f *figure) readSuffix(t string) bool {
 	return !unicode.IsLetter(r) && r != '_'
 }
 
-// scaleOf is the factor of a scale word or letter.
 func scaleOf(word string) float64 {
 	word = strings.ToLower(word)
 	switch word[0] {

@@ -47,7 +47,6 @@ type row struct {
 	judges  bool          // it holds a figure of another row against a threshold
 }
 
-// moment is a time in a state.
 type moment struct {
 	time.Time
 	path string
@@ -100,7 +99,6 @@ func readIndex(doc *state.Document, citations []api.Citation) (*index, error) {
 // place is where a value stands in a state: its path and the name of the member that it is, or is an element of.
 type place struct{ path, key string }
 
-// member is the place of a member of an object at p.
 func (p place) member(name string) place {
 	if p.path == "" {
 		return place{name, name}
@@ -108,7 +106,6 @@ func (p place) member(name string) place {
 	return place{p.path + "." + name, name}
 }
 
-// element is the place of an element of a list at p.
 func (p place) element(i int) place { return place{fmt.Sprintf("%s[%d]", p.path, i), p.key} }
 
 func (x *index) open(path string, refs []int) *row {

@@ -11,8 +11,8 @@ import (
 type Ledger interface {
 	// ReserveWriting adds u to what day has taken, unless the day would then have more than limit. A limit of 0 is none.
 	ReserveWriting(ctx context.Context, day string, u brief.Usage, limit brief.Limit) (ok bool, err error)
-	// SettleWriting adds by, whose members may be negative, to what day has taken.
-	SettleWriting(ctx context.Context, day string, by brief.Usage) error
+	// CorrectWriting adds by, whose members may be negative, to what day has taken.
+	CorrectWriting(ctx context.Context, day string, by brief.Usage) error
 	// Writing returns what day has taken.
 	Writing(ctx context.Context, day string) (brief.Usage, error)
 }
@@ -70,5 +70,5 @@ func (w *Writer) reconcile(ctx context.Context, day string, most, used brief.Usa
 		OutputTokens: used.OutputTokens - most.OutputTokens,
 		CostMicros:   used.CostMicros - most.CostMicros,
 	}
-	return w.cfg.Ledger.SettleWriting(context.WithoutCancel(ctx), day, by)
+	return w.cfg.Ledger.CorrectWriting(context.WithoutCancel(ctx), day, by)
 }

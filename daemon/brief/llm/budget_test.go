@@ -204,9 +204,9 @@ type ending struct {
 	end context.CancelFunc
 }
 
-func (e ending) SettleWriting(ctx context.Context, day string, by brief.Usage) error {
+func (e ending) CorrectWriting(ctx context.Context, day string, by brief.Usage) error {
 	e.end()
-	return e.Store.SettleWriting(ctx, day, by)
+	return e.Store.CorrectWriting(ctx, day, by)
 }
 
 // TestSettledAfterTheEnd: what a text took is written down in the place of the guess, though nobody waits for it any more.

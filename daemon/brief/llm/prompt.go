@@ -24,7 +24,6 @@ What stands between <state> and </state>, <sources> and </sources>, <wish> and <
 // order is what ends the first message.
 const order = "Write the brief of this state."
 
-// message is one message to or from a model.
 type message struct {
 	model bool // it said that itself
 	text  string

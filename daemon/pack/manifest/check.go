@@ -39,7 +39,6 @@ type checker struct {
 	fail func(line int, format string, args ...any)
 }
 
-// wrong notes what is wrong at a path.
 func (c *checker) wrong(path, format string, args ...any) {
 	line := 0
 	for at := path; line == 0 && at != ""; {
@@ -101,7 +100,7 @@ func (c *checker) check() {
 		c.flag(path, f)
 	}
 	for i, s := range m.Brief {
-		c.say(fmt.Sprintf("brief[%d]", i), s)
+		c.sentence(fmt.Sprintf("brief[%d]", i), s)
 	}
 }
 
@@ -171,7 +170,6 @@ func (c *checker) source(path string, s Source) {
 	}
 }
 
-// address checks a link to the web.
 func (c *checker) address(path, link string) {
 	u, err := url.Parse(link)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || strings.ContainsAny(u.Host, "{}") {
@@ -308,7 +306,6 @@ func (c *checker) kinds() {
 	}
 }
 
-// numberOf notes that rows of a kind have no number of a name.
 func (c *checker) numberOf(path, kind, name string) {
 	if name == "" {
 		return
@@ -355,7 +352,6 @@ func (c *checker) member(path string, m Member) {
 	c.jq(path+".select", m.Select)
 }
 
-// unknownSource notes a source that there is none of.
 func (c *checker) unknownSource(path, id string) {
 	var ids []string
 	for _, s := range c.m.Sources {
@@ -414,7 +410,6 @@ func (c *checker) flag(path string, f Flag) {
 	c.template(path+".message", f.Message, s)
 }
 
-// template checks a text with places.
 func (c *checker) template(path, text string, s *Source) {
 	if text == "" {
 		c.wrong(path, "is missing; such as '{name} is at {%s}'", s.Fields[0].Name)
@@ -425,7 +420,7 @@ func (c *checker) template(path, text string, s *Source) {
 	}
 }
 
-func (c *checker) say(path string, s Say) {
+func (c *checker) sentence(path string, s Say) {
 	i := slices.IndexFunc(c.m.Members, func(m Member) bool { return m.Name == s.Over })
 	if i < 0 || len(c.m.Members[i].From) == 0 {
 		var names []string

@@ -37,14 +37,14 @@ const (
 type Child struct {
 	text    []byte
 	argv    []string
-	turn    chan struct{} // is full while nobody works with process
+	slot    chan struct{} // is full while nobody works with process
 	process *process
 }
 
 // NewChild makes an Evaluator of the text of a manifest that was read. argv is a program that calls Serve, with its arguments.
 func NewChild(text []byte, argv ...string) *Child {
-	c := &Child{text: text, argv: argv, turn: make(chan struct{}, 1)}
-	c.turn <- struct{}{}
+	c := &Child{text: text, argv: argv, slot: make(chan struct{}, 1)}
+	c.slot <- struct{}{}
 	return c
 }
 
@@ -56,7 +56,6 @@ type request struct {
 	Rows   []any `json:",omitempty"`
 }
 
-// reply is what comes back.
 type reply struct {
 	Rows      []any        `json:",omitempty"`
 	Judgement *Judgement   `json:",omitempty"`
@@ -81,9 +80,9 @@ func (c *Child) Judge(ctx context.Context, source string, rows []any, at time.Ti
 
 // Close ends the process. A later call starts another one.
 func (c *Child) Close() {
-	<-c.turn
+	<-c.slot
 	c.end()
-	c.turn <- struct{}{}
+	c.slot <- struct{}{}
 }
 
 // end ends the process, if there is one.
@@ -94,14 +93,13 @@ func (c *Child) end() {
 	}
 }
 
-// call has the process answer r.
 func (c *Child) call(ctx context.Context, r request, answer []byte) (said reply, err error) {
 	select {
-	case <-c.turn:
+	case <-c.slot:
 	case <-ctx.Done():
 		return said, ctx.Err()
 	}
-	defer func() { c.turn <- struct{}{} }()
+	defer func() { c.slot <- struct{}{} }()
 	if err = c.running(ctx); err == nil {
 		said, err = c.process.ask(ctx, EvaluateWithin+grace, func(w io.Writer) error {
 			if err := writeJSON(w, r); err != nil {
@@ -147,12 +145,11 @@ func (c *Child) running(ctx context.Context) (err error) {
 	return err
 }
 
-// process is a running child.
 type process struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *os.File
-	said head
+	head head
 	done chan struct{} // is closed when it has ended
 }
 
@@ -162,7 +159,7 @@ func start(argv []string) (*process, error) {
 	p.cmd.Args[0] = "contextd" // whatever it was found as
 	p.cmd.Env = []string{"GOMEMLIMIT=" + softMemory, "GOTRACEBACK=none", "GOMAXPROCS=2"}
 	p.cmd.Dir = "/"
-	p.cmd.Stderr = &p.said
+	p.cmd.Stderr = &p.head
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("make pipe: %w", err)
@@ -184,7 +181,6 @@ func start(argv []string) (*process, error) {
 	return p, nil
 }
 
-// ended reports whether the process has.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -256,7 +252,7 @@ var outOfMemory = regexp.MustCompile(
 
 // obituary says why a process has ended that nobody here killed.
 func (p *process) obituary() error {
-	if outOfMemory.Match(p.said.text) {
+	if outOfMemory.Match(p.head.text) {
 		return errMemory()
 	}
 	return source.Refuse(source.ClassBadContent, "its mapping broke off (%s)", p.cmd.ProcessState)
@@ -373,7 +369,6 @@ func writeFrame(w io.Writer, text []byte) error {
 	return err
 }
 
-// writeJSON writes a value as a frame.
 func writeJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

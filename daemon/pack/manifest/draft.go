@@ -52,10 +52,8 @@ type draft struct {
 	first         string // the field that is told
 }
 
-// guess is a field of rows.
 type guess struct{ name, kind, path string }
 
-// ofFeed reads a feed.
 func (d *draft) ofFeed(answer []byte) error {
 	if _, err := source.Decode(source.FormatRSS, source.CSV{}, answer); err != nil {
 		return err
@@ -67,7 +65,6 @@ func (d *draft) ofFeed(answer []byte) error {
 	return nil
 }
 
-// ofJSON looks for rows in JSON.
 func (d *draft) ofJSON(answer []byte) error {
 	doc, err := source.Decode(source.FormatJSON, source.CSV{}, answer)
 	if err != nil {
@@ -152,7 +149,6 @@ func objects(array []any) (list []map[string]any) {
 
 var plainMember = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// pathOf is the jq path to a member.
 func pathOf(name string) string {
 	if plainMember.MatchString(name) {
 		return "." + name
@@ -385,7 +381,6 @@ func fieldName(name string) string {
 	return text
 }
 
-// text is the manifest.
 func (d *draft) text() []byte {
 	u, _ := url.Parse(d.url) // checked by Read
 	host := cmp.Or(u.Hostname(), "example.org")

@@ -43,7 +43,6 @@ type Judgement struct {
 	Marks map[string]map[string]source.Mark `json:"marks"`
 }
 
-// program is a jq program.
 type program struct{ code *gojq.Code }
 
 // compile compiles a program. It has no way out: neither files nor the environment, and now is when the answer came.
@@ -108,7 +107,6 @@ func (p program) truth(ctx context.Context, row any, at time.Time) bool {
 // errStop ends a program early.
 var errStop = errors.New("stop")
 
-// programs are those of one source.
 type programs struct {
 	source       *Source
 	expect, rows *program
@@ -116,21 +114,18 @@ type programs struct {
 	marks        []mark
 }
 
-// pick is a selection.
 type pick struct {
 	name   string
 	choose *program // nil for the first rows
 	rows   int
 }
 
-// mark is a flag.
 type mark struct {
 	kind                           string
 	severity                       api.Severity
 	when, clear, warning, critical *program
 }
 
-// local is an Evaluator in this process.
 type local struct {
 	sources map[string]*programs
 	within  time.Duration // for one step of an answer
@@ -245,7 +240,6 @@ func (l local) Judge(ctx context.Context, id string, rows []any, at time.Time) (
 	return j, nil
 }
 
-// keyOf is the key of a cleaned row.
 func keyOf(row any) string {
 	object, _ := row.(map[string]any)
 	key, _ := object["key"].(string)
@@ -279,7 +273,6 @@ func (p pick) keys(ctx context.Context, rows []any, known map[string]bool, at ti
 	return keys, err
 }
 
-// of is what the flag makes of a row.
 func (m mark) of(ctx context.Context, row any, at time.Time) source.Mark {
 	made := source.Mark{Severity: m.severity}
 	made.Raise = m.when.truth(ctx, row, at)

@@ -68,7 +68,6 @@ func (s *Source) unfit(d *dropped, i int, key string, row map[string]any) {
 	}
 }
 
-// dropped counts reasons.
 type dropped struct {
 	texts []string // in the order in which they were found
 	count map[string]int

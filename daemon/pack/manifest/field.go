@@ -121,7 +121,6 @@ func (s *Source) derived(name string) *derived {
 	return &all[i]
 }
 
-// names are those of all fields.
 func (s *Source) names() (list []string) {
 	for _, d := range s.all() {
 		list = append(list, d.name)
@@ -139,7 +138,6 @@ func (s *Source) firstNumber() string {
 	return ""
 }
 
-// valueOf is the name of the number that is the value of a flag.
 func (s *Source) valueOf(f Flag) string {
 	if f.Value != "" {
 		return f.Value

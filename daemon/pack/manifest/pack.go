@@ -57,7 +57,6 @@ func (m *Manifest) Make(e Evaluator) (*pack.Pack, brief.Writer, error) {
 	return t.Pack(), writer, err
 }
 
-// table is what the rows of s are.
 func (m *Manifest) table(s *Source) pack.Table {
 	t := pack.Table{Kind: s.Kind, Link: s.Link}
 	if s.Time != "" {
@@ -76,7 +75,6 @@ func (m *Manifest) table(s *Source) pack.Table {
 	return t
 }
 
-// rule is the rule of a flag.
 func (m *Manifest) rule(f Flag) (pack.FlagRule, error) {
 	s, ref := m.source(f.Over)
 	message, err := s.template(f.Message)
@@ -148,7 +146,6 @@ func lower(words []string) []string {
 	return list
 }
 
-// wordsOf are the words that ask for a field.
 func wordsOf(f Field, d derived) []string {
 	words := strings.Split(d.name, "_")
 	if d.name == f.Name {
@@ -163,7 +160,6 @@ func wordsOf(f Field, d derived) []string {
 	return words
 }
 
-// declared is the connector of s.
 func (m *Manifest) declared(s *Source, e Evaluator) (source.Connector, error) {
 	d := source.Declared{
 		ID: s.ID, Interval: s.Every, StaleAfter: s.StaleAfter, Method: s.Request.Method, URL: s.Request.URL,
@@ -210,7 +206,6 @@ func (m *Manifest) Key(s *Source) (string, error) {
 	return key, nil
 }
 
-// decode makes the document of an answer.
 func (m *Manifest) decode(
 	ctx context.Context, s *Source, e Evaluator, answer source.Answer, last *source.RowsDoc,
 ) (*source.RowsDoc, int, error) {
@@ -222,7 +217,7 @@ func (m *Manifest) decode(
 		return nil, 0, source.Refuse(source.ClassEmpty, "the answer has no rows")
 	}
 	doc, dropped := new(source.RowsDoc), 0
-	doc.Rows, dropped = s.keep(raw, m.Limits.Rows)
+	doc.Rows, dropped = s.unique(raw, m.Limits.Rows)
 	s.remember(doc, last, answer.Now)
 	rows := make([]any, len(doc.Rows))
 	for i := range doc.Rows {
@@ -239,9 +234,9 @@ func (m *Manifest) decode(
 	return doc, dropped, nil
 }
 
-// keep cleans rows and keeps as many as limit of them: the first, and of news the newest. dropped are those that made no sense or came
+// unique cleans rows and keeps as many as limit of them: the first, and of news the newest. dropped are those that made no sense or came
 // twice.
-func (s *Source) keep(raw []any, limit int) (rows []source.DeclaredRow, dropped int) {
+func (s *Source) unique(raw []any, limit int) (rows []source.DeclaredRow, dropped int) {
 	seen := make(map[string]bool, min(len(raw), limit))
 	for _, value := range raw {
 		if len(rows) >= limit && s.Time == "" {
@@ -270,7 +265,6 @@ func unix(r *source.DeclaredRow, wire string) int64 {
 	return 0
 }
 
-// writer is the writer of the pack's briefs.
 func (m *Manifest) writer() (brief.Writer, error) {
 	var list []brief.Sentence
 	for _, say := range m.Brief {

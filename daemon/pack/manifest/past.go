@@ -35,19 +35,19 @@ func (s *Source) remember(doc, last *source.RowsDoc, now time.Time) {
 			if last != nil {
 				before = last.Past[r.Key+"/"+f.Name]
 			}
-			samples := f.kept(before, source.Sample{At: now, Value: *v.Number})
+			samples := f.samples(before, source.Sample{At: now, Value: *v.Number})
 			if doc.Past == nil {
 				doc.Past = make(map[string][]source.Sample)
 			}
 			doc.Past[r.Key+"/"+f.Name] = samples
-			s.tell(r, f, samples, doc.Since, now)
+			s.setChanges(r, f, samples, doc.Since, now)
 		}
 	}
 }
 
-// kept adds a value to those before it, if it is another one, and drops what f does not need: all but the two newest are thinned out, those
-// that the shortest span has left behind more than the others.
-func (f Field) kept(before []source.Sample, value source.Sample) []source.Sample {
+// samples adds a value to those before it, if it is another one, and drops what f does not need: all but the two newest are thinned out,
+// those that the shortest span has left behind more than the others.
+func (f Field) samples(before []source.Sample, value source.Sample) []source.Sample {
 	var list []source.Sample
 	for _, old := range before {
 		if old.At.Before(value.At) { // else the clock was set back
@@ -94,8 +94,7 @@ func (f Field) spanOf(age time.Duration) time.Duration {
 	return found
 }
 
-// tell adds to r how f changed.
-func (s *Source) tell(r *source.DeclaredRow, f Field, samples []source.Sample, since, now time.Time) {
+func (s *Source) setChanges(r *source.DeclaredRow, f Field, samples []source.Sample, since, now time.Time) {
 	value := samples[len(samples)-1]
 	for _, span := range f.Change {
 		then := now.Add(-span)

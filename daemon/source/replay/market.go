@@ -88,7 +88,6 @@ func NewMarket(cfg MarketConfig) (*Market, error) {
 	return m, nil
 }
 
-// add takes a recorded page.
 func (b *base) add(p page) error {
 	u, err := url.Parse(p.URL)
 	if err != nil {
@@ -136,7 +135,6 @@ func (m *Market) moveTo(at time.Time, pace float64) {
 	clear(m.payloads)
 }
 
-// plan adds events to come.
 func (m *Market) plan(events ...Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -303,7 +301,6 @@ func brokenAs(req *http.Request, way int) (*http.Response, error) {
 	return response(req, http.StatusOK, []byte("<html><body>Checking your browser</body></html>")), nil
 }
 
-// publishers are the sources of news.
 func publishers() []string { return []string{"news-coindesk", "news-cointelegraph", "news-decrypt"} }
 
 // SourceOf is the id of the source that reads a page of a Market.
@@ -355,12 +352,10 @@ func hash(text string) uint64 {
 	return h.Sum64()
 }
 
-// random is a source of chance for a purpose at a tick.
 func (m *Market) random(purpose string, tick int) *rand.Rand {
 	return rand.New(rand.NewPCG(m.cfg.Seed, hash(purpose)+uint64(tick)))
 }
 
-// object is a JSON object.
 type object = map[string]any
 
 // with is o with other values of some members, by name and value in turn.

@@ -12,7 +12,6 @@ import (
 // isoMilli is how CoinGecko writes times.
 const isoMilli = "2006-01-02T15:04:05.000Z"
 
-// markets are the coins by market cap.
 func (s *scene) markets() any {
 	volume := s.standing("volume").factor
 	var rows []object
@@ -77,7 +76,6 @@ func (s *scene) whole() (factor, day float64) {
 	return now / then, (now/before - 1) * 100
 }
 
-// global is the whole market.
 func (s *scene) global() any {
 	data := obj(obj(s.doc)["data"])
 	factor, day := s.whole()

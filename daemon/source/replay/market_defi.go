@@ -156,7 +156,6 @@ func (s *scene) fearGreed() any {
 	return with(obj(s.doc), "data", rows)
 }
 
-// feeling is what the index calls a value.
 func feeling(value int) string {
 	switch {
 	case value < 25:

@@ -93,5 +93,4 @@ func (m *Market) losses(tick int) (list []Event) {
 	return list
 }
 
-// midnight is the beginning of a day.
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

@@ -75,7 +75,6 @@ type moment struct {
 	stories [3][]story // by publisher, newest first
 }
 
-// fearDay is the Fear & Greed Index of a day.
 type fearDay struct {
 	day   time.Time
 	value float64
@@ -261,7 +260,6 @@ func (s *scene) sway(purpose string, size float64) float64 {
 	return 1 + size*s.m.random(purpose, s.tick).NormFloat64()
 }
 
-// round rounds to some decimals.
 func round(x float64, places int) float64 {
 	f := math.Pow10(places)
 	return math.Round(x*f) / f

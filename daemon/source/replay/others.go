@@ -27,7 +27,6 @@ type others struct {
 	coins  map[string]string // ids of the Market's coins, by symbol
 }
 
-// timeIn is a time in the URL of a page.
 var timeIn = regexp.MustCompile(`\d{4}-\d\d-\d\d|\d{13}`)
 
 func timeless(method string, u *url.URL, body string) string {

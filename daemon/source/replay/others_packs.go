@@ -104,7 +104,6 @@ func (v *outlook) volatility(doc any, coin string) any {
 	return with(obj(doc), "result", with(obj(obj(doc)["result"]), "data", rows))
 }
 
-// options are all that are listed of a coin.
 func (v *outlook) options(doc any, coin string) any {
 	factor, _ := v.coin(coin)
 	traded := v.factor("options/"+coin, 0.1)
@@ -122,7 +121,6 @@ func (v *outlook) options(doc any, coin string) any {
 	return with(obj(doc), "result", rows)
 }
 
-// openInterest is that of venues on chains.
 func (v *outlook) openInterest(doc any) any {
 	total, before := 0.0, 0.0
 	var rows []any

@@ -81,7 +81,6 @@ func New(now func() time.Time) *Recording {
 // crypto is the file that lists what was recorded of the crypto pack, and when. Those of other packs lie beside it.
 const crypto = "manifest.json"
 
-// manifest lists what was recorded.
 type manifest struct {
 	Ticks   []time.Time
 	Entries []page
@@ -98,7 +97,6 @@ func readManifest(name string) (m manifest, err error) {
 	return m, nil
 }
 
-// readManifests reads those of all packs as one.
 func readManifests() (all manifest, err error) {
 	files, err := recorded.ReadDir("recorded")
 	if err != nil {

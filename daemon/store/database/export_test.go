@@ -28,7 +28,7 @@ func SettleLost(ctx context.Context, f *DB, n int, commit bool) error {
 			ended <- tx.Rollback()
 		}
 	}()
-	err = f.settle(ctx, &unknown{id, ErrLost})
+	err = f.resolve(ctx, &unknown{id, ErrLost})
 	return errors.Join(err, <-ended)
 }
 

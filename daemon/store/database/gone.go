@@ -230,8 +230,8 @@ func (u *Unsettled) Unwrap() error { return u.error }
 // Committed reports whether it was, as soon as that can be told, or fails when ctx is done.
 func (u *Unsettled) Committed(ctx context.Context) (bool, error) { return u.db.committed(ctx, u.id) }
 
-// settle says what has become of a transaction, if that can be told before who waits for it has to be answered.
-func (f *DB) settle(ctx context.Context, u *unknown) error {
+// resolve says what has become of a transaction, if that can be told before who waits for it has to be answered.
+func (f *DB) resolve(ctx context.Context, u *unknown) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlesIn)
 	defer cancel()
 	switch committed, err := f.committed(ctx, u.id); {

@@ -79,7 +79,6 @@ func (f *DB) version(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// apply runs one script.
 func (f *DB) apply(ctx context.Context, scripts fs.FS, name string, now time.Time) error {
 	number, _, _ := strings.Cut(name, "_")
 	version, err := strconv.Atoi(number)

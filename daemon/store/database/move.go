@@ -210,7 +210,6 @@ func (m *Move) columns(ctx context.Context, on *sql.Conn, table string) ([]strin
 	return file, nil
 }
 
-// toServer moves the rows of the file to the server.
 func (m *Move) toServer(ctx context.Context, on *sql.Conn) error {
 	tables, err := m.shared(ctx, on)
 	if err != nil {

@@ -55,7 +55,6 @@ type server struct {
 	silent time.Duration // turnLasts, but for tests
 }
 
-// settings are what a connection is made from.
 type settings struct {
 	*pgx.ConnConfig
 	schema string
@@ -328,7 +327,6 @@ func (c *conn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx
 const opening = "pg_current_xact_id()::text, set_config('idle_in_transaction_session_timeout', '10s', true), " +
 	"set_config('lock_timeout', '10s', true)"
 
-// transaction is one of a conn.
 type transaction struct {
 	ctx  context.Context // of its begin
 	conn *conn
@@ -413,7 +411,7 @@ func (f *DB) Group(ctx context.Context, statements func() []Statement) error {
 	}
 	err = errors.Join(on.Raw(func(c any) error { return c.(*conn).group(ctx, statements) }), on.Close())
 	if lost := new(unknown); errors.As(err, &lost) {
-		err = f.settle(ctx, lost)
+		err = f.resolve(ctx, lost)
 	}
 	return err
 }

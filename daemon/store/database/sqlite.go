@@ -231,7 +231,7 @@ func (f *DB) tx(ctx context.Context, act func(*sql.Tx) error) error {
 	}
 	err = tx.Commit()
 	if lost := new(unknown); errors.As(err, &lost) {
-		err = f.settle(ctx, lost)
+		err = f.resolve(ctx, lost)
 	}
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)

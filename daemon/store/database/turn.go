@@ -14,11 +14,11 @@ import (
 // turnLasts is for how long who has a turn may say nothing before the server gives it to the next.
 const turnLasts = 30 * time.Second
 
-// Turn waits, for a bounded time, until nobody has the turn of that name, whichever process they are of, and takes it until end is called
+// Lock waits, for a bounded time, until nobody has the turn of that name, whichever process they are of, and takes it until end is called
 // or its connection ends. held says why it was lost before. Only PostgreSQL has turns.
 //
 // It is held by a transaction that reads, which a pooler before the database passes on to one server, and which no Tx waits for.
-func (f *DB) Turn(ctx context.Context, name string) (held func(ctx context.Context) error, end func(), err error) {
+func (f *DB) Lock(ctx context.Context, name string) (held func(ctx context.Context) error, end func(), err error) {
 	hash := fnv.New64a()
 	hash.Write([]byte("contextd turn " + f.server.schema + " " + name))
 	tx, err := f.server.turns.BeginTx(context.WithoutCancel(ctx), &sql.TxOptions{ReadOnly: true}) // it ends by end alone

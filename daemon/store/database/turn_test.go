@@ -17,7 +17,7 @@ func TestTurn(t *testing.T) {
 	one, two := openServer(t, place, onServer()), openServer(t, place, onServer())
 	take := func(f *database.DB, name string) (held func(context.Context) error, end func()) {
 		t.Helper()
-		held, end, err := f.Turn(t.Context(), name)
+		held, end, err := f.Lock(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func TestTurn(t *testing.T) {
 	other()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, _, err := two.Turn(ctx, "a"); err == nil {
+	if _, _, err := two.Lock(ctx, "a"); err == nil {
 		t.Error("two have the turn")
 	}
 	if err := two.Exec(t.Context(), "INSERT INTO numbers (n) VALUES (1)"); err != nil {

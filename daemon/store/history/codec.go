@@ -52,7 +52,6 @@ func content(p state.Pulse) ([]byte, error) {
 	return append(append(c, p.State...), citations...), nil
 }
 
-// split is the inverse of content.
 func split(c []byte) (state, citations []byte, err error) {
 	n, used := binary.Uvarint(c)
 	if used <= 0 || n > uint64(len(c)-used) {
@@ -142,8 +141,8 @@ func (c *codec) open(keyframe int64) *keyframeDecoder {
 	return e.Value.(*keyframeDecoder)
 }
 
-// keep makes the decoder for a keyframe with the given content, taken apart, and keeps it in place of the one unused for longest.
-func (c *codec) keep(keyframe int64, moved []byte) (*keyframeDecoder, error) {
+// cache makes the decoder for a keyframe with the given content, taken apart, and keeps it in place of the one unused for longest.
+func (c *codec) cache(keyframe int64, moved []byte) (*keyframeDecoder, error) {
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxContent),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderDictRaw(dictionaryID, moved))
 	if err != nil {
@@ -171,7 +170,6 @@ func (c *codec) forget(pack string) {
 	delete(c.blocks, pack)
 }
 
-// pulse checks the content of r and makes it a pulse.
 func (r *row) pulse(content []byte) (state.Pulse, error) {
 	doc, citations, err := r.parts(content)
 	if err != nil {
@@ -184,7 +182,6 @@ func (r *row) pulse(content []byte) (state.Pulse, error) {
 	return p, nil
 }
 
-// parts checks the content of r and splits it.
 func (r *row) parts(content []byte) (state, citations []byte, err error) {
 	if !bytes.Equal(r.sum, r.checksum(content)) {
 		return nil, nil, ErrDamaged

@@ -15,13 +15,11 @@ import (
 // columns are those of row, in the order scan reads them.
 const columns = "id, pack, version, generated_at, coalesce(keyframe, 0), sum, body"
 
-// scanRow reads one row of several.
 func scanRow(rows *sql.Rows) (p row, err error) {
 	err = p.read(rows)
 	return p, err
 }
 
-// read reads p from columns.
 func (p *row) read(from interface{ Scan(into ...any) error }) error {
 	return from.Scan(&p.id, &p.pack, &p.version, &p.generatedAt, &p.keyframe, &p.sum, &p.body)
 }
@@ -36,7 +34,6 @@ func scan(r *sql.Row) (row, error) {
 	return p, err
 }
 
-// valid is n as a nullable number that is there.
 func valid(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: true} }
 
 // PulseBefore returns the newest pulse of pack with GeneratedAt before t, or state.ErrNoPulse. A damaged row gives an error
@@ -79,7 +76,7 @@ func (h *History) decode(ctx context.Context, db database.Querier, r row) ([]byt
 			if err != nil {
 				return nil, err
 			}
-			if d, err = h.codec.keep(r.keyframe, frame); err != nil {
+			if d, err = h.codec.cache(r.keyframe, frame); err != nil {
 				return nil, err
 			}
 		}
@@ -130,7 +127,6 @@ func (h *History) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, c
 	return proof, nil
 }
 
-// save is SavePulse with what proves p.
 func (h *History) save(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord, prove func(*sql.Tx) error) error {
 	text, err := content(p)
 	if err != nil {

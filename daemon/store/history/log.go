@@ -30,7 +30,6 @@ const (
 // maxBundle bounds what a bundle may decompress to.
 const maxBundle = translog.Width * (translog.MaxLeaf + 2)
 
-// log is a row of logs.
 type log struct {
 	id int64
 	api.LogHead
@@ -147,7 +146,7 @@ func (h *History) appendTo(ctx context.Context, tx *sql.Tx, l log, leaf api.LogL
 	if err != nil {
 		return api.Proof{}, fmt.Errorf("write leaf of %s: %w", l.Origin, err)
 	}
-	h.logs.keep(l.id, edge)
+	h.logs.cache(l.id, edge)
 	return api.Proof{Log: l.Origin, Seq: l.Size, Leaf: hex.EncodeToString(hash[:])}, nil
 }
 
@@ -247,7 +246,6 @@ func leaves(ctx context.Context, db database.Querier, id, n int64) (bundle []byt
 	return bundle, err
 }
 
-// readTile reads the tiles of a log.
 func readTile(ctx context.Context, db database.Querier, id int64) translog.ReadTile {
 	return func(level int, n int64) (hashes []byte, err error) {
 		err = db.QueryRowContext(ctx, "SELECT hashes FROM log_tiles WHERE log = ? AND level = ? AND n = ?", id, level, n).Scan(&hashes)
@@ -267,7 +265,6 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// stateLeaf is the leaf of p with the brief that was written with it.
 func stateLeaf(p state.Pulse, b state.Brief) api.LogLeaf {
 	return api.LogLeaf{
 		Kind: api.LeafState, Pack: p.Pack, PackVersion: p.Version, GeneratedAt: p.GeneratedAt.UTC(), State: digest(p.State),
@@ -275,7 +272,6 @@ func stateLeaf(p state.Pulse, b state.Brief) api.LogLeaf {
 	}
 }
 
-// briefLeaf is the leaf of a brief that was written later.
 func briefLeaf(pack string, b state.Brief) api.LogLeaf {
 	of := b.Of.UnixMilli() // until it is appended
 	return api.LogLeaf{

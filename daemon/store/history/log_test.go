@@ -102,7 +102,7 @@ func TestEveryStateHasItsLeaf(t *testing.T) {
 			}
 			s = open(t, dir)
 			if saved, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil || saved.Brief.Proof != proof || saved.Pulse.Proof != p.Proof ||
-				saved.Told.Proof != p.Proof {
+				saved.BriefState.Proof != p.Proof {
 				t.Errorf("restored as %v with brief %v: %v", saved.Pulse.Proof, saved.Brief.Proof, err)
 			}
 		}

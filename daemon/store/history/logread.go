@@ -21,11 +21,11 @@ var _ translog.Store = (*History)(nil)
 
 // heads are the logs that go on as they were read last, so that nobody who asks for a checkpoint waits for the database.
 type heads struct {
-	mu     sync.Mutex // guards what follows
-	key    string     // public, "" while nobody signs
-	byPack map[string]log
-	turn   map[string]int // counts what is written to a pack's log: what was read before does not hold
-	edges  map[int64]*translog.Edge
+	mu       sync.Mutex // guards what follows
+	key      string     // public, "" while nobody signs
+	byPack   map[string]log
+	revision map[string]int // counts what is written to a pack's log: what was read before does not hold
+	edges    map[int64]*translog.Edge
 }
 
 // take removes the edge of a log, nil for none, which is the caller's from then on.
@@ -37,8 +37,8 @@ func (h *heads) take(id int64) *translog.Edge {
 	return e
 }
 
-// keep puts the edge of a log where take finds it.
-func (h *heads) keep(id int64, e *translog.Edge) {
+// cache puts the edge of a log where take finds it.
+func (h *heads) cache(id int64, e *translog.Edge) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.edges == nil {
@@ -58,19 +58,18 @@ func (h *heads) forget(pack string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.byPack, pack)
-	if h.turn == nil {
-		h.turn = map[string]int{}
+	if h.revision == nil {
+		h.revision = map[string]int{}
 	}
-	h.turn[pack]++
+	h.revision[pack]++
 }
 
-// forgetAll is forget for all packs.
 func (h *heads) forgetAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	clear(h.byPack)
-	for pack := range h.turn {
-		h.turn[pack]++
+	for pack := range h.revision {
+		h.revision[pack]++
 	}
 }
 
@@ -78,7 +77,7 @@ func (h *heads) forgetAll() {
 func (h *History) LogHead(ctx context.Context, pack string) (api.LogHead, error) {
 	h.logs.mu.Lock()
 	l, known := h.logs.byPack[pack]
-	turn := h.logs.turn[pack]
+	turn := h.logs.revision[pack]
 	h.logs.mu.Unlock()
 	if known {
 		return l.LogHead, nil
@@ -89,7 +88,7 @@ func (h *History) LogHead(ctx context.Context, pack string) (api.LogHead, error)
 	}
 	h.logs.mu.Lock()
 	defer h.logs.mu.Unlock()
-	if turn == h.logs.turn[pack] {
+	if turn == h.logs.revision[pack] {
 		if h.logs.byPack == nil {
 			h.logs.byPack = map[string]log{}
 		}
@@ -98,7 +97,6 @@ func (h *History) LogHead(ctx context.Context, pack string) (api.LogHead, error)
 	return l.LogHead, nil
 }
 
-// idOf is the number of a log.
 func (h *History) idOf(ctx context.Context, origin string) (id int64, err error) {
 	if err = h.db.Read.QueryRowContext(ctx, "SELECT id FROM logs WHERE origin = ?", origin).Scan(&id); err != nil {
 		return 0, fmt.Errorf("look for log %s: %w", origin, err)

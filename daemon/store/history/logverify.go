@@ -69,13 +69,11 @@ func (h *History) VerifyLogs(ctx context.Context, limit int) (leaves int64, prob
 	return leaves, problems, nil
 }
 
-// place is that of a tile.
 type place struct {
 	level int
 	n     int64
 }
 
-// audit is the verification of one log.
 type audit struct {
 	*History
 	LogStatus
@@ -86,7 +84,6 @@ type audit struct {
 	edge translog.Edge    // of that
 }
 
-// wrong notes what is wrong.
 func (a *audit) wrong(format string, args ...any) {
 	if len(a.problems) < a.limit {
 		a.problems = append(a.problems, "log "+a.Origin+": "+fmt.Sprintf(format, args...))
@@ -127,7 +124,6 @@ func (a *audit) run(ctx context.Context) error {
 	return a.rest(ctx)
 }
 
-// bundle verifies the leaves of a bundle.
 func (a *audit) bundle(ctx context.Context, n int64, list [][]byte) error {
 	for i, text := range list {
 		seq := n*translog.Width + int64(i)

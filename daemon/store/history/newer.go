@@ -38,7 +38,6 @@ func (h *History) Newer(ctx context.Context, pack string, seen state.Mark) (n st
 	return n, nil
 }
 
-// markOf is how much there is of pack.
 func markOf(ctx context.Context, db database.Querier, pack string) (m state.Mark, err error) {
 	var made, written, asked sql.NullInt64
 	err = db.QueryRowContext(ctx, `SELECT (SELECT max(generated_at) FROM pulses WHERE pack = ?1),

@@ -59,7 +59,7 @@ func TestNewer(t *testing.T) {
 		}
 	}
 	last = want[len(want)-1]
-	if news.Brief.Of != last.GeneratedAt || news.Told == nil || len(news.Sources) != 1 || news.Sources[0].AttemptedAt != last.GeneratedAt {
+	if news.Brief.Of != last.GeneratedAt || news.BriefState == nil || len(news.Sources) != 1 || news.Sources[0].AttemptedAt != last.GeneratedAt {
 		t.Errorf("beside the states: %+v", news.Saved)
 	}
 	head := func(h *history.History, size int64) {

@@ -44,7 +44,6 @@ func OriginOf(ctx context.Context, dir string) (o Origin, err error) {
 	return o, nil
 }
 
-// originOnServer is OriginOf on PostgreSQL.
 func originOnServer(ctx context.Context, place string) (o Origin, err error) {
 	layout, err := Layout()
 	if err != nil {

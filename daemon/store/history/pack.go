@@ -104,7 +104,7 @@ func (h *History) newestBrief(ctx context.Context, db database.Querier, pack str
 		var p state.Pulse
 		if p, err = r.pulse(content); err == nil {
 			p.Proof, err = proof(ctx, db, pack, kindState, p.GeneratedAt)
-			saved.Told = &p
+			saved.BriefState = &p
 		}
 	}
 	if errors.Is(err, ErrDamaged) {

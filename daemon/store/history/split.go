@@ -27,7 +27,6 @@ func apart(content []byte) []byte {
 	return append(append(moved, text...), numbers...)
 }
 
-// together is the inverse of apart.
 func together(moved []byte) ([]byte, error) {
 	n, used := binary.Uvarint(moved)
 	if used <= 0 || n > uint64(len(moved)-used) {

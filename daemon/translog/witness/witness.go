@@ -66,7 +66,6 @@ type cosigner struct {
 	since   time.Time // that it has not signed the newest, zero where it has
 }
 
-// standing is a as the operator sees it.
 func (a *cosigner) standing() translog.Cosigner {
 	c := translog.Cosigner{Size: a.head.Size}
 	c.Name, _, _ = strings.Cut(a.witness.Key, "+")

@@ -24,14 +24,12 @@ const module = "github.com/contextd/contextd"
 // workDir is the directory, in that of the results, for what is needed on the way.
 const workDir = ".work"
 
-// commit is what a release is built from.
 type commit struct {
 	version string // with v
 	hash    string
 	date    time.Time // also of every file in the results
 }
 
-// release is one run.
 type release struct {
 	root   string // of the checkout
 	out    string // where the results go

@@ -69,7 +69,6 @@ func run(ctx context.Context, dir string, args []string, w io.Writer) error {
 	return writeSums(r.out)
 }
 
-// target is one program for one platform.
 type target struct{ program, os, arch string }
 
 // String is t as --only names it.

@@ -184,7 +184,6 @@ func licence(module fs.FS) (string, error) {
 	return "", errors.New("no licence")
 }
 
-// quote is text as notices has it.
 func quote(from string, text []byte) string {
 	return fmt.Sprintf("\n--- %s\n\n%s\n", from, bytes.TrimSpace(text))
 }
