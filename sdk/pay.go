@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,8 +153,12 @@ func (t *PayTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.Payer == nil || !t.ours(r) || once || r.Header.Get(api.HeaderSignature) != "" {
 		return t.base().RoundTrip(r)
 	}
+	schemes := t.Schemes
+	if schemes == nil {
+		schemes = []Scheme{Transfer{}}
+	}
 	if header := r.Header.Get(api.HeaderPayment); header != "" {
-		if p, ok := shownIn(header); ok {
+		if p, ok := shownIn(header); ok && slices.Contains(schemes, Scheme(Transfer{})) {
 			return t.show(r, p)
 		}
 		return t.base().RoundTrip(r)
@@ -161,10 +166,6 @@ func (t *PayTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.base().RoundTrip(r)
 	if err != nil || resp.StatusCode != http.StatusPaymentRequired {
 		return resp, err
-	}
-	schemes := t.Schemes
-	if schemes == nil {
-		schemes = []Scheme{Transfer{}}
 	}
 	for _, s := range schemes {
 		q, err := s.quote(r, resp)
@@ -190,7 +191,7 @@ func (t *PayTransport) ours(r *http.Request) bool {
 func shownIn(header string) (Payment, bool) {
 	var proof api.PaymentProof
 	text, err := base64.StdEncoding.DecodeString(header)
-	if err != nil || json.Unmarshal(text, &proof) != nil {
+	if err != nil || json.Unmarshal(text, &proof) != nil || proof.TxHash == "" {
 		return Payment{}, false
 	}
 	p := TransferPayment(proof)
@@ -289,12 +290,12 @@ func (t *PayTransport) lost(ctx context.Context, p Payment, resp *http.Response,
 const firstShown = 100 * time.Millisecond
 
 // passes waits as long as a service asks for that does not see a payment yet or, of an authorization, is busy, and reports whether it is to
-// be asked again.
+// be asked again. What is on chain is worth any wait; an authorization can be shown later.
 func passes(ctx context.Context, p Payment, resp *http.Response) bool {
 	wait := max(retryAfter(resp.Header), firstShown)
-	later := resp.StatusCode == http.StatusServiceUnavailable ||
-		resp.StatusCode == http.StatusTooManyRequests && p.Scheme == api.SchemeExact
-	return later && wait <= longestHeeded && sleep(ctx, wait) == nil
+	exact := p.Scheme == api.SchemeExact
+	later := resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests && exact
+	return later && (!exact || wait <= longestHeeded) && sleep(ctx, wait) == nil
 }
 
 // resend sends r again with a header more, and reads the whole answer.

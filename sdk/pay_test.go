@@ -2,6 +2,7 @@ package sdk_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -175,6 +176,51 @@ func TestPayTransportPasses(t *testing.T) {
 	}
 	if len(j.asked) != 0 {
 		t.Errorf("asked for %q", j.asked)
+	}
+}
+
+// TestForeignHeaderPasses: a header of a payment is no transfer's where the transport makes none, or where it names no transaction.
+func TestForeignHeaderPasses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		schemes []sdk.Scheme
+		header  string
+	}{
+		"exact alone":    {[]sdk.Scheme{sdk.Exact{}}, `{"txHash":"0x01"}`},
+		"no transaction": {nil, `{"paid":true}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, shown := shop(t, says(503))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/fresh", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set(api.HeaderPayment, base64.StdEncoding.EncodeToString([]byte(c.header)))
+			transport := &sdk.PayTransport{Payer: &journal{}, Service: url, Schemes: c.schemes, Patience: 2}
+			resp, err := transport.RoundTrip(r)
+			if err != nil {
+				t.Fatalf("in place of the answer: %v", err)
+			}
+			if resp.Body.Close(); resp.StatusCode != http.StatusServiceUnavailable || len(*shown) != 1 {
+				t.Errorf("answered %s after %d requests", resp.Status, len(*shown))
+			}
+		})
+	}
+}
+
+// TestPatienceIsOfTheScheme: for a transfer, which is on chain, any wait is worth it; an authorization can be shown later.
+func TestPatienceIsOfTheScheme(t *testing.T) {
+	t.Parallel()
+	for scheme, waits := range map[string]bool{api.SchemeX402: true, api.SchemeExact: false} {
+		synctest.Test(t, func(t *testing.T) {
+			resp := &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{api.HeaderRetryAfter: {"31"}}}
+			began := time.Now()
+			again := sdk.Passes(t.Context(), sdk.Payment{Scheme: scheme}, resp)
+			if again != waits || (time.Since(began) == 31*time.Second) != waits {
+				t.Errorf("%s: again %t after %s", scheme, again, time.Since(began))
+			}
+		})
 	}
 }
 

@@ -5,5 +5,12 @@ func (f File) ChangePassphraseQuickly(from, to string) error {
 	return f.changePassphrase(from, to, cost{1 << 4, 1})
 }
 
+// AdvanceIn has the journal in dir note that a signed payment is mined, and returns its state then.
+func AdvanceIn(dir string) (State, error) {
+	e := entry{ID: "1", State: stateSigned}
+	err := journal{dir}.advance(&e, stateMined)
+	return e.State, err
+}
+
 // Replace is how the journal and the known recipients are written.
 func Replace(path string, text []byte) error { return replace(path, text) }

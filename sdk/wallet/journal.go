@@ -97,13 +97,18 @@ func transitions(from State) []State {
 	return nil
 }
 
-// advance has e be in another state, and puts that on disk.
+// advance puts e in another state, on disk first: what is not written has not happened.
 func (j journal) advance(e *entry, to State) error {
 	if !slices.Contains(transitions(e.State), to) {
 		return fmt.Errorf("write journal of payments: %s is %s, and cannot be %s", j.file(*e), e.State, to)
 	}
-	e.State = to
-	return j.write(*e)
+	next := *e
+	next.State = to
+	if err := j.write(next); err != nil {
+		return err
+	}
+	*e = next
+	return nil
 }
 
 // journalDir is the name of the journal in the directory of a Config.

@@ -178,3 +178,19 @@ func TestJournalIsReplaced(t *testing.T) {
 		}
 	}
 }
+
+// TestStateIsThatOnDisk: what could not be written has not happened, or a payer would begin again what the journal still holds.
+func TestStateIsThatOnDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if state, err := wallet.AdvanceIn(dir); err != nil || state != "mined" {
+		t.Errorf("written as %s, %v", state, err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := wallet.AdvanceIn(filepath.Join(file, "payments")); err == nil || state != "signed" {
+		t.Errorf("where nothing can be written it is %s, %v", state, err)
+	}
+}
