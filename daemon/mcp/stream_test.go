@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,4 +252,31 @@ func TestUnchargedWatcherIsClosed(t *testing.T) {
 		t.Fatalf("%d watch; subscribe: %+v", len(streams.watchers()), r)
 	}
 	soon(t, "the end of the watcher", func() bool { runtime.GC(); return streams.watchers()[1].Value() == nil })
+}
+
+// removing removes a pack as soon as somebody watches it, once it is armed.
+type removing struct {
+	*feed.Feed
+	armed atomic.Bool
+}
+
+func (r *removing) Watch(pack string) *feed.Watcher {
+	w := r.Feed.Watch(pack)
+	if r.armed.Load() {
+		r.Remove(pack, "pack "+pack+" is not served any more")
+	}
+	return w
+}
+
+// TestPackGoesAsSomebodyWatches: who watches a pack that is removed at that moment learns why the watching ends.
+func TestPackGoesAsSomebodyWatches(t *testing.T) {
+	t.Parallel()
+	streams := &removing{}
+	s := newStudio(t, func(c *mcp.Config) { streams.Feed = c.Streams.(*feed.Feed); c.Streams = streams })
+	key := s.key(1)
+	streams.armed.Store(true)
+	r := s.call(key, "context.subscribe", `{"seconds":5}`)
+	if text := r.Result.Content[0].Text; !strings.Contains(text, "removed") || !strings.Contains(text, "is not served any more") {
+		t.Errorf("the tool answers %q", text)
+	}
 }

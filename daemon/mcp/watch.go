@@ -173,6 +173,9 @@ func (x *watching) run(ctx context.Context, rq *request, stopping <-chan struct{
 		case <-stopping:
 			x.Reason = endShutdown
 		case <-x.watcher.Ended():
+			if len(x.Events) == 0 { // the removal may have come before the first look
+				x.failure = 0
+			}
 			x.fails(x.watcher.Latest())
 			x.Reason = endRemoved
 		case <-ctx.Done():
