@@ -72,6 +72,9 @@ func (b *busy) console(email string) *sdk.Console {
 	return console
 }
 
+// onFiles has a daemon work on SQLite, of which alone it makes backups, also where the tests are on PostgreSQL.
+func onFiles(c *daemon.Config) { c.StoreURL = "" }
+
 // buy buys credits and refreshes until ctx is done.
 func (b *busy) buy(ctx context.Context, console *sdk.Console) {
 	for ctx.Err() == nil {
@@ -119,7 +122,7 @@ func TestBackupsUnderLoad(t *testing.T) {
 	t.Parallel()
 	const connections, backups = 24, 5
 	b := &busy{t: t, chain: daemontest.Chain(t)}
-	b.d = daemontest.Start(t, daemontest.On(b.chain))
+	b.d = daemontest.Start(t, daemontest.On(b.chain), onFiles)
 	key := b.d.Key(t, api.TierEnterprise)
 	b.d.Grant(t, key, 1_000_000)
 	console := b.console("ada@example.org")
@@ -165,7 +168,7 @@ func (b *busy) check(i int, c copied) {
 	if calls < c.least || calls > c.most {
 		b.t.Errorf("copy %d has %d calls; %d were answered before it, %d could be after", i, calls, c.least, c.most)
 	}
-	d := daemontest.Open(b.t, func(c *daemon.Config) { c.DataDir = dir }, daemontest.On(b.chain))
+	d := daemontest.Open(b.t, func(c *daemon.Config) { c.DataDir = dir }, daemontest.On(b.chain), onFiles)
 	d.Run(b.t)
 	defer d.Stop(b.t)
 	o, err := admin.Open(b.t.Context(), admin.Config{DataDir: dir})
