@@ -37,7 +37,6 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -48,6 +47,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/cluster"
+	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
@@ -71,7 +71,7 @@ type Daemon struct {
 	metrics  *metrics.Metrics
 	stopping atomic.Bool
 
-	lock    *os.File // of the data directory
+	lock    *datadir.Held
 	store   *store.Store
 	history *history.History
 	secrets secrets

@@ -68,9 +68,9 @@ func dump(t *testing.T, dir string) (lines []string) {
 
 // lockSoon takes the lock on dir. One that was just given back may be held a moment longer, by a program that is being started by another
 // test and has not closed yet what it inherits.
-func lockSoon(t *testing.T, dir string) *os.File {
+func lockSoon(t *testing.T, dir string) *datadir.Held {
 	t.Helper()
-	var lock *os.File
+	var lock *datadir.Held
 	soon(t, "the lock", func() bool {
 		var err error
 		if lock, err = datadir.Lock(dir); err != nil && !errors.Is(err, datadir.ErrLocked) {

@@ -26,7 +26,7 @@ const lockFile = "lock"
 
 // Lock takes the exclusive lock on dir, which is made where it is missing. The kernel frees it with the process, however that
 // ends. A restore that was interrupted is finished first, so that nobody sees half of one.
-func Lock(dir string) (*os.File, error) {
+func Lock(dir string) (*Held, error) {
 	if err := private(dir); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,15 @@ func Lock(dir string) (*os.File, error) {
 	if err := hold(f, dir); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return f, nil
+	return &Held{f}, nil
+}
+
+// Held is the lock on a directory, until Close.
+type Held struct{ file *os.File }
+
+// Close frees the lock. A program that is being started has the file open until it runs, and would hold the lock for that long.
+func (h *Held) Close() error {
+	return errors.Join(unix.Flock(int(h.file.Fd()), unix.LOCK_UN), h.file.Close())
 }
 
 // hold takes the lock of dir, which is the file f, and writes into it who has it.

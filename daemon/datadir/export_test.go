@@ -33,3 +33,6 @@ func ReplaceWatched(dir string, now time.Time, tell func(path string) error) (ke
 
 // Flush is flush.
 func Flush(path string) error { return flush(path) }
+
+// FD is the descriptor of the lock, as a program that is being started inherits it.
+func (h *Held) FD() int { return int(h.file.Fd()) }

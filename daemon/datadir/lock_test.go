@@ -53,3 +53,28 @@ func TestLockSaysWhy(t *testing.T) {
 		t.Errorf("a lock that cannot be written: %v", err)
 	}
 }
+
+// TestLockEndsWithClose: a program that is being started beside it has the file open for a moment, and does not hold the lock.
+func TestLockEndsWithClose(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	held, err := datadir.Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inherited, err := unix.Dup(held.FD())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(inherited)
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := datadir.Lock(dir)
+	if err != nil {
+		t.Fatalf("after it was closed: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
