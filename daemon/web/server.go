@@ -139,20 +139,22 @@ func (r Routes) Add(more Routes) {
 
 // routes is every route of the service: path, method, handler. HEAD goes to the handler of GET.
 func (s *Server) routes() Routes {
-	return Routes{
-		api.PathFresh:    {http.MethodGet: s.operation(api.OpFresh)},
-		api.PathBrief:    {http.MethodGet: s.operation(api.OpBrief)},
-		api.PathSearch:   {http.MethodGet: s.operation(api.OpSearch)},
-		api.PathSnapshot: {http.MethodGet: s.operation(api.OpSnapshot)},
-		api.PathChanges:  {http.MethodGet: s.operation(api.OpChanges)},
-		api.PathCite:     {http.MethodGet: s.operation(api.OpCite), http.MethodPost: s.operation(api.OpCite)},
-		api.PathLookup:   {http.MethodGet: s.operation(api.OpLookup)},
-		api.PathSeries:   {http.MethodGet: s.operation(api.OpSeries)},
-		api.PathHistory:  {http.MethodGet: s.history},
-		api.PathHealth:   {http.MethodGet: s.health},
-		api.PathReady:    {http.MethodGet: s.ready},
-		"/":              {},
+	routes := Routes{
+		api.PathHealth: {http.MethodGet: s.health},
+		api.PathReady:  {http.MethodGet: s.ready},
+		"/":            {},
 	}
+	for _, op := range api.Ops() {
+		switch op {
+		case api.OpSubscribe: // a stream, which is added where there are some
+		case api.OpHistory:
+			routes[op.Path()] = map[string]Handler{http.MethodGet: s.history}
+		default:
+			routes[op.Path()] = map[string]Handler{http.MethodGet: s.operation(op)}
+		}
+	}
+	routes[api.PathCite][http.MethodPost] = s.operation(api.OpCite)
+	return routes
 }
 
 // Routes are the methods and paths that s answers, such as "GET /v1/fresh", sorted.
