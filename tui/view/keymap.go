@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -170,7 +171,7 @@ func clash(all []action) error {
 		for _, k := range a.key.Keys() {
 			for _, other := range taken[k] {
 				if meet(a.where, other.where) {
-					return fmt.Errorf("keys: %s is both %q and %q", label(k), other.does, a.does)
+					return fmt.Errorf("keys: %s is both %q and %q", label(k), cmp.Or(other.name, other.does), cmp.Or(a.name, a.does))
 				}
 			}
 			taken[k] = append(taken[k], a)
