@@ -77,7 +77,7 @@ func (h *heads) forgetAll() {
 func (h *History) LogHead(ctx context.Context, pack string) (api.LogHead, error) {
 	h.logs.mu.Lock()
 	l, known := h.logs.byPack[pack]
-	turn := h.logs.revision[pack]
+	revision := h.logs.revision[pack]
 	h.logs.mu.Unlock()
 	if known {
 		return l.LogHead, nil
@@ -88,7 +88,7 @@ func (h *History) LogHead(ctx context.Context, pack string) (api.LogHead, error)
 	}
 	h.logs.mu.Lock()
 	defer h.logs.mu.Unlock()
-	if turn == h.logs.revision[pack] {
+	if revision == h.logs.revision[pack] {
 		if h.logs.byPack == nil {
 			h.logs.byPack = map[string]log{}
 		}
