@@ -10,9 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -69,7 +69,7 @@ func purge(in Input, key string, v *jsonx.Value) any {
 		}
 		return kept
 	case v.IsString():
-		return ground.Inline(v.Text())
+		return prose.Inline(v.Text())
 	case string(v.Raw) == "null", isNumber(v) && !sensible(key, json.Number(v.Raw)):
 		return nil
 	}

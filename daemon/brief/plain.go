@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -44,7 +44,7 @@ func holdings(in Input) (p paragraph) {
 				refs = append(refs, r.Ref)
 			}
 		}
-		title := strings.ReplaceAll(ground.Inline(name), "_", " ")
+		title := strings.ReplaceAll(prose.Inline(name), "_", " ")
 		if len(refs) > 0 && sayable(title, maxName) {
 			items = append(items, fmt.Sprintf("%s with %d %s%s", title, len(rows), plural(len(rows), "row", "rows"), cite(refs...)))
 		}
@@ -59,13 +59,13 @@ func holdings(in Input) (p paragraph) {
 func health(in Input, status []api.SourceStatus) (p paragraph) {
 	var by = map[api.SourceState][]string{}
 	for _, s := range status {
-		if name := ground.Inline(s.ID); citable(in, s.Ref) && sayable(name, maxName) {
+		if name := prose.Inline(s.ID); citable(in, s.Ref) && sayable(name, maxName) {
 			by[s.Status] = append(by[s.Status], name+cite(s.Ref))
 		}
 	}
 	if len(by) == 0 {
 		for i, c := range in.Citations[:min(len(in.Citations), 20)] {
-			if name := ground.Inline(c.SourceID); sayable(name, maxName) {
+			if name := prose.Inline(c.SourceID); sayable(name, maxName) {
 				by[""] = append(by[""], name+cite(i+1))
 			}
 		}

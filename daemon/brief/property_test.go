@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -189,7 +189,7 @@ func stateTexts(s *api.CryptoState) []string {
 	var list []string
 	add := func(texts ...string) {
 		for _, x := range texts {
-			if x = ground.Inline(x); len(x) > 1 {
+			if x = prose.Inline(x); len(x) > 1 {
 				list = append(list, x)
 			}
 		}

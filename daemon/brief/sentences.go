@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -132,7 +132,7 @@ func sentenceValue(row api.Fields, field string) any {
 	if !is {
 		return value
 	}
-	if text = human.Named(ground.Inline(text)); !sayable(text, maxTold) {
+	if text = human.Named(prose.Inline(text)); !sayable(text, maxTold) {
 		return nil
 	}
 	return text
@@ -144,7 +144,7 @@ const maxTold = 160
 func raised(in Input, flags []api.Flag) (p paragraph) {
 	told := 0
 	for _, f := range flags {
-		if text := ground.Inline(f.Message); !sourceFlag(f) && citable(in, f.Ref) && sayable(text, maxTold) && told < 2*oneSentence {
+		if text := prose.Inline(f.Message); !sourceFlag(f) && citable(in, f.Ref) && sayable(text, maxTold) && told < 2*oneSentence {
 			told++
 			p.add(vital, sentenceCase(strings.TrimRight(text, "."))+cite(f.Ref)+".")
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -90,18 +90,18 @@ func (w *since) raised(old, now []api.Flag, of time.Time, known bool) (items []s
 }
 
 func (w *since) flag(how string, f api.Flag) string {
-	text := ground.Inline(human.Label(f.Message, maxHeadline))
+	text := prose.Inline(human.Label(f.Message, maxHeadline))
 	if text == "" {
-		text = ground.Inline(human.Label(f.Subject, maxName))
+		text = prose.Inline(human.Label(f.Subject, maxName))
 	}
-	return w.cited(ground.Inline(how)+", "+text, f.Ref)
+	return w.cited(prose.Inline(how)+", "+text, f.Ref)
 }
 
 // ended tells the flags that went down.
 func (w *since) ended(old, now []api.Flag) (items []string) {
 	for _, o := range old {
 		if !slices.ContainsFunc(now, func(f api.Flag) bool { return f.ID == o.ID }) {
-			text := ground.Inline(human.Label(o.Subject, maxName)) + " (" + strings.ReplaceAll(o.Kind, "_", " ") + ")"
+			text := prose.Inline(human.Label(o.Subject, maxName)) + " (" + strings.ReplaceAll(o.Kind, "_", " ") + ")"
 			items = append(items, w.cited(text, o.Ref))
 		}
 	}
@@ -132,7 +132,7 @@ func (w *since) moves(old, now []api.Mover) (items []string) {
 	}
 	slices.SortStableFunc(list, func(a, b move) int { return cmp.Compare(math.Abs(b.pct), math.Abs(a.pct)) })
 	for _, m := range list {
-		text := ground.Inline(human.Label(m.Name, maxName)) + " " + signed(m.pct) + " to " + human.PriceInWords(*m.PriceUSD)
+		text := prose.Inline(human.Label(m.Name, maxName)) + " " + signed(m.pct) + " to " + human.PriceInWords(*m.PriceUSD)
 		items = append(items, w.cited(text, m.Ref))
 	}
 	return items

@@ -52,6 +52,7 @@ func forbidden() map[string][][2]string {
 			{"internal/human", "github.com/charmbracelet/x/ansi"},
 			{"internal/human", "sdk/api"},
 		},
+		"prose is pure":                     {{"internal/prose", "internal/state"}, {"internal/prose", "sdk/api"}},
 		"state is pure":                     {{"internal/state", "daemon/pack"}, {"internal/state", "sdk"}, {"internal/state", bubbletea}},
 		"alert knows no program":            {{"internal/alert", "daemon/mail"}, {"internal/alert", "client"}, {"internal/alert", cobra}},
 		"setting knows no program":          {{"internal/setting", "daemon/pack"}, {"internal/setting", "client"}, {"internal/setting", pflag}},

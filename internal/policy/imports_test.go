@@ -92,8 +92,13 @@ func directionImports() []importRule {
 		why:     "sdk cleans with it what servers say, so every program that speaks to the service carries what it imports",
 		instead: "keep what needs columns in the terminal UI's kit",
 	}, {
+		name: "prose is pure", from: []string{"internal/prose"}, stdOnly: true,
+		with:    []string{"internal/human"},
+		why:     "daemon and ctx read a text by one code, so every program carries what it imports",
+		instead: "take plain values from the caller, or keep the code in the package that uses it",
+	}, {
 		name: "state is pure", from: []string{"internal/state"}, stdOnly: true,
-		with:    []string{"sdk/api", "sdk/diff", "internal/human", "internal/jsonx", "golang.org/x/text"},
+		with:    []string{"sdk/api", "sdk/diff", "internal/human", "internal/jsonx", "internal/prose", "golang.org/x/text"},
 		why:     "daemon, ctx and the terminal UI read a state by one code, so every program carries what it imports",
 		instead: "take plain values from the caller, or keep the code in the package that uses it",
 	}, {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -38,10 +39,10 @@ func read(text string, doc *state.Document, citations []api.Citation) (*checker,
 	if err != nil {
 		return nil, err
 	}
-	t := fold.Replace(strings.ToValidUTF8(text, "\uFFFD"))
-	c := &checker{index: x, citations: citations, text: t, spans: x.spans(t)}
+	t := prose.Fold(strings.ToValidUTF8(text, "\uFFFD"))
+	c := &checker{index: x, citations: citations, text: t, spans: prose.Find(t, x.texts)}
 	c.links()
-	for _, s := range splitSentences(t, c.spans) {
+	for _, s := range prose.Sentences(t, c.spans) {
 		c.check(s)
 	}
 	return c, nil
@@ -54,20 +55,20 @@ type backing struct {
 }
 
 // claim notes that b backs f. What backs it outside of the state, as the time at which a source was asked, is no claim about it.
-func (c *checker) claim(s sentence, f figure, b backing, anchors []int) {
+func (c *checker) claim(s prose.Sentence, f prose.Figure, b backing, anchors []int) {
 	ref := slices.IndexFunc(anchors, func(n int) bool { return slices.Contains(b.row.refs, n) })
 	if b.path == "" || ref < 0 {
 		return
 	}
-	start := utf8.RuneCountInString(c.text[:s.start+f.start])
+	start := utf8.RuneCountInString(c.text[:s.Start+f.Start])
 	c.claims = append(c.claims, Claim{
-		Start: start, End: start + utf8.RuneCountInString(f.raw), Text: f.raw, Ref: anchors[ref], Row: b.row.path, Path: b.path,
+		Start: start, End: start + utf8.RuneCountInString(f.Raw), Text: f.Raw, Ref: anchors[ref], Row: b.row.path, Path: b.path,
 	})
 }
 
 // writtenAt is where a text or a time of r has f as it is written, nil for nowhere.
-func (c *checker) writtenAt(r *row, f figure, masked string) *backing {
-	if path, ok := r.figures[f.raw]; ok {
+func (c *checker) writtenAt(r *row, f prose.Figure, masked string) *backing {
+	if path, ok := r.figures[f.Raw]; ok {
 		return &backing{r, path}
 	}
 	if i := c.timed(r, f, masked); i >= 0 {
@@ -77,7 +78,7 @@ func (c *checker) writtenAt(r *row, f figure, masked string) *backing {
 }
 
 // quote finds the first of rows that has f as it is written.
-func (c *checker) quote(rows []*row, f figure, masked string) (backing, bool) {
+func (c *checker) quote(rows []*row, f prose.Figure, masked string) (backing, bool) {
 	for _, r := range rows {
 		if b := c.writtenAt(r, f, masked); b != nil {
 			return *b, true
@@ -88,14 +89,15 @@ func (c *checker) quote(rows []*row, f figure, masked string) (backing, bool) {
 
 // nearest is the row of rows whose name stands last before f in the sentence, else the first. A figure is of what it measures, and only
 // then of what was judged by it.
-func (c *checker) nearest(s sentence, f figure, rows []*row) *row {
+func (c *checker) nearest(s prose.Sentence, f prose.Figure, rows []*row) *row {
 	if measured := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.judges }); len(measured) > 0 {
 		rows = measured
 	}
 	best, last := rows[0], -1
 	for _, p := range c.spans {
-		if p.phrase.name && p.start >= s.start && p.end <= s.start+f.start && p.end > last && slices.Contains(rows, p.phrase.row) {
-			best, last = p.phrase.row, p.end
+		r := c.index.phrases[p.Phrase].row
+		if p.Named && p.Start >= s.Start && p.End <= s.Start+f.Start && p.End > last && slices.Contains(rows, r) {
+			best, last = r, p.End
 		}
 	}
 	return best

@@ -1,13 +1,18 @@
+// Package ground checks a text against the state it is about: every anchor [N] names a source, every sentence that states
+// something has one, and every figure occurs in the rows of the state that the anchors of its sentence point to.
+//
+// It is what stands between any writer of briefs, a language model above all, and publication. It knows no pack, takes any text
+// and any JSON, keeps nothing and reads no clock. Package brief offers it as brief.Check.
 package ground
 
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -69,7 +74,7 @@ func Check(text string, doc *state.Document, citations []api.Citation) []Finding
 
 func checkForm(text string) []Finding {
 	var list []Finding
-	if !wordChar.MatchString(text) {
+	if !prose.Says(text) {
 		list = append(list, Finding{Kind: KindEmpty, Detail: "the text says nothing"})
 	}
 	if n := utf8.RuneCountInString(text); n > MaxLength {
@@ -88,41 +93,41 @@ type checker struct {
 	index     *index
 	citations []api.Citation
 	text      string
-	spans     []span
+	spans     []prose.Found
 	findings  []Finding
 	claims    []Claim
 	previous  names // of the sentence before in the same paragraph
 }
 
-func (c *checker) add(kind Kind, s sentence, excerpt, format string, args ...any) {
-	c.findings = append(c.findings, Finding{kind, s.text, excerpt, fmt.Sprintf(format, args...)})
+func (c *checker) add(kind Kind, s prose.Sentence, excerpt, format string, args ...any) {
+	c.findings = append(c.findings, Finding{kind, s.Text, excerpt, fmt.Sprintf(format, args...)})
 }
 
 // links finds addresses: one injected into a brief may lead to an attacker.
 func (c *checker) links() {
 	for _, m := range addresses(c.text) {
-		if !covered(c.spans, m[0], m[1]) {
-			c.add(KindLink, sentence{}, c.text[m[0]:m[1]], "a brief has no links, only anchors")
+		if !prose.Covered(c.spans, m[0], m[1]) {
+			c.add(KindLink, prose.Sentence{}, c.text[m[0]:m[1]], "a brief has no links, only anchors")
 		}
 	}
 }
 
-func (c *checker) check(s sentence) {
-	for _, a := range s.bad {
+func (c *checker) check(s prose.Sentence) {
+	for _, a := range s.Bad {
 		c.add(KindAnchor, s, a, "only [N] is an anchor, one number in its own brackets from 1")
 	}
-	anchors := slices.DeleteFunc(slices.Clone(s.anchors), func(n int) bool {
+	anchors := slices.DeleteFunc(slices.Clone(s.Anchors), func(n int) bool {
 		if n > len(c.citations) {
 			c.add(KindAnchor, s, fmt.Sprintf("[%d]", n), "the pack has %d sources", len(c.citations))
 		}
 		return n > len(c.citations)
 	})
-	if len(s.anchors) == 0 && len(s.bad) == 0 && !s.silent() {
+	if len(s.Anchors) == 0 && len(s.Bad) == 0 && !s.Silent() {
 		c.add(KindUncited, s, "", "the sentence cites no source")
 	}
 	own := c.names(s)
 	known := own
-	if !s.opens {
+	if !s.Opens {
 		known.maybe = slices.Concat(own.maybe, c.previous.maybe)
 	}
 	c.quotations(s, anchors)
@@ -133,14 +138,14 @@ func (c *checker) check(s sentence) {
 // names is the rows that a sentence names: surely, and perhaps.
 type names struct{ sure, maybe []*row }
 
-func (c *checker) names(s sentence) (n names) {
+func (c *checker) names(s prose.Sentence) (n names) {
 	for _, p := range c.spans {
-		if !p.phrase.name || p.start < s.start || s.end < p.end {
+		if !p.Named || p.Start < s.Start || s.End < p.End {
 			continue
 		}
-		n.maybe = append(n.maybe, p.phrase.row)
-		if p.sure {
-			n.sure = append(n.sure, p.phrase.row)
+		n.maybe = append(n.maybe, c.index.phrases[p.Phrase].row)
+		if p.Sure {
+			n.sure = append(n.sure, c.index.phrases[p.Phrase].row)
 		}
 	}
 	return n
@@ -148,27 +153,27 @@ func (c *checker) names(s sentence) (n names) {
 
 // quotations finds quotations of the state under the wrong anchor, and sources whose own anchor is not theirs. Words that the
 // state does not have may be quoted freely.
-func (c *checker) quotations(s sentence, anchors []int) {
+func (c *checker) quotations(s prose.Sentence, anchors []int) {
 	if len(anchors) == 0 {
 		return // the missing anchor is found already
 	}
-	quotes := quotations(c.text[s.start:s.end], s.start)
+	quotes := prose.Quotations(c.text[s.Start:s.End], s.Start)
 	for _, p := range c.spans {
-		if p.phrase.source && s.start <= p.start && p.end <= s.end {
-			quotes = append(quotes, [2]int{p.start, p.end})
+		if c.index.phrases[p.Phrase].source && s.Start <= p.Start && p.End <= s.End {
+			quotes = append(quotes, [2]int{p.Start, p.End})
 		}
 	}
 	for _, q := range quotes {
 		var origins []*row
 		for _, p := range c.spans {
-			if p.start == q[0] && p.end == q[1] {
-				origins = append(origins, p.phrase.row)
+			if p.Start == q[0] && p.End == q[1] {
+				origins = append(origins, c.index.phrases[p.Phrase].row)
 			}
 		}
 		if len(origins) == 0 {
 			continue
 		}
-		cited, own := anchors, c.anchorsAt(q[1])
+		cited, own := anchors, prose.AnchorsAt(c.text, q[1])
 		if own != nil {
 			cited = own
 		}
@@ -180,15 +185,4 @@ func (c *checker) quotations(s sentence, anchors []int) {
 			c.add(KindSource, s, c.text[q[0]:q[1]], "the source cited for it is not the one that has it")
 		}
 	}
-}
-
-// anchorsAt lists the anchors that follow position i of the text at once, behind a closing quotation mark; nil if none does.
-func (c *checker) anchorsAt(i int) []int {
-	var list []int
-	for _, a := range anyAnchor.FindAllString(ownAnchors.FindString(c.text[i:]), -1) {
-		if n, err := strconv.Atoi(strings.Trim(a, "[]")); err == nil {
-			list = append(list, n)
-		}
-	}
-	return list
 }

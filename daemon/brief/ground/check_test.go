@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -246,7 +247,7 @@ func TestInlineIsFitForASentence(t *testing.T) {
 		`Say "when" “now”`:      "Say ’when’ ’now’",
 		"":                      "",
 	} {
-		if got := ground.Inline(in); got != want {
+		if got := prose.Inline(in); got != want {
 			t.Errorf("Inline(%q) = %q, want %q", in, got, want)
 		}
 	}

@@ -1,30 +1,33 @@
 package ground
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"time"
+
+	"github.com/contextd/contextd/internal/prose"
 )
 
 // figures checks every figure of s against the rows under its anchors.
-func (c *checker) figures(s sentence, anchors []int, known names) {
+func (c *checker) figures(s prose.Sentence, anchors []int, known names) {
 	if len(anchors) == 0 {
 		return // the missing anchor is found already
 	}
-	body := sentence{text: c.text[s.start:s.end]}
-	masked := body.masked()
-	list := scanFigures(masked)
+	body := prose.Sentence{Text: c.text[s.Start:s.End]}
+	masked := body.Masked()
+	list := prose.Figures(masked)
 	for i, f := range list {
-		readings := []figure{f}
+		readings := []prose.Figure{f}
 		if i+1 < len(list) {
-			if g, ok := f.within(list[i+1], masked[f.end:list[i+1].start]); ok {
+			if g, ok := f.Within(list[i+1], masked[f.End:list[i+1].Start]); ok {
 				readings = append(readings, g)
 			}
 		}
-		if f.usualSpan() {
+		if f.UsualSpan() {
 			continue
 		}
-		backing, ok := c.inPhrase(s.start+f.start, s.start+f.end, anchors)
+		backing, ok := c.inPhrase(s.Start+f.Start, s.Start+f.End, anchors)
 		if !ok {
 			backing, ok = c.counted(f, anchors)
 		}
@@ -40,21 +43,21 @@ func (c *checker) figures(s sentence, anchors []int, known names) {
 // inPhrase finds the phrase of a row under the anchors that t[start:end] lies within.
 func (c *checker) inPhrase(start, end int, anchors []int) (backing, bool) {
 	for _, p := range c.spans {
-		if p.start <= start && end <= p.end && p.phrase.row.under(anchors) {
-			return backing{p.phrase.row, p.phrase.path}, true
+		if p.Start <= start && end <= p.End && c.index.phrases[p.Phrase].row.under(anchors) {
+			return backing{c.index.phrases[p.Phrase].row, c.index.phrases[p.Phrase].path}, true
 		}
 	}
 	return backing{}, false
 }
 
 // counted finds the list whose length f is, or that of a group in it.
-func (c *checker) counted(f figure, anchors []int) (backing, bool) {
-	if f.kind != figureNumber || f.unit != unitPlain || f.sign != 0 || f.half != 0.5 {
+func (c *checker) counted(f prose.Figure, anchors []int) (backing, bool) {
+	if f.Kind != prose.Number || f.Unit != prose.Plain || f.Sign != 0 || f.Half != 0.5 {
 		return backing{}, false
 	}
 	for _, n := range c.index.counts {
 		at := slices.IndexFunc(n.rows, func(r *row) bool { return r.under(anchors) })
-		if float64(n.n) == f.value && at >= 0 {
+		if float64(n.n) == f.Value && at >= 0 {
 			return backing{n.rows[at], n.path}, true
 		}
 	}
@@ -62,7 +65,7 @@ func (c *checker) counted(f figure, anchors []int) (backing, bool) {
 }
 
 // figure checks one figure; any of its readings may hold. It returns what backs the figure, and false where it has found nothing.
-func (c *checker) figure(s sentence, masked string, readings []figure, anchors []int, known names) (backing, bool) {
+func (c *checker) figure(s prose.Sentence, masked string, readings []prose.Figure, anchors []int, known names) (backing, bool) {
 	f := readings[0]
 	counted := func(r *row) bool { return len(matches(r, readings)) > 0 }
 	written := func(r *row) bool { return c.writtenAt(r, f, masked) != nil }
@@ -76,13 +79,13 @@ func (c *checker) figure(s sentence, masked string, readings []figure, anchors [
 		return c.quote(cited, f, masked)
 	}
 	rows, sure := subjects(rows, known)
-	lost := !sure && (f.bare() || anyUnder(known.sure, anchors)) // the sentence names other rows than these
+	lost := !sure && (f.Bare() || anyUnder(known.sure, anchors)) // the sentence names other rows than these
 	if !quoted && (lost || !c.belongs(s, f, rows, anchors)) {
-		c.add(KindSubject, s, f.raw, "the figure belongs to another row than the one that the sentence names")
+		c.add(KindSubject, s, f.Raw, "the figure belongs to another row than the one that the sentence names")
 		return backing{}, false
 	}
-	if want := direction(c.nameless(s, masked), f); want != 0 && (sure || !quoted) && opposes(rows, readings, want) {
-		c.add(KindDirection, s, f.raw, "the figure moves the other way")
+	if want := prose.Direction(c.nameless(s, masked), f); want != 0 && (sure || !quoted) && opposes(rows, readings, want) {
+		c.add(KindDirection, s, f.Raw, "the figure moves the other way")
 		return backing{}, false
 	}
 	if lost {
@@ -93,55 +96,55 @@ func (c *checker) figure(s sentence, masked string, readings []figure, anchors [
 }
 
 // unfounded adds the finding for a figure that no row under the anchors has.
-func (c *checker) unfounded(s sentence, f figure, has func(*row) bool) {
+func (c *checker) unfounded(s prose.Sentence, f prose.Figure, has func(*row) bool) {
 	if refs := c.index.elsewhere(c.citations, has); len(refs) > 0 {
-		c.add(KindSource, s, f.raw, "the sentence does not cite a source of this figure; %v would be", refs)
+		c.add(KindSource, s, f.Raw, "the sentence does not cite a source of this figure; %v would be", refs)
 		return
 	}
-	c.add(KindFigure, s, f.raw, "the state has no such figure")
+	c.add(KindFigure, s, f.Raw, "the state has no such figure")
 }
 
 // attached is what stands between a name and a figure that is surely its own.
 var attached = regexp.MustCompile(`^(?:,| is| trades at| at| holds| by)? \(?(?:up |down )?$`)
 
 // belongs reports whether one of rows has the name that f directly follows, as in Solana (4.2%). It is true if f follows none.
-func (c *checker) belongs(s sentence, f figure, rows []*row, anchors []int) bool {
-	at := s.start + f.start
+func (c *checker) belongs(s prose.Sentence, f prose.Figure, rows []*row, anchors []int) bool {
+	at := s.Start + f.Start
 	first := at
 	var owners []*row
 	for _, p := range c.spans {
-		if !p.phrase.name || p.start < s.start || p.end >= at || !attached.MatchString(c.text[p.end:at]) {
+		if !p.Named || p.Start < s.Start || p.End >= at || !attached.MatchString(c.text[p.End:at]) {
 			continue
 		}
 		if c.listed(p) {
 			return true
 		}
 		// The longest name counts: Wrapped Bitcoin is not Bitcoin.
-		if p.start < first {
-			first, owners = p.start, nil
+		if p.Start < first {
+			first, owners = p.Start, nil
 		}
-		if p.start == first && p.sure && p.phrase.row.under(anchors) {
-			owners = append(owners, p.phrase.row)
+		if p.Start == first && p.Sure && c.index.phrases[p.Phrase].row.under(anchors) {
+			owners = append(owners, c.index.phrases[p.Phrase].row)
 		}
 	}
 	return len(owners) == 0 || slices.ContainsFunc(rows, func(r *row) bool { return slices.Contains(owners, r) })
 }
 
 // listed reports whether another name stands directly before p, so that the figures behind p may belong to several.
-func (c *checker) listed(p span) bool {
+func (c *checker) listed(p prose.Found) bool {
 	joins := []string{" ", ", ", " and ", ", and ", " or ", " & "}
-	return slices.ContainsFunc(c.spans, func(q span) bool {
-		return q.phrase.name && q.end < p.start && slices.Contains(joins, c.text[q.end:p.start])
+	return slices.ContainsFunc(c.spans, func(q prose.Found) bool {
+		return q.Named && q.End < p.Start && slices.Contains(joins, c.text[q.End:p.Start])
 	})
 }
 
 // nameless blots out the names in the text of s, for a coin may be called Up.
-func (c *checker) nameless(s sentence, masked string) string {
+func (c *checker) nameless(s prose.Sentence, masked string) string {
 	t := []byte(masked)
 	for _, p := range c.spans {
-		if p.phrase.name && s.start <= p.start && p.end <= s.end {
-			for i := p.start; i < p.end; i++ {
-				t[i-s.start] = '_'
+		if p.Named && s.Start <= p.Start && p.End <= s.End {
+			for i := p.Start; i < p.End; i++ {
+				t[i-s.Start] = '_'
 			}
 		}
 	}
@@ -167,11 +170,11 @@ func anyUnder(rows []*row, anchors []int) bool {
 	return slices.ContainsFunc(rows, func(r *row) bool { return r.under(anchors) })
 }
 
-func matches(r *row, readings []figure) []number {
+func matches(r *row, readings []prose.Figure) []number {
 	var list []number
 	for _, n := range r.numbers {
-		if slices.ContainsFunc(readings, func(f figure) bool {
-			return (f.kind == figureNumber || f.kind == figureSpan) && f.equals(n, r)
+		if slices.ContainsFunc(readings, func(f prose.Figure) bool {
+			return (f.Kind == prose.Number || f.Kind == prose.Span) && equals(f, n, r)
 		}) {
 			list = append(list, n)
 		}
@@ -187,25 +190,68 @@ var (
 )
 
 // timed finds the time of r of which f is the clock time, the date, the year or, beside its month, the day; -1 for none.
-func (c *checker) timed(r *row, f figure, masked string) int {
+func (c *checker) timed(r *row, f prose.Figure, masked string) int {
 	return slices.IndexFunc(r.times, func(m moment) bool {
 		t := m.UTC()
-		switch f.kind {
-		case figureClock:
-			return f.raw == t.Format("15:04") || f.raw == t.Format("15:04:05")
-		case figureDate:
-			return f.raw == t.Format(time.DateOnly)
+		switch f.Kind {
+		case prose.Clock:
+			return f.Raw == t.Format("15:04") || f.Raw == t.Format("15:04:05")
+		case prose.Date:
+			return f.Raw == t.Format(time.DateOnly)
 		}
-		if f.unit != unitPlain || f.half != 0.5 {
+		if f.Unit != prose.Plain || f.Half != 0.5 {
 			return false
 		}
-		if f.value == float64(t.Year()) {
+		if f.Value == float64(t.Year()) {
 			return true
 		}
-		beside := monthBefore.FindStringSubmatch(lastBytes(masked[:f.start], 12))
+		beside := monthBefore.FindStringSubmatch(masked[max(0, f.Start-12):f.Start])
 		if beside == nil {
-			beside = monthAfter.FindStringSubmatch(masked[f.end:])
+			beside = monthAfter.FindStringSubmatch(masked[f.End:])
 		}
-		return beside != nil && beside[1] == t.Month().String() && f.value == float64(t.Day())
+		return beside != nil && beside[1] == t.Month().String() && f.Value == float64(t.Day())
 	})
+}
+
+// opposes reports whether every percentage in rows that one of the readings shows goes against want.
+func opposes(rows []*row, readings []prose.Figure, want int) bool {
+	for _, r := range rows {
+		for _, n := range matches(r, readings) {
+			if n.unit != prose.Percent || n.value*float64(want) >= 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// equals reports whether f is n, rounded at the precision that f is written with.
+func equals(f prose.Figure, n number, r *row) bool {
+	value, half := f.Value, f.Half
+	if f.Unit == prose.Basis {
+		value, half = value/100, half/100
+	}
+	if n.share && (f.Unit == prose.Percent || f.Unit == prose.Basis) && prose.Near(value, n.value*100, half) {
+		return true
+	}
+	return counts(f, n, r) && prose.Near(value, math.Abs(n.value), half)
+}
+
+// counts reports whether f can be said of n: their units agree. A number without a unit may have any that its row does not use
+// for others.
+func counts(f prose.Figure, n number, r *row) bool {
+	switch f.Unit {
+	case prose.USD:
+		return (n.unit == prose.USD || n.unit == prose.Plain && !r.typed[prose.USD]) && !coarse(f, n.value)
+	case prose.Percent, prose.Basis:
+		return n.unit == prose.Percent || n.unit == prose.Plain && !r.typed[prose.Percent]
+	case prose.Currency:
+		return n.unit == prose.Plain
+	}
+	return n.unit == prose.Plain || f.Loose
+}
+
+// coarse reports whether f is further from an amount than a twentieth of it: $3 trillion is no honest rounding of $3.32 trillion.
+func coarse(f prose.Figure, amount float64) bool {
+	return math.Abs(f.Value-math.Abs(amount)) > math.Abs(amount)/20
 }

@@ -8,30 +8,18 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
-)
-
-// unit is what a number counts, as its member's name or a unit member beside it says.
-type unit int
-
-const (
-	unitPlain unit = iota // not said
-	unitUSD
-	unitPercent
-	unitBasis // only in texts: hundredths of a percent, which a state's are counted in
-	unitOther // only in texts: another currency
 )
 
 // number is a numeric leaf of a state.
 type number struct {
 	path  string
 	value float64
-	unit  unit
+	unit  prose.Unit
 	share bool // a part of one, so that 0.288 may be written 28.8%
 }
 
@@ -42,9 +30,9 @@ type row struct {
 	numbers []number
 	figures map[string]string // paths of the texts that contain a figure, by the figure as it is written there
 	times   []moment
-	typed   map[unit]bool // the units that its members declare
-	named   bool          // a name tells it from the rows beside it
-	judges  bool          // it holds a figure of another row against a threshold
+	typed   map[prose.Unit]bool // the units that its members declare
+	named   bool                // a name tells it from the rows beside it
+	judges  bool                // it holds a figure of another row against a threshold
 }
 
 type moment struct {
@@ -60,9 +48,7 @@ func (r *row) under(anchors []int) bool {
 // phrase is a text of the state as a brief may contain it.
 type phrase struct {
 	path   string
-	text   string
 	row    *row
-	name   bool // it names its row
 	source bool // it names a source
 }
 
@@ -77,7 +63,8 @@ type count struct {
 // numeric ref, and to the refs that the object lists in sources.
 type index struct {
 	rows    []*row
-	phrases []phrase
+	texts   []prose.Phrase
+	phrases []phrase // of texts, in the same order
 	counts  []count
 }
 
@@ -86,7 +73,7 @@ func readIndex(doc *state.Document, citations []api.Citation) (*index, error) {
 		return nil, fmt.Errorf("decode state: %w", err)
 	}
 	x := &index{}
-	x.walk(doc.Root(), place{}, &row{typed: map[unit]bool{}, figures: map[string]string{}}, unitPlain)
+	x.walk(doc.Root(), place{}, &row{typed: map[prose.Unit]bool{}, figures: map[string]string{}}, prose.Plain)
 	for i, c := range citations {
 		r := x.open("", []int{i + 1})
 		r.named = true
@@ -109,19 +96,19 @@ func (p place) member(name string) place {
 func (p place) element(i int) place { return place{fmt.Sprintf("%s[%d]", p.path, i), p.key} }
 
 func (x *index) open(path string, refs []int) *row {
-	r := &row{path: path, refs: refs, typed: map[unit]bool{}, figures: map[string]string{}}
+	r := &row{path: path, refs: refs, typed: map[prose.Unit]bool{}, figures: map[string]string{}}
 	x.rows = append(x.rows, r)
 	return r
 }
 
 // walk indexes v, the value at p, as part of r. declared is the unit that a member beside it declares.
-func (x *index) walk(v *jsonx.Value, p place, r *row, declared unit) {
+func (x *index) walk(v *jsonx.Value, p place, r *row, declared prose.Unit) {
 	switch {
 	case v.IsObject():
 		if refs := refsOf(v); refs != nil {
 			r = x.open(p.path, refs)
 		}
-		declared = unitPlain
+		declared = prose.Plain
 		if u := v.Member("unit"); u != nil {
 			declared = unitOf(u.Text())
 		}
@@ -210,92 +197,51 @@ func (x *index) text(p place, s string, r *row) {
 	}
 	name := slices.Contains([]string{"name", "symbol", "pair", "title", "question", "subject", "id", "sourceId"}, p.key)
 	r.named = r.named || name
-	variants := []string{parenthesize(fold.Replace(s)), fold.Replace(Inline(s))}
+	variants := []string{prose.Parenthesize(prose.Fold(s)), prose.Fold(prose.Inline(s))}
 	for _, v := range slices.Compact(variants) {
-		if strings.ContainsFunc(v, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) }) {
-			x.phrases = append(x.phrases, phrase{p.path, v, r, name, p.key == "sourceId"})
+		if prose.Says(v) {
+			x.texts = append(x.texts, prose.Phrase{Text: v, Name: name})
+			x.phrases = append(x.phrases, phrase{p.path, r, p.key == "sourceId"})
 		}
-		for _, f := range scanFigures(v) {
-			r.figures[f.raw] = p.path
+		for _, f := range prose.Figures(v) {
+			r.figures[f.Raw] = p.path
 		}
 	}
 }
 
 // number indexes a leaf that is a number. A number too large for a float is unknown.
-func (x *index) number(p place, leaf *jsonx.Value, r *row, declared unit) {
+func (x *index) number(p place, leaf *jsonx.Value, r *row, declared prose.Unit) {
 	v, err := strconv.ParseFloat(string(leaf.Raw), 64)
 	if err != nil {
 		return // or null, true or false
 	}
 	u := unitOf(p.key)
-	if u == unitBasis {
-		v, u = v/100, unitPercent
+	if u == prose.Basis {
+		v, u = v/100, prose.Percent
 	}
 	r.judges = r.judges || p.key == "threshold"
-	if u == unitPlain && (p.key == "value" || p.key == "threshold") {
+	if u == prose.Plain && (p.key == "value" || p.key == "threshold") {
 		u = declared
 	}
-	if u != unitPlain {
+	if u != prose.Plain {
 		r.typed[u] = true
 	}
-	share := v >= 0 && v <= 1 && u == unitPlain
+	share := v >= 0 && v <= 1 && u == prose.Plain
 	r.numbers = append(r.numbers, number{p.path, v, u, share && !strings.Contains(strings.ToLower(p.key), "score")})
 }
 
 // unitOf reads a unit from the end of a member's name or from a unit member.
-func unitOf(name string) unit {
+func unitOf(name string) prose.Unit {
 	lower := strings.ToLower(name)
 	switch {
 	case strings.HasSuffix(lower, "usd"):
-		return unitUSD
+		return prose.USD
 	case strings.HasSuffix(lower, "pct"), strings.HasSuffix(lower, "percent"):
-		return unitPercent
+		return prose.Percent
 	case strings.HasSuffix(name, "Bp"):
-		return unitBasis
+		return prose.Basis
 	}
-	return unitPlain
-}
-
-// span is where a text contains a phrase.
-type span struct {
-	start, end int
-	phrase     phrase
-	sure       bool // hardly an ordinary word that looks like a short name
-}
-
-// spans finds every phrase in t as whole words.
-func (x *index) spans(t string) []span {
-	t = hideBrackets(t)
-	lower := strings.ToLower(t)
-	var list []span
-	for _, p := range x.phrases {
-		in, text := t, p.text
-		if folded := strings.ToLower(text); p.name && len(folded) == len(text) && len(lower) == len(t) {
-			in, text = lower, folded // a name may start a sentence, or be shouted
-		}
-		for from := 0; from < len(t); {
-			at := strings.Index(in[from:], text)
-			if at < 0 {
-				break
-			}
-			start := from + at
-			end := start + len(p.text)
-			if wordEdge(t, start) && wordEdge(t, end) {
-				sure := end-start > 1 && t[start:end] != strings.ToLower(t[start:end]) && (end-start > 3 || t[start:end] == p.text)
-				list = append(list, span{start, end, p, sure})
-			}
-			from = end
-		}
-	}
-	return list
-}
-
-// wordEdge reports whether no word runs over position i of t.
-func wordEdge(t string, i int) bool {
-	before, _ := utf8.DecodeLastRuneInString(t[:i])
-	after, _ := utf8.DecodeRuneInString(t[i:])
-	word := func(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r)) }
-	return !word(before) || !word(after)
+	return prose.Plain
 }
 
 // elsewhere lists the anchors, at most three, whose rows hold what match accepts.

@@ -1,10 +1,16 @@
 package ground
 
 import (
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
+)
+
+var (
+	link   = regexp.MustCompile(`(?i)\]\([^)\n]*\)|\b[a-z][a-z0-9+.-]*://[^\s\])]*|\bwww\.[^\s\])]+|[\pL\pN._%+-]*[\pL\pN]@[\pL\pN][\pL\pN.-]*`)
+	dotted = regexp.MustCompile(`[\pL\pN][\pL\pN-]*(?:\.[\pL\pN-]+)+`)
 )
 
 // addresses lists where t has links, mail addresses and domains, each place once.

@@ -1,4 +1,4 @@
-package ground
+package prose
 
 import (
 	"regexp"
@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// sentence is one statement of a text with the anchors that belong to it.
-type sentence struct {
-	text       string
-	start, end int
-	anchors    []int
-	bad        []string // what looks like an anchor and is none
-	opens      bool     // it starts a paragraph
+// Sentence is one statement of a text with the anchors that belong to it.
+type Sentence struct {
+	Text       string
+	Start, End int
+	Anchors    []int
+	Bad        []string // what looks like an anchor and is none
+	Opens      bool     // it starts a paragraph
 }
 
 var (
@@ -31,22 +31,19 @@ var (
 	stop        = regexp.MustCompile(`[.!?…]+`)
 	afterStop   = regexp.MustCompile(`^["'”’)*_]*(?:\s*\[[^\[\]\n]*\])*`)
 	abbreviated = regexp.MustCompile(`(?i:\b(?:vs|approx|est|etc|no|inc|ltd|corp|co|st|mr|mrs|ms|dr|jr|sr|fig|cf|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|\b(?:[a-z]\.)+[a-z]|\b(?-i:[A-Z]))$`)
-	link        = regexp.MustCompile(`(?i)\]\([^)\n]*\)|\b[a-z][a-z0-9+.-]*://[^\s\])]*|\bwww\.[^\s\])]+|[\pL\pN._%+-]*[\pL\pN]@[\pL\pN][\pL\pN.-]*`)
-	dotted      = regexp.MustCompile(`[\pL\pN][\pL\pN-]*(?:\.[\pL\pN-]+)+`)
-	wordChar    = regexp.MustCompile(`[\pL\pN]`)
 )
 
-// splitSentences cuts t into sentences. No sentence ends within a phrase of the state or in the middle of a quotation, and an
+// Sentences cuts t into sentences. No sentence ends within a phrase of the state or in the middle of a quotation, and an
 // anchor after a full stop belongs to the sentence before it.
-func splitSentences(t string, spans []span) []sentence {
-	var list []sentence
+func Sentences(t string, spans []Found) []Sentence {
+	var list []Sentence
 	for _, b := range blocks(t, spans) {
 		opens := true
 		start := b[0]
 		for _, end := range append(sentenceEnds(t, b[0], b[1], spans), b[1]) {
-			s := sentence{text: strings.TrimSpace(t[start:end]), start: start, end: end, opens: opens}
+			s := Sentence{Text: strings.TrimSpace(t[start:end]), Start: start, End: end, Opens: opens}
 			start = end
-			if wordChar.MatchString(s.text) {
+			if Says(s.Text) {
 				s.readAnchors(t, spans)
 				list = append(list, s)
 				opens = false
@@ -57,7 +54,7 @@ func splitSentences(t string, spans []span) []sentence {
 }
 
 // blocks lists where the paragraphs, list items and headings of t are, without their markers. A name is no marker.
-func blocks(t string, spans []span) [][2]int {
+func blocks(t string, spans []Found) [][2]int {
 	cuts := []int{0, len(t)}
 	for _, re := range []*regexp.Regexp{blank, newBlock} {
 		for _, m := range re.FindAllStringIndex(t, -1) {
@@ -77,7 +74,7 @@ func blocks(t string, spans []span) [][2]int {
 	for i, end := range cuts[1:] {
 		start := cuts[i]
 		after := start + len(marker.FindString(t[start:end]))
-		if !slices.ContainsFunc(spans, func(s span) bool { return s.start >= start && s.start < after }) {
+		if !slices.ContainsFunc(spans, func(s Found) bool { return s.Start >= start && s.Start < after }) {
 			start = after
 		}
 		list = append(list, [2]int{start, end})
@@ -86,12 +83,13 @@ func blocks(t string, spans []span) [][2]int {
 }
 
 // sentenceEnds finds where sentences end inside t[from:to].
-func sentenceEnds(t string, from, to int, spans []span) []int {
+func sentenceEnds(t string, from, to int, spans []Found) []int {
 	var ends []int
-	quotes := quotations(t[from:to], from)
+	quotes := Quotations(t[from:to], from)
 	for _, m := range stop.FindAllStringIndex(t[from:to], -1) {
 		at, after := from+m[0], from+m[1]
-		if inside(quotes, at, after) || slices.ContainsFunc(spans, func(s span) bool { return s.start <= at && at < s.end && s.end < to }) {
+		within := func(s Found) bool { return s.Start <= at && at < s.End && s.End < to }
+		if inside(quotes, at, after) || slices.ContainsFunc(spans, within) {
 			continue
 		}
 		tail := afterStop.FindString(t[after:to])
@@ -114,13 +112,13 @@ func sentenceEnds(t string, from, to int, spans []span) []int {
 func lastBytes(t string, n int) string { return t[max(0, len(t)-n):] }
 
 // startsPhrase reports whether the next word after position i of t starts a name of the state, which may be in lower case.
-func startsPhrase(spans []span, i int, t string) bool {
+func startsPhrase(spans []Found, i int, t string) bool {
 	i += len(t[i:]) - len(strings.TrimLeftFunc(t[i:], unicode.IsSpace))
-	return slices.ContainsFunc(spans, func(s span) bool { return s.start == i && s.phrase.name })
+	return slices.ContainsFunc(spans, func(s Found) bool { return s.Start == i && s.Named })
 }
 
-// quotations lists where quotations are, from the first to before the last character of what is quoted.
-func quotations(t string, offset int) [][2]int {
+// Quotations lists where quotations are, from the first to before the last character of what is quoted.
+func Quotations(t string, offset int) [][2]int {
 	var list [][2]int
 	open := -1
 	for i, r := range t {
@@ -141,50 +139,61 @@ func inside(ranges [][2]int, at, after int) bool {
 }
 
 // readAnchors collects the anchors of s. Brackets within a phrase of the state are none.
-func (s *sentence) readAnchors(t string, spans []span) {
-	for _, m := range bracketed.FindAllStringIndex(t[s.start:s.end], -1) {
-		start, end := s.start+m[0], s.start+m[1]
+func (s *Sentence) readAnchors(t string, spans []Found) {
+	for _, m := range bracketed.FindAllStringIndex(t[s.Start:s.End], -1) {
+		start, end := s.Start+m[0], s.Start+m[1]
 		text := t[start:end]
-		if covered(spans, start, end) {
+		if Covered(spans, start, end) {
 			continue
 		}
 		switch n, err := strconv.Atoi(strings.Trim(text, "[]")); {
 		case anchorForm.MatchString(text) && err == nil:
-			s.anchors = append(s.anchors, n)
+			s.Anchors = append(s.Anchors, n)
 		case anchorLike.MatchString(text):
-			s.bad = append(s.bad, text)
+			s.Bad = append(s.Bad, text)
 		}
 	}
 }
 
 // hideBrackets replaces the brackets of t that are not those of an anchor by parentheses, as phrases have them.
 func hideBrackets(t string) string {
-	hidden := []byte(parenthesize(t))
+	hidden := []byte(Parenthesize(t))
 	for _, m := range anyAnchor.FindAllStringIndex(t, -1) {
 		copy(hidden[m[0]:m[1]], t[m[0]:m[1]])
 	}
 	return string(hidden)
 }
 
-// covered reports whether t[start:end] lies within a phrase of the state.
-func covered(spans []span, start, end int) bool {
-	return slices.ContainsFunc(spans, func(s span) bool { return s.start <= start && end <= s.end })
+// Covered reports whether t[start:end] lies within a phrase of the state.
+func Covered(spans []Found, start, end int) bool {
+	return slices.ContainsFunc(spans, func(s Found) bool { return s.Start <= start && end <= s.End })
 }
 
-// silent reports whether s states nothing: a heading, or a few words that announce what follows.
-func (s *sentence) silent() bool {
-	if len(scanFigures(s.masked())) > 0 {
+// Silent reports whether s states nothing: a heading, or a few words that announce what follows.
+func (s *Sentence) Silent() bool {
+	if len(Figures(s.Masked())) > 0 {
 		return false
 	}
-	return heading.MatchString(s.text) || strings.HasSuffix(s.text, ":") && len(strings.Fields(s.text)) <= 8
+	return heading.MatchString(s.Text) || strings.HasSuffix(s.Text, ":") && len(strings.Fields(s.Text)) <= 8
 }
 
-// masked is the text of s with spaces in the place of its anchors.
-func (s *sentence) masked() string {
-	return bracketed.ReplaceAllStringFunc(s.text, func(a string) string {
+// Masked is the text of s with spaces in the place of its anchors.
+func (s *Sentence) Masked() string {
+	return bracketed.ReplaceAllStringFunc(s.Text, func(a string) string {
 		if anchorForm.MatchString(a) || anchorLike.MatchString(a) {
 			return strings.Repeat(" ", len(a))
 		}
 		return a
 	})
+}
+
+// AnchorsAt lists the anchors that follow position i of t at once, behind a closing quotation mark; nil if none does.
+func AnchorsAt(t string, i int) []int {
+	var list []int
+	for _, a := range anyAnchor.FindAllString(ownAnchors.FindString(t[i:]), -1) {
+		if n, err := strconv.Atoi(strings.Trim(a, "[]")); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list
 }

@@ -1,4 +1,4 @@
-package ground
+package prose
 
 import "regexp"
 
@@ -15,35 +15,23 @@ var (
 	fallAfter  = regexp.MustCompile(`(?i)^ (?:(?:daily|weekly|24-hour|7-day) )?(?:lower|drop|fall|loss|decline|decrease|slide|slump|below|down)\b`)
 )
 
-// direction reads which way a percentage is said to go: 1, -1, or 0 if the words next to it do not say.
-func direction(masked string, f figure) int {
-	if f.unit != unitPercent && f.unit != unitBasis {
+// Direction reads which way a percentage is said to go: 1, -1, or 0 if the words next to it do not say.
+func Direction(masked string, f Figure) int {
+	if f.Unit != Percent && f.Unit != Basis {
 		return 0
 	}
-	before, after := lastBytes(masked[:f.start], 60), masked[f.end:]
+	before, after := lastBytes(masked[:f.Start], 60), masked[f.End:]
 	switch {
 	case riseBefore.MatchString(before):
 		return 1
 	case fallBefore.MatchString(before):
 		return -1
-	case f.sign != 0:
-		return f.sign
+	case f.Sign != 0:
+		return f.Sign
 	case riseAfter.MatchString(after):
 		return 1
 	case fallAfter.MatchString(after):
 		return -1
 	}
 	return 0
-}
-
-// opposes reports whether every percentage in rows that one of the readings shows goes against want.
-func opposes(rows []*row, readings []figure, want int) bool {
-	for _, r := range rows {
-		for _, n := range matches(r, readings) {
-			if n.unit != unitPercent || n.value*float64(want) >= 0 {
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -1,17 +1,18 @@
-package ground_test
+package prose_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/internal/prose"
 )
 
-// barren is a state with one row that has no figures, so that every figure of a text is found.
-const barren = `{"rows":[{"name":"Yahoo! Inc. Coin","ref":1},{"name":"ether.fi","ref":1}]}`
+// names are two that a careless reader would cut.
+func names() []prose.Phrase {
+	return []prose.Phrase{{Text: "Yahoo! Inc. Coin", Name: true}, {Text: "ether.fi", Name: true}}
+}
 
-// Every sentence without an anchor is a finding, so the findings show how a text was cut.
-func TestCheckCutsSentences(t *testing.T) {
+func TestSentences(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text string
@@ -34,9 +35,9 @@ func TestCheckCutsSentences(t *testing.T) {
 		{"...!? ", nil},
 	} {
 		var got []string
-		for _, f := range ground.Check(c.text, read(barren), sources()) {
-			if f.Kind == ground.KindUncited {
-				got = append(got, f.Sentence)
+		for _, s := range prose.Sentences(c.text, prose.Find(c.text, names())) {
+			if len(s.Anchors) == 0 && !s.Silent() {
+				got = append(got, s.Text)
 			}
 		}
 		if !slices.Equal(got, c.want) {
@@ -45,8 +46,7 @@ func TestCheckCutsSentences(t *testing.T) {
 	}
 }
 
-// Every figure is a finding in a state without any, so the findings show what counts as a figure.
-func TestCheckReadsFigures(t *testing.T) {
+func TestFigures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text string
@@ -75,9 +75,9 @@ func TestCheckReadsFigures(t *testing.T) {
 		{"1,23 and 1,2345", []string{"1", "23", "1,234", "5"}},
 	} {
 		var got []string
-		for _, f := range ground.Check(c.text+" [1].", read(barren), sources()) {
-			if f.Kind == ground.KindFigure {
-				got = append(got, f.Excerpt)
+		for _, f := range prose.Figures(prose.Fold(c.text)) {
+			if !f.UsualSpan() {
+				got = append(got, f.Raw)
 			}
 		}
 		if !slices.Equal(got, c.want) {
