@@ -140,23 +140,11 @@ func TestOfferTellsCatalogues(t *testing.T) {
 	})
 	ahead.Store(int64(3 * time.Minute)) // the first state is of the past
 	minute := time.Now().Add(2 * time.Minute).UTC().Format("2006-01-02T15:04")
-	queries := map[string]string{
-		"GET /v1/fresh": "", "GET /v1/brief": "", "GET /v1/search": "q=bitcoin", "GET /v1/lookup": "q=ADA+price,tether+supply", "GET /v1/cite": "ref=3",
-		"POST /v1/cite": "ref=3", "GET /v1/changes": "since=-1m", "GET /v1/series": "path=asset/bitcoin", "GET /v1/snapshot": "at=" + minute,
-		"POST /v1/credits": "pack=starter",
-	}
 	for name := range paidBy(t) {
-		query, ok := queries[name]
-		if !ok {
-			t.Errorf("%s is not tested", name)
-			continue
-		}
 		method, path, _ := strings.Cut(name, " ")
-		pack := api.PackCrypto
-		if path == api.PathPurchase { // whose packs are others
-			pack = "credits"
-		} else {
-			query = "pack=crypto&" + query
+		pack, query := "credits", "pack=starter" // of the purchase
+		if op, ok := api.OpAt(path); ok {
+			pack, query = api.PackCrypto, "pack=crypto&"+exampleOf(op, minute, true)
 		}
 		a := call(t, method, m.d.URL()+path+"?"+query)
 		offer := unwrap[api.StandardRequired](t, a, api.HeaderRequired)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -238,3 +239,19 @@ func (script) Ended(gate.Caller) <-chan struct{} { return nil }
 
 // HasCredits says that nobody has any.
 func (script) HasCredits(context.Context, gate.Caller) (bool, error) { return false, nil }
+
+// exampleOf is the query of a call of op by the examples of its declaration, but for the pack, and for moments, which are at. Without least
+// it has every parameter.
+func exampleOf(op api.Op, at string, least bool) string {
+	values := url.Values{}
+	for _, p := range op.Operation().ParamsOn(api.FaceHTTP) {
+		switch {
+		case least && !p.Required, p.Name == "pack":
+		case p.Kind == api.KindTime, p.Kind == api.KindSince:
+			values.Set(p.Name, at)
+		default:
+			values.Set(p.Name, p.Example)
+		}
+	}
+	return values.Encode()
+}

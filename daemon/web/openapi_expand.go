@@ -20,6 +20,7 @@ import (
 //   - The query parameters of an operation, and those that several share, are those of its declaration. A parameter of the same name in the
 //     file replaces members of it.
 //   - An operation with a price has the credentials, the headers and the refusals of every paid call. What the file has comes first.
+//   - The schema Op lists the operations.
 //   - A response with the member errors, a list of examples, is an error envelope with its headers and these examples by their reasons.
 func expand(root node) error {
 	e := expander{root}
@@ -42,6 +43,9 @@ func expand(root node) error {
 		if err := e.errors(response.Value); err != nil {
 			return fmt.Errorf("describe %s: %w", response.Name, err)
 		}
+	}
+	if err := root.Get("components", "schemas", "Op").set("enum", api.Ops()); err != nil {
+		return err
 	}
 	return e.shared()
 }

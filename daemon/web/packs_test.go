@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -10,6 +11,37 @@ import (
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/sdk/api"
 )
+
+// TestEveryPackIsDescribed: each pack of the list may be asked as the description has it, whoever made it.
+func TestEveryPackIsDescribed(t *testing.T) {
+	t.Parallel()
+	c := newContract(t)
+	d := daemontest.Start(t, func(cfg *daemon.Config) {
+		cfg.Packs = nil
+		for _, id := range []string{api.PackCrypto, api.PackAI, api.PackMarkets, api.PackPerps, "of-a-user"} {
+			p := pack.Crypto()
+			p.ID = id
+			cfg.Packs = append(cfg.Packs, daemon.Pack{Pack: p})
+		}
+	})
+	key := d.Key(t, api.TierPro)
+	d.Grant(t, key, 10)
+	list := decode[api.PacksResponse](t, get(t, d.URL()+api.PathPacks)).Packs
+	for _, p := range list {
+		if err := d.Refresh(t.Context(), p.ID); err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL()+api.OpFresh.Path()+"?pack="+p.ID, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		openapiBearer(key)(r)
+		c.call(t, http.StatusOK, r)
+	}
+	if len(list) != 5 {
+		t.Errorf("%d packs are served", len(list))
+	}
+}
 
 // TestPacks: the list is of the packs that are served, it is free, and it says of a state what is so.
 func TestPacks(t *testing.T) {

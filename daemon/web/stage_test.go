@@ -346,15 +346,16 @@ func (s *stage) trade() {
 	s.do(400, "GET", api.PathUsage+"?days=x", "", me)
 }
 
-// paid are the data operations and what they need, but for subscribe.
+// paid are the data operations with a price, called by the examples of their declarations.
 func (s *stage) paid() map[string]string {
-	return map[string]string{
-		"GET " + api.PathFresh: "?query=stablecoins&members=flags,sentiment", "GET " + api.PathBrief: "?", "GET " + api.PathSearch: "?q=bitcoin&k=2",
-		"GET " + api.PathSnapshot: "?at=" + s.past, "GET " + api.PathCite: "?ref=3", "POST " + api.PathCite: "?ref=3",
-		"GET " + api.PathLookup:  "?q=bitcoin+price,foo&limit=1",
-		"GET " + api.PathChanges: "?since=" + s.past + "&min=0.5&kinds=asset,headline",
-		"GET " + api.PathSeries:  "?path=top_movers&points=4&span=1h",
+	list := map[string]string{}
+	for name := range paidBy(s.t) {
+		_, path, _ := strings.Cut(name, " ")
+		if op, ok := api.OpAt(path); ok {
+			list[name] = "?" + exampleOf(op, s.past, false)
+		}
 	}
+	return list
 }
 
 // read calls the data operations.

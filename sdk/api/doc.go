@@ -14,7 +14,7 @@ const (
 	DefaultBaseURL = "http://127.0.0.1:8402"
 )
 
-// Paths of the service, relative to its base URL.
+// Paths of the service, relative to its base URL. Those of operations are what Op.Path returns; no later one has a constant.
 const (
 	PathFresh     = "/v1/fresh"
 	PathBrief     = "/v1/brief"

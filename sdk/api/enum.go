@@ -64,40 +64,6 @@ func (t Tier) SnapshotWindow() time.Duration {
 	return 24 * time.Hour
 }
 
-// Op is one of the operations on a pack.
-type Op string
-
-// The operations: the six of the contract, then later additions.
-const (
-	OpFresh     Op = "fresh"
-	OpBrief     Op = "brief"
-	OpSearch    Op = "search"
-	OpSnapshot  Op = "snapshot"
-	OpSubscribe Op = "subscribe"
-	OpCite      Op = "cite"
-	OpLookup    Op = "lookup"
-	OpChanges   Op = "changes"
-	OpSeries    Op = "series"
-	OpHistory   Op = "history"
-)
-
-// Tools returns the operations that are MCP tools as well.
-func Tools() []Op {
-	return slices.DeleteFunc(Ops(), func(o Op) bool { return o.Operation().Tool.Title == "" })
-}
-
-// Path is the data endpoint of o.
-func (o Op) Path() string { return "/v1/" + string(o) }
-
-// OpAt returns the operation of a data endpoint; ok is false for any other path.
-func OpAt(path string) (o Op, ok bool) {
-	o = Op(strings.TrimPrefix(path, "/v1/"))
-	return o, slices.Contains(Ops(), o) && o.Path() == path
-}
-
-// PriceMicros is the price of one call of o in micro-USDG (millionths of one USDG); 0 means that o cannot be paid by call.
-func (o Op) PriceMicros() int64 { return o.Operation().PriceMicros }
-
 // TraceConsent is the consent to traces of a key's calls.
 type TraceConsent string
 

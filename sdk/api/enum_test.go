@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +19,6 @@ func same[T comparable](t *testing.T, what string, got, want []T) {
 func TestEnumerations(t *testing.T) {
 	t.Parallel()
 	same(t, "tiers", api.Tiers(), []api.Tier{"free", "hobby", "pro", "team", "enterprise"})
-	same(t, "operations", api.Ops(), []api.Op{"fresh", "brief", "search", "snapshot", "subscribe", "cite", "lookup", "changes", "series", "history"})
 	same(t, "credit packs", api.CreditPacks(), []api.CreditPack{"starter", "hobby", "pro", "team"})
 	same(t, "consents", []api.TraceConsent{api.ConsentFull, api.ConsentAggregated, api.ConsentNone},
 		[]api.TraceConsent{"full", "aggregated", "none"})
@@ -97,32 +95,6 @@ func TestTierLimits(t *testing.T) {
 		if got := want.tier.SnapshotWindow(); got != want.history {
 			t.Errorf("%s reads %v back, want %v", want.tier, got, want.history)
 		}
-	}
-}
-
-func TestOps(t *testing.T) {
-	t.Parallel()
-	paths := []string{api.PathFresh, api.PathBrief, api.PathSearch, api.PathSnapshot, api.PathSubscribe, api.PathCite, api.PathLookup, api.PathChanges,
-		api.PathSeries, api.PathHistory}
-	spelled := []string{"/v1/fresh", "/v1/brief", "/v1/search", "/v1/snapshot", "/v1/subscribe", "/v1/cite", "/v1/lookup", "/v1/changes", "/v1/series",
-		"/v1/history"}
-	// 0.001, 0.005, 0.002, 0.01, not payable, 0.001, 0.001, 0.002, 0.002 USDG, not payable
-	micros := []int64{1_000, 5_000, 2_000, 10_000, 0, 1_000, 1_000, 2_000, 2_000, 0}
-	parameters := []string{"pack query members claims", "pack claims", "pack q k", "pack at", "pack token members proof", "pack ref row at", "pack q kind limit", "pack since min kinds",
-		"pack path field points span", "pack member from to every"}
-	for i, op := range api.Ops() {
-		if got := strings.Join(api.Names(op.Operation().ParamsOn(api.FaceHTTP)), " "); got != parameters[i] {
-			t.Errorf("%s takes %s, want %s", op, got, parameters[i])
-		}
-		if op.Path() != spelled[i] || paths[i] != spelled[i] {
-			t.Errorf("%s is at %s and %s, want %s", op, op.Path(), paths[i], spelled[i])
-		}
-		if op.PriceMicros() != micros[i] {
-			t.Errorf("%s costs %d micro-USDG, want %d", op, op.PriceMicros(), micros[i])
-		}
-	}
-	if got := api.Op("delete").PriceMicros(); got != 0 {
-		t.Errorf("an unknown operation costs %d", got)
 	}
 }
 

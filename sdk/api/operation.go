@@ -14,6 +14,47 @@ import (
 	"unicode/utf8"
 )
 
+// Op is one of the operations on a pack.
+type Op string
+
+// Ops returns the operations in the order in which they are declared.
+func Ops() []Op {
+	var list []Op
+	for _, d := range declarations() {
+		list = append(list, d.op)
+	}
+	return list
+}
+
+// Operation returns the declaration of o, one without parameters for an unknown operation.
+func (o Op) Operation() Operation {
+	for _, d := range declarations() {
+		if d.op == o {
+			declared := d.declare()
+			declared.Op = o
+			return declared
+		}
+	}
+	return Operation{Op: o, Params: func() []Param { return nil }}
+}
+
+// Tools returns the operations that are MCP tools as well.
+func Tools() []Op {
+	return slices.DeleteFunc(Ops(), func(o Op) bool { return o.Operation().Tool.Title == "" })
+}
+
+// Path is the data endpoint of o.
+func (o Op) Path() string { return "/v1/" + string(o) }
+
+// OpAt returns the operation of a data endpoint; ok is false for any other path.
+func OpAt(path string) (o Op, ok bool) {
+	o = Op(strings.TrimPrefix(path, "/v1/"))
+	return o, slices.Contains(Ops(), o) && o.Path() == path
+}
+
+// PriceMicros is the price of one call of o in micro-USDG (millionths of one USDG); 0 means that o cannot be paid by call.
+func (o Op) PriceMicros() int64 { return o.Operation().PriceMicros }
+
 // Operation declares an operation: its parameters, its price, its answer, and what a model reads about its tool. HTTP, MCP, the OpenAPI
 // description, the SDK and ctx read it; a parameter or an operation that is declared here is known to all of them.
 type Operation struct {
@@ -126,36 +167,6 @@ func Names(params []Param) []string {
 		names[i] = p.Name
 	}
 	return names
-}
-
-// Query is a call of an operation, as Parse reads it. Each parameter of its operation fills one field; the others are zero.
-type Query struct {
-	Op   Op
-	Pack string
-
-	Text    string        // what is looked for: search, words; lookup, questions with commas between
-	Limit   int           // search: matches; lookup: rows per question
-	At      Moment        // snapshot, changes since then, and cite, where it may be zero
-	Ref     int           // cite: the anchor, counted from 1
-	Row     string        // cite: kind/key of the row that is meant, "" for the source
-	Path    string        // series: a member or a row; history: a member, or with dots a part of one
-	Field   string        // series: the number; "" means the first of the rows
-	Points  int           // series
-	Span    time.Duration // series
-	From    time.Time     // history
-	To      time.Time     // history; zero means now, or as far as a call may reach
-	Every   time.Duration // history
-	Members string        // of the state that are in the answer, sorted, with commas between; "" means all
-	Kinds   string        // of the rows that count, sorted, with commas between; "" means all
-	Min     float64       // changes: percent that a row has to move
-	Claims  bool          // fresh and brief: with what backs the figures of the brief
-	Proof   bool          // subscribe over HTTP: with the leaf that proves each state
-
-	Severity Severity // the tool subscribe: the least of the flags that are news; "" means that all changes are
-	Full     bool     // the tool subscribe: with the whole state
-	Seconds  int      // the tool subscribe: how long it waits at most
-
-	spelled string // what counts as it was spelled, encoded: see Param.Verbatim
 }
 
 // Parse reads the parameters of op on face, every one checked. Others are ignored. Which packs, members and kinds of rows there are it does

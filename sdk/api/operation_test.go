@@ -1,7 +1,10 @@
 package api_test
 
 import (
+	"flag"
+	"fmt"
 	"net/url"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +13,49 @@ import (
 
 	"github.com/contextd/contextd/sdk/api"
 )
+
+// update rewrites the golden file: go test ./sdk/api -update.
+var update = flag.Bool("update", false, "rewrite the golden file")
+
+// TestOperations: operations.golden has what callers and payments rely on: the paths, prices and parameters. A line in it changes with a
+// release that says so.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, op := range api.Ops() {
+		fmt.Fprintf(&b, "%s %s, %d micro-USDG\n", op, op.Path(), op.PriceMicros())
+		for _, face := range []api.Face{api.FaceHTTP, api.FaceTool} {
+			if face == api.FaceTool && !slices.Contains(api.Tools(), op) {
+				continue
+			}
+			fmt.Fprintf(&b, "\t%s\n", map[api.Face]string{api.FaceHTTP: "HTTP", api.FaceTool: "MCP"}[face])
+			for _, p := range op.Operation().ParamsOn(face) {
+				fmt.Fprintf(&b, "\t\t%s %s, required %t, default %q, %d to %d, at least %v, as spelled %t\n",
+					p.Name, p.Type(), p.Required, p.Default, p.Min, p.Max, p.Least, p.Verbatim)
+			}
+		}
+		if found, ok := api.OpAt(op.Path()); found != op || !ok {
+			t.Errorf("%s is at %s, where %s is", op, op.Path(), found)
+		}
+	}
+	const golden = "testdata/operations.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(golden); err != nil || string(want) != b.String() {
+		t.Errorf("%v; the operations are now\n%s", err, b.String())
+	}
+	if len(api.Op("delete").Operation().Params()) > 0 || api.Op("delete").PriceMicros() != 0 {
+		t.Error("an unknown operation is declared")
+	}
+	for _, path := range []string{"", "/v1/", "/v1/delete", "/v1/fresh/", "v1/fresh", "fresh"} {
+		if op, ok := api.OpAt(path); ok {
+			t.Errorf("%s is at %q", op, path)
+		}
+	}
+}
 
 // examples are the values that the declaration of o gives as examples on face.
 func examples(o api.Operation, face api.Face) url.Values {
@@ -28,7 +74,7 @@ func TestDeclarations(t *testing.T) {
 	shared := map[string]string{}
 	for _, op := range api.Ops() {
 		o := op.Operation()
-		if o.Op != op || o.Answer == nil || o.PriceMicros != op.PriceMicros() || (o.Tool.Title == "") != (o.Tool.Description == "") {
+		if o.Op != op || o.Answer == nil || (o.Tool.Title == "") != (o.Tool.Description == "") {
 			t.Errorf("%s is declared as %+v", op, o)
 		}
 		for _, p := range o.ParamsOn(api.FaceHTTP) {

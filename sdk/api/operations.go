@@ -3,43 +3,70 @@ package api
 import (
 	"reflect"
 	"strconv"
+	"time"
 )
 
-// Ops returns the operations in the order of the specification: the six of the contract, then later additions.
-func Ops() []Op {
-	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite, OpLookup, OpChanges, OpSeries, OpHistory}
+// The operations: the six of the contract, then later additions.
+const (
+	OpFresh     Op = "fresh"
+	OpBrief     Op = "brief"
+	OpSearch    Op = "search"
+	OpSnapshot  Op = "snapshot"
+	OpSubscribe Op = "subscribe"
+	OpCite      Op = "cite"
+	OpLookup    Op = "lookup"
+	OpChanges   Op = "changes"
+	OpSeries    Op = "series"
+	OpHistory   Op = "history"
+)
+
+// declaration is how an operation is declared.
+type declaration struct {
+	op      Op
+	declare func() Operation
 }
 
-// Operation returns the declaration of o, one without parameters for an unknown operation.
-func (o Op) Operation() Operation {
-	switch o {
-	case OpFresh:
-		return fresh()
-	case OpBrief:
-		return brief()
-	case OpSearch:
-		return search()
-	case OpSnapshot:
-		return snapshot()
-	case OpSubscribe:
-		return subscribe()
-	case OpCite:
-		return cite()
-	case OpLookup:
-		return lookup()
-	case OpChanges:
-		return changes()
-	case OpSeries:
-		return series()
-	case OpHistory:
-		return history()
+// declarations are those of all operations, in the order in which they are listed.
+func declarations() []declaration {
+	return []declaration{
+		{OpFresh, fresh}, {OpBrief, brief}, {OpSearch, search}, {OpSnapshot, snapshot}, {OpSubscribe, subscribe}, {OpCite, cite},
+		{OpLookup, lookup}, {OpChanges, changes}, {OpSeries, series}, {OpHistory, history},
 	}
-	return Operation{Op: o, Params: func() []Param { return nil }}
+}
+
+// Query is a call of an operation, as Parse reads it. Each parameter of its operation fills one field; the others are zero.
+type Query struct {
+	Op   Op
+	Pack string
+
+	Text    string        // what is looked for: search, words; lookup, questions with commas between
+	Limit   int           // search: matches; lookup: rows per question
+	At      Moment        // snapshot, changes since then, and cite, where it may be zero
+	Ref     int           // cite: the anchor, counted from 1
+	Row     string        // cite: kind/key of the row that is meant, "" for the source
+	Path    string        // series: a member or a row; history: a member, or with dots a part of one
+	Field   string        // series: the number; "" means the first of the rows
+	Points  int           // series
+	Span    time.Duration // series
+	From    time.Time     // history
+	To      time.Time     // history; zero means now, or as far as a call may reach
+	Every   time.Duration // history
+	Members string        // of the state that are in the answer, sorted, with commas between; "" means all
+	Kinds   string        // of the rows that count, sorted, with commas between; "" means all
+	Min     float64       // changes: percent that a row has to move
+	Claims  bool          // fresh and brief: with what backs the figures of the brief
+	Proof   bool          // subscribe over HTTP: with the leaf that proves each state
+
+	Severity Severity // the tool subscribe: the least of the flags that are news; "" means that all changes are
+	Full     bool     // the tool subscribe: with the whole state
+	Seconds  int      // the tool subscribe: how long it waits at most
+
+	spelled string // what counts as it was spelled, encoded: see Param.Verbatim
 }
 
 func fresh() Operation {
 	return Operation{
-		Op: OpFresh, PriceMicros: 1_000, Answer: reflect.TypeFor[StateResponse](),
+		PriceMicros: 1_000, Answer: reflect.TypeFor[StateResponse](),
 		Params: func() []Param {
 			return []Param{packParam(), {
 				Name: "query", // accepted and not used
@@ -58,7 +85,7 @@ func fresh() Operation {
 
 func brief() Operation {
 	return Operation{
-		Op: OpBrief, PriceMicros: 5_000, Answer: reflect.TypeFor[BriefResponse](),
+		PriceMicros: 5_000, Answer: reflect.TypeFor[BriefResponse](),
 		Params: func() []Param { return []Param{packParam(), claimsParam()} },
 		Tool: Tool{
 			Title: "Brief",
@@ -71,7 +98,7 @@ func brief() Operation {
 
 func search() Operation {
 	return Operation{
-		Op: OpSearch, PriceMicros: 2_000, Answer: reflect.TypeFor[SearchResponse](),
+		PriceMicros: 2_000, Answer: reflect.TypeFor[SearchResponse](),
 		Params: func() []Param {
 			return []Param{packParam(), {
 				Name: "q", Kind: KindWords, Required: true, Verbatim: true, field: func(q *Query) any { return &q.Text },
@@ -95,7 +122,7 @@ func search() Operation {
 
 func snapshot() Operation {
 	return Operation{
-		Op: OpSnapshot, PriceMicros: 10_000, Answer: reflect.TypeFor[StateResponse](),
+		PriceMicros: 10_000, Answer: reflect.TypeFor[StateResponse](),
 		Params: func() []Param {
 			members := membersParam()
 			members.Only = FaceTool
@@ -111,7 +138,7 @@ func snapshot() Operation {
 
 func subscribe() Operation {
 	return Operation{
-		Op: OpSubscribe, Answer: reflect.TypeFor[StreamState](),
+		Answer: reflect.TypeFor[StreamState](),
 		Params: func() []Param {
 			members, since, least := membersParam(), sinceParam(), minParam()
 			members.Only, since.Only, least.Only = FaceHTTP, FaceTool, FaceTool
@@ -151,7 +178,7 @@ func subscribe() Operation {
 
 func cite() Operation {
 	return Operation{
-		Op: OpCite, PriceMicros: 1_000, Answer: reflect.TypeFor[CiteResponse](),
+		PriceMicros: 1_000, Answer: reflect.TypeFor[CiteResponse](),
 		Params: func() []Param {
 			at := momentParam()
 			at.Required, at.Missing, at.Pattern, at.Component = false, "", "", "CiteAt"
@@ -161,7 +188,7 @@ func cite() Operation {
 				Name: "ref", Kind: KindWhole, Min: 1, Required: true, Verbatim: true, field: func(q *Query) any { return &q.Ref },
 				Reason: ReasonInvalidRef, Huge: "more than any pack has sources",
 				Hint: "use the number of an anchor: [3] in a brief is ref=3",
-				Doc:  "The number of the anchor, 1 to the number of the pack's sources.", ToolDoc: "The N of [N]", Example: "3",
+				Doc:  "The number of the anchor, 1 to the number of the pack's sources.", ToolDoc: "The N of [N]", Example: "1",
 			}, {
 				Name: "row", Kind: KindRow, field: func(q *Query) any { return &q.Row },
 				Reason: ReasonInvalidRow, Hint: "copy it from lookup, for example row=asset/bitcoin", Component: "CiteRow",
@@ -178,7 +205,7 @@ func cite() Operation {
 
 func lookup() Operation {
 	return Operation{
-		Op: OpLookup, PriceMicros: 1_000, Answer: reflect.TypeFor[LookupResponse](),
+		PriceMicros: 1_000, Answer: reflect.TypeFor[LookupResponse](),
 		Params: func() []Param {
 			return []Param{packParam(), {
 				Name: "q", Kind: KindQuestions, Required: true, field: func(q *Query) any { return &q.Text },
@@ -212,7 +239,7 @@ func lookup() Operation {
 
 func changes() Operation {
 	return Operation{
-		Op: OpChanges, PriceMicros: 2_000, Answer: reflect.TypeFor[ChangesResponse](),
+		PriceMicros: 2_000, Answer: reflect.TypeFor[ChangesResponse](),
 		Params: func() []Param {
 			return []Param{packParam(), sinceParam(), minParam(), {
 				Name: "kinds", Kind: KindRowKinds, field: func(q *Query) any { return &q.Kinds },
@@ -231,7 +258,7 @@ func changes() Operation {
 
 func series() Operation {
 	return Operation{
-		Op: OpSeries, PriceMicros: 2_000, Answer: reflect.TypeFor[SeriesResponse](),
+		PriceMicros: 2_000, Answer: reflect.TypeFor[SeriesResponse](),
 		Params: func() []Param {
 			return []Param{packParam(), {
 				Name: "path", Required: true, field: func(q *Query) any { return &q.Path }, Reason: ReasonInvalidPath,
@@ -264,7 +291,7 @@ func history() Operation {
 		}
 	}
 	return Operation{
-		Op: OpHistory, Answer: reflect.TypeFor[HistoryLine](),
+		Answer: reflect.TypeFor[HistoryLine](),
 		Params: func() []Param {
 			from := bound("from", "The start, any RFC 3339 date-time, or a minute in UTC.", "2026-11-20T19:05",
 				func(q *Query) any { return &q.From })
