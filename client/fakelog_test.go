@@ -37,6 +37,7 @@ type proven struct {
 	proof  func(*api.Proof)  // changes the header; nil leaves it
 	old    map[string][]byte // what a cache on the way has
 	gone   bool              // there is no log any more
+	later  string            // ends in brief: what was written for the newest state later, "" for none
 	asked  []string
 }
 
@@ -95,7 +96,10 @@ func (p *proven) add(t *testing.T, state string, leaf api.LogLeaf) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	leaf.V, leaf.Kind, leaf.Pack, leaf.Seq, leaf.State, leaf.Code = 1, api.LeafState, "crypto", int64(len(p.leaves)), sumOf(state), "test"
+	leaf.V, leaf.Pack, leaf.Seq, leaf.Code = 1, "crypto", int64(len(p.leaves)), "test"
+	if leaf.Kind == "" {
+		leaf.Kind, leaf.State = api.LeafState, sumOf(state)
+	}
 	if leaf.GeneratedAt.IsZero() {
 		leaf.GeneratedAt = p.at(len(p.leaves))
 	}
@@ -108,6 +112,22 @@ func (p *proven) add(t *testing.T, state string, leaf api.LogLeaf) {
 		t.Fatal(err)
 	}
 	p.states, p.leaves, p.hashes = append(p.states, state), append(p.leaves, string(text)), append(p.hashes, hashes...)
+}
+
+// rewrite appends another brief of the newest state, some seconds after it.
+func (p *proven) rewrite(t *testing.T, text string) {
+	t.Helper()
+	at := p.at(len(p.leaves) - 1).Add(3 * time.Second)
+	p.add(t, "", api.LogLeaf{Kind: api.LeafBrief, GeneratedAt: at, Brief: sumOf(text)})
+	p.later = text
+}
+
+// brief is the text of the newest state.
+func (p *proven) brief() string {
+	if p.later != "" {
+		return p.later
+	}
+	return "brief"
 }
 
 // at is when a state was made.
@@ -153,6 +173,9 @@ func (p *proven) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer p.mu.Unlock()
 	p.asked = append(p.asked, r.URL.Path)
 	seq, named := len(p.leaves)-1, r.URL.Query().Get("at")+r.URL.Query().Get("minute")
+	if p.later != "" {
+		seq--
+	}
 	if named != "" {
 		at, err := time.Parse(time.RFC3339, named)
 		if err != nil {
@@ -182,15 +205,21 @@ func (p *proven) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(api.HeaderProof, leaf.String())
 	}
 	freshness, _ := json.Marshal(api.Freshness{GeneratedAt: p.at(seq), AgeSeconds: 1})
-	if r.URL.Path == api.PathBrief {
-		fmt.Fprintf(w, `{"brief":"brief%s","citations":[],"freshness":%s}`, p.lie, freshness)
+	brief, at := p.brief(), p.at(seq).Add(time.Second)
+	if p.later != "" {
+		at = p.at(seq).Add(3 * time.Second)
+	}
+	written := fmt.Sprintf(`"briefAt":%q,"briefOf":%q,`, at.Format(time.RFC3339Nano), p.at(seq).Format(time.RFC3339Nano))
+	const cited = `[{"ref":1,"url":"https://a.test","excerpt":"0.5 %"}]`
+	switch r.URL.Path {
+	case api.PathBrief:
+		fmt.Fprintf(w, `{"brief":"%s%s",%s"citations":%s,"freshness":%s}`, brief, p.lie, written, cited, freshness)
 		return
+	case api.PathSnapshot:
+		brief, written = "", ""
 	}
-	brief := "brief"
-	if r.URL.Path == api.PathSnapshot {
-		brief = ""
-	}
-	fmt.Fprintf(w, `{"state":%s,"brief":%q,"citations":[],"freshness":%s}`, strings.TrimSuffix(p.states[seq], "}")+p.lie+"}", brief, freshness)
+	fmt.Fprintf(w, `{"state":%s,"brief":%q,%s"citations":%s,"freshness":%s}`, strings.TrimSuffix(p.states[seq], "}")+p.lie+"}", brief,
+		written, cited, freshness)
 }
 
 // logged answers the routes of the log.

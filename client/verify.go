@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +40,9 @@ type verdict struct {
 	Code        string            `json:"code,omitempty"`
 	Sources     int               `json:"sources,omitempty"` // that the state was made of
 	Witnesses   []sdk.Cosignature `json:"witnesses"`
-	Unknown     int               `json:"unknownWitnesses"` // signatures of other keys
+	Unknown     int               `json:"unknownWitnesses"`     // signatures of other keys
+	Covered     []string          `json:"covered,omitempty"`    // members of the file that are proven
+	NotCovered  []string          `json:"notCovered,omitempty"` // and those that are not
 	Says        string            `json:"says"`
 }
 
@@ -63,7 +64,8 @@ const verifyHelp = `Prove what a service said, and that it was not changed since
 
 FILE, or - for standard input, is a bundle from ctx snapshot --bundle or ctx fresh --bundle, which needs no service
 and no network, or an answer saved with -o json; for an answer, ctx asks the service for the leaf, the proof and the
-checkpoint. --at requests the snapshot of a minute, which is a call, and proves it. --since reads everything said
+checkpoint. State and brief are proven to the byte; verify names the members of the answer that no leaf covers, such as
+citations and ages. --at requests the snapshot of a minute, which is a call, and proves it. --since reads everything said
 since then and proves that it is in the log. Without any of them, and with --since, verify proves that nothing that
 ctx knew of the log was changed or taken back.
 
@@ -183,11 +185,17 @@ func (o verifyOptions) bundle(ctx context.Context, data []byte) error {
 	}
 	v := o.verdict(p, from)
 	what := "state"
+	v.Covered = []string{savedState}
 	if b.Brief != "" {
 		what = "state and this brief"
+		v.Covered = append(v.Covered, savedBrief)
 	}
 	v.Says = fmt.Sprintf("The service of the log %s said this %s at %s, and it was not changed "+
 		"since.", p.Checkpoint.Origin, what, o.moment(p))
+	if b.Brief == "" && p.Leaf.Brief != "" {
+		v.Says += notHere
+		v.NotCovered = []string{savedBrief}
+	}
 	if from == "file" {
 		v.Says += " Only the file says whose key that is: ctx does not know this log. The operator publishes the key, for --key."
 	}
@@ -209,50 +217,6 @@ func (o verifyOptions) keyOf(p *sdk.Proven) (string, error) {
 			Err: fmt.Errorf("the bundle is of another history of the log %s than ctx has seen", known.Origin)}
 	}
 	return "remembered", nil
-}
-
-func (o verifyOptions) saved(ctx context.Context, data []byte) error {
-	var a struct {
-		State     json.RawMessage
-		Brief     string
-		BriefOf   *time.Time
-		Freshness api.Freshness
-	}
-	if err := json.Unmarshal(data, &a); err != nil || a.Freshness.GeneratedAt.IsZero() {
-		return cli.Invalid("the file is neither a bundle nor an answer of fresh, snapshot or brief as -o json writes it")
-	}
-	at := a.Freshness.GeneratedAt
-	if a.State == nil && a.BriefOf != nil {
-		at = *a.BriefOf
-	}
-	p, known, err := o.entry(ctx, func(l *sdk.Log) (*api.LogEntry, error) { return l.At(ctx, at) })
-	if err != nil {
-		return err
-	}
-	what := "state"
-	if a.State == nil {
-		what, err = "brief", p.IsOfBrief(a.Brief)
-	} else {
-		err = ofSaved(p, a.State)
-	}
-	if err != nil {
-		return err
-	}
-	v := o.verdict(p, o.from(known))
-	v.Says = fmt.Sprintf("The service said this %s at %s, and it was not changed since.", what, o.moment(p))
-	return o.show(ctx, v, p.Checkpoint)
-}
-
-// ofSaved checks that p proves a state, which may have been saved with white space between its members.
-func ofSaved(p *sdk.Proven, state json.RawMessage) error {
-	err := p.IsOfState(state)
-	if err == nil {
-		return nil
-	}
-	if dense, denseErr := compacted(state); denseErr == nil && p.IsOfState(dense) == nil {
-		return nil
-	}
-	return fmt.Errorf("%w (the proof is of the whole state: an answer to --members, and what a filter left of one, cannot be proven)", err)
 }
 
 func (o verifyOptions) snapshot(ctx context.Context, at time.Time) error {

@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -309,7 +312,7 @@ func TestVerify(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"saved":   {[]string{"verify", saved}, []string{"The service said this state at 2026-11-20 20:06:00 UTC, and it was not changed since.", "(remembered)"}},
+		"saved":   {[]string{"verify", saved}, []string{"The service said this state and this brief at 2026-11-20 20:06:00 UTC, and it was not changed since.", "(remembered)"}},
 		"minute":  {[]string{"verify", "--at", "2h"}, []string{"What the service now says of 2026-11-20 18:06", "at 2026-11-20 18:06:00 UTC"}},
 		"now":     {[]string{"verify"}, []string{"all 289 entries that ctx knew are where they were, and 0 came after"}},
 		"since":   {[]string{"verify", "--since", "61m"}, []string{"it said 13 states and 0 later briefs"}},
@@ -386,5 +389,139 @@ func TestVerify(t *testing.T) {
 	code, _, stderr := ctx("verify", file, "-o", "json")
 	if reason, _ := reasonIn(t, stderr); code != cli.ExitUnproven || reason != "log_key_changed" {
 		t.Errorf("a swapped key: exit %d %s", code, stderr)
+	}
+}
+
+// TestEveryByteOfASavedAnswer changes every byte of what -o json writes: it is refused, or the byte is in a part that was named as not
+// covered before.
+func TestEveryByteOfASavedAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args    []string
+		later   bool
+		covered string
+	}{
+		"fresh":            {args: []string{"fresh"}, covered: "state freshness.generatedAt brief"},
+		"snapshot":         {args: []string{"snapshot", "--at", "1m"}, covered: "state freshness.generatedAt"},
+		"brief":            {args: []string{"brief"}, covered: "brief"},
+		"a later brief":    {args: []string{"brief"}, later: true, covered: "brief"},
+		"fresh with later": {args: []string{"fresh"}, later: true, covered: "state freshness.generatedAt brief"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProven(t, originOne, 3)
+			if c.later {
+				p.rewrite(t, "a later brief")
+			}
+			ctx := user(t, p)
+			file := filepath.Join(t.TempDir(), "answer.json")
+			verify := func(text string) (v struct{ Covered, NotCovered []string }, says string, code int) {
+				t.Helper()
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				code, stdout, stderr := ctx("verify", file, "-o", "json")
+				if code == cli.ExitOK && json.Unmarshal([]byte(stdout), &v) != nil || code != cli.ExitOK && stdout != "" {
+					t.Fatalf("exit %d %s", code, stdout)
+				}
+				return v, stdout + stderr, code
+			}
+			_, answer, _ := ctx(append(c.args, "-o", "json")...)
+			whole, says, code := verify(answer)
+			if code != cli.ExitOK || strings.Join(whole.Covered, " ") != c.covered {
+				t.Fatalf("exit %d, covered is %q\n%s", code, whole.Covered, says)
+			}
+			for _, part := range whole.NotCovered {
+				if !strings.Contains(says, part) {
+					t.Errorf("%s is not named: %s", part, says)
+				}
+			}
+			open := make([]bool, len(answer)) // bytes that are in no covered part
+			for _, m := range answerParts(t, answer) {
+				for i := m.from; i < m.to && slices.Contains(whole.NotCovered, m.name); i++ {
+					open[i] = true
+				}
+			}
+			for i := range answer {
+				bad := []byte(answer)
+				bad[i] ^= [...]byte{0x01, 0x20, 1 << (i % 8)}[i%3]
+				if _, says, code := verify(string(bad)); code == cli.ExitOK && !open[i] {
+					t.Errorf("byte %d, %q, changed to %q: %s", i, answer[max(0, i-20):i+1], bad[i], says)
+				}
+			}
+			for what, change := range map[string][2]string{
+				"a brief of nothing":      {`"` + map[bool]string{true: "a later brief"}[c.later] + `"`, `""`},
+				"a state beside":          {`"freshness"`, `"State":{},"freshness"`},
+				"a brief twice":           {`"freshness"`, `"brief":"forged","freshness"`},
+				"a member twice":          {`"ageSeconds"`, `"generatedAt":"2026-11-20T20:06:00Z","ageSeconds"`},
+				"a letter as its number":  {`"brief": "`, `"brief": "\u0062`},
+				"another time of a brief": {`"briefOf": "2026-11-20T20`, `"briefOf": "2026-11-20T19`},
+			} {
+				bad := strings.Replace(answer, change[0], change[1], 1)
+				if what == "another time of a brief" && !slices.Contains(whole.Covered, "briefOf") {
+					continue
+				}
+				if _, says, code := verify(bad); bad != answer && code == cli.ExitOK {
+					t.Errorf("%s: %s", what, says)
+				}
+			}
+		})
+	}
+}
+
+// answerPart is a member of an answer, with its name, in the text.
+type answerPart struct {
+	name     string
+	from, to int
+}
+
+// answerParts are the members of an answer, and those of its freshness.
+func answerParts(t *testing.T, answer string) (parts []answerPart) {
+	t.Helper()
+	root, err := jsonx.Parse([]byte(answer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(prefix string, m *jsonx.Value) {
+		from := strings.LastIndex(answer[:m.At], strconv.Quote(m.Name))
+		parts = append(parts, answerPart{prefix + m.Name, from, m.At + len(m.Raw)})
+	}
+	for _, m := range root.Members {
+		add("", m)
+		if m.Name == "freshness" {
+			for _, part := range m.Members {
+				add("freshness.", part)
+			}
+		}
+	}
+	return parts
+}
+
+// TestBundleWithoutItsBrief names the brief that is not in a bundle, be it of a snapshot or taken out of one of fresh.
+func TestBundleWithoutItsBrief(t *testing.T) {
+	t.Parallel()
+	p := newProven(t, originOne, 3)
+	ctx := user(t, p)
+	file := filepath.Join(t.TempDir(), "said.json")
+	ctx("fresh", "--bundle", file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, stdout, _ := ctx("verify", file); !strings.Contains(stdout, "this state and this brief") || strings.Contains(stdout, "not in the file") {
+		t.Errorf("whole: %s", stdout)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), `"brief":"brief"`, `"brief":""`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const missing = "The brief that was published with it is not in the file."
+	for _, args := range [][]string{{"fresh"}, {"snapshot", "--at", "1m", "--bundle", file}} {
+		if code, stdout, _ := ctx("verify", file); code != cli.ExitOK || strings.Contains(stdout, "this brief") || !strings.Contains(stdout, missing) {
+			t.Errorf("exit %d %s", code, stdout)
+		}
+		ctx(args...)
+	}
+	if _, stdout, _ := ctx("verify", file, "-o", "json"); !strings.Contains(strings.Join(strings.Fields(stdout), ""), `"notCovered":["brief"]`) {
+		t.Error(stdout)
 	}
 }
