@@ -38,7 +38,7 @@ func cryptoKinds() []state.Kind {
 		return list[slices.IndexFunc(list, func(f state.Field) bool { return f.Name == name })]
 	}
 	price, day, volume := of("priceUsd"), of("change24hPct"), of("volume24hUsd")
-	return []state.Kind{
+	list := []state.Kind{
 		{Name: kindAsset, Words: []string{"asset", "assets", "coins"}, Fields: fieldsOf(kindAsset), Orders: []state.Order{
 			{Words: []string{"gainers", "gainer", "winners"}, Field: day.Name},
 			{Words: []string{"losers", "loser"}, Field: day.Name, Least: true},
@@ -94,6 +94,33 @@ func cryptoKinds() []state.Kind {
 			price, day,
 		}},
 	}
+	for i := range list {
+		list[i].Size, list[i].Group = standing(list[i].Name)
+	}
+	return list
+}
+
+// standing is the field by which the larger of two rows of a kind comes first, and the one that says with which others a row belongs.
+func standing(kind string) (size, group string) {
+	switch kind {
+	case kindAsset, kindCategory:
+		return "marketCapUsd", ""
+	case kindStablecoin:
+		return "supplyUsd", ""
+	case kindProtocol:
+		return "tvlUsd", "category"
+	case kindChain:
+		return "tvlUsd", ""
+	case kindPool:
+		return "volume24hUsd", "network"
+	case kindPrediction:
+		return "volume24hUsd", ""
+	case kindHeadline:
+		return "publishedAt", "publisher"
+	case kindHack:
+		return "date", "technique"
+	}
+	return "", ""
 }
 
 // tablesOfCrypto is Tables of the crypto pack: every row that its sources gave, with what they last said, however old.

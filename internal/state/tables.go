@@ -17,6 +17,8 @@ type Kind struct {
 	Words  []string // that ask for rows of this kind: news, headlines
 	Fields []Field  // in the order of importance; the first is shown where a question names none
 	Orders []Order  // other than by size
+	Size   string   // the field by which the larger of two rows comes first; "" means none
+	Group  string   // the field that says with which others a row belongs: a category, a network; "" means none
 	Own    bool     // a row is of this kind alone, as a headline is: it answers only where its kind is asked for or nothing else fits
 }
 
@@ -66,7 +68,8 @@ type Tables struct {
 	entities map[string][]int // rows, by the thing that they speak of
 	known    []known          // names that a question may have meant
 
-	encoded sync.Map // encoded by *Row, for the rows that were asked for
+	tables  func() []table // what can be asked by structure
+	encoded sync.Map       // encoded by *Row, for the rows that were asked for
 }
 
 // known is a name as it is shown and as it is compared.
@@ -133,6 +136,7 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 		t.order = append(t.order, name)
 	}
 	slices.Sort(t.order)
+	t.tables = sync.OnceValue(t.newTables)
 	return t
 }
 

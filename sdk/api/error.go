@@ -58,6 +58,11 @@ const (
 	ReasonInvalidRow       Reason = "invalid_row"
 	ReasonInvalidRange     Reason = "invalid_range"
 	ReasonInvalidEvery     Reason = "invalid_every"
+	ReasonInvalidTable     Reason = "invalid_table" // from here on of query
+	ReasonInvalidWhere     Reason = "invalid_where"
+	ReasonInvalidOrder     Reason = "invalid_order"
+	ReasonInvalidAgg       Reason = "invalid_agg"
+	ReasonInvalidOver      Reason = "invalid_over"
 	ReasonMissingToken     Reason = "missing_token" // subscribe without token: 400; a key that is missing elsewhere: see KeyMissing
 	ReasonInvalidRequest   Reason = "invalid_request"
 	ReasonMalformedProof   Reason = "malformed_proof"
@@ -113,7 +118,8 @@ func Reasons() []Reason {
 	return []Reason{
 		ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonInvalidKind, ReasonInvalidLimit, ReasonInvalidSince,
 		ReasonInvalidMin, ReasonInvalidPath, ReasonInvalidField, ReasonInvalidPoints, ReasonInvalidSpan, ReasonInvalidMembers,
-		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonMissingToken, ReasonInvalidRequest,
+		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonInvalidTable, ReasonInvalidWhere, ReasonInvalidOrder,
+		ReasonInvalidAgg, ReasonInvalidOver, ReasonMissingToken, ReasonInvalidRequest,
 		ReasonMalformedProof, ReasonPaymentsDisabled, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
 		ReasonInvalidSignIn, ReasonPaymentRequired, ReasonInsufficient, ReasonAmountMismatch, ReasonWrongRecipient,
 		ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch, ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired,
@@ -132,7 +138,8 @@ func (r Reason) Answer() (Code, int) {
 	switch r {
 	case ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonInvalidKind, ReasonInvalidLimit, ReasonInvalidSince,
 		ReasonInvalidMin, ReasonInvalidPath, ReasonInvalidField, ReasonInvalidPoints, ReasonInvalidSpan, ReasonInvalidMembers,
-		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonMissingToken, ReasonInvalidRequest:
+		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonInvalidTable, ReasonInvalidWhere, ReasonInvalidOrder,
+		ReasonInvalidAgg, ReasonInvalidOver, ReasonMissingToken, ReasonInvalidRequest:
 		return CodeValidation, http.StatusBadRequest
 	case ReasonMalformedProof, ReasonPaymentsDisabled:
 		return CodePaymentInvalid, http.StatusBadRequest

@@ -106,6 +106,9 @@ func (m *Manifest) stateKinds() (list []state.Kind) {
 			at = len(list)
 			list = append(list, m.stateKind(s.Kind))
 		}
+		if t := m.table(s); list[at].Size == "" {
+			list[at].Size = cmp.Or(t.Size, t.News)
+		}
 		for _, f := range s.Fields {
 			for _, d := range f.derived() {
 				if !slices.ContainsFunc(list[at].Fields, func(f state.Field) bool { return f.Name == d.wire }) {

@@ -1,0 +1,422 @@
+package state
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Asked is what a query is asked of.
+type Asked struct {
+	Tables  *Tables // of now
+	Shown   []Shown
+	Names   map[string]string // of the sources, by their ids
+	State   Pulse             // the newest, or the one as of the moment of the query
+	Past    bool              // the query has a moment: its rows are those that State shows, and no others
+	Before  *Pulse            // the one at the beginning of the span of the query; nil where it has none
+	Through Pulses            // those of the span, oldest first; nil where no aggregate is of them: see Spans
+}
+
+// Pulses are states that are read one after the other.
+type Pulses = iter.Seq2[Pulse, error]
+
+// Queried is the answer to a query.
+type Queried struct {
+	Rows       []QueriedRow // at most the limit of the query
+	Total      int          // rows that meet its conditions
+	Aggregates map[string]api.Aggregate
+	Missing    []api.Missing
+}
+
+// QueriedRow is a row with what became of its numbers over the span of the query, by field.
+type QueriedRow struct {
+	*Row
+	Over map[string]api.Move
+}
+
+// maxMissing is how many rows are named that are not in an answer.
+const maxMissing = 10
+
+// Spans reports whether an aggregate of q is of all states of its span: the least or most that a field was.
+func Spans(q api.RowQuery) bool {
+	return q.Over != "" && slices.ContainsFunc(q.Agg, func(agg string) bool { return strings.HasPrefix(agg, "m") })
+}
+
+// Query answers q, which Complete has made. It fails only where a state of the span cannot be read.
+func Query(q api.RowQuery, of Asked) (Queried, error) {
+	e := evaluation{q: q, of: of, at: of.Tables.table(q.Table)}
+	rows := e.rows()
+	e.answer.Total = len(rows)
+	e.over(rows)
+	e.sort(rows)
+	if err := e.aggregate(rows); err != nil {
+		return Queried{}, err
+	}
+	e.answer.Rows = rows[:min(len(rows), q.Limit)]
+	if of.Before != nil && e.shown() {
+		for _, r := range e.answer.Rows {
+			if r.Over == nil && len(e.answer.Missing) < maxMissing {
+				e.missing(r.Kind + "/" + r.Key)
+			}
+		}
+	}
+	return e.answer, nil
+}
+
+type evaluation struct {
+	q      api.RowQuery
+	of     Asked
+	at     table
+	answer Queried
+}
+
+// missing notes what states do not keep.
+func (e *evaluation) missing(what string) {
+	if !slices.ContainsFunc(e.answer.Missing, func(m api.Missing) bool { return m.What == what }) {
+		e.answer.Missing = append(e.answer.Missing, api.Missing{What: what, Why: api.MissingNotKept})
+	}
+}
+
+// shown reports whether states show rows of the table.
+func (e *evaluation) shown() bool { return e.at.kind == nil || len(shownOf(e.of.Shown, e.at.name)) > 0 }
+
+// shownOf says where the rows of a kind stand.
+func shownOf(shown []Shown, kind string) (list []Shown) {
+	for _, s := range shown {
+		if s.Kind == kind {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// rows are those that meet the conditions, as they stand.
+func (e *evaluation) rows() (rows []QueriedRow) {
+	tests, known := e.tests()
+	list := e.all()
+	if e.of.Past && e.at.kind != nil {
+		e.missed(list)
+	}
+	for i := range list {
+		if known && meets(&list[i], tests) {
+			rows = append(rows, QueriedRow{Row: &list[i]})
+		}
+	}
+	return rows
+}
+
+func meets(r *Row, tests []test) bool {
+	return !slices.ContainsFunc(tests, func(t test) bool { return !t.meets(r) })
+}
+
+// tests are the conditions. They are not known of a past whose states lack a field that they, the order or an aggregate need.
+func (e *evaluation) tests() (tests []test, known bool) {
+	known = true
+	needs := func(name string, row bool) {
+		f, ok := e.at.field(name)
+		if !ok || !e.of.Past || e.at.kind == nil || f.identity || !e.shown() || pastField(e.of.Shown, e.at.name, f.Name) {
+			return
+		}
+		known = known && !row
+		e.missing(e.at.name + "." + f.Name)
+	}
+	for _, c := range e.q.Where {
+		needs(c.Field, true)
+		if t, err := e.at.compile(c); err == nil { // Complete has compiled it
+			tests = append(tests, t)
+		}
+	}
+	for _, name := range e.q.Fields {
+		needs(name, false)
+	}
+	if name := strings.TrimPrefix(e.q.Order, "-"); e.q.Order != e.at.order() {
+		needs(name, true)
+	}
+	for _, agg := range e.q.Agg {
+		_, name, _ := strings.Cut(agg, ":")
+		needs(name, true)
+	}
+	return tests, known
+}
+
+// pastField reports whether states have a field of rows of a kind.
+func pastField(shown []Shown, kind, name string) bool {
+	return slices.ContainsFunc(shownOf(shown, kind), func(s Shown) bool {
+		return s.Time == name || slices.ContainsFunc(s.Fields, func(f ShownField) bool { return f.Name == name })
+	})
+}
+
+// all are the rows of the table, now or as of the moment of the query.
+func (e *evaluation) all() (rows []Row) {
+	switch {
+	case e.at.name == api.TableFlags:
+		rows = flagRows(e.of.State.Read().Flags())
+	case e.at.name == api.TableSources:
+		rows = sourceRows(e.of.State.Read().Sources(), e.of.Names)
+	case e.of.Past:
+		rows = e.shownRows(e.of.State.Read())
+	default:
+		return e.of.Tables.of(e.at.name)
+	}
+	for i := range rows {
+		r := &rows[i]
+		if now := e.of.Tables.Row(r.Kind, r.Key); now != nil {
+			r.Entity, r.URL = now.Entity, now.URL
+		}
+		r.Entity = cmp.Or(r.Entity, r.Kind+"/"+r.Key)
+		if r.Ref > 0 && r.Ref <= len(e.of.State.Citations) {
+			r.URL = cmp.Or(r.URL, e.of.State.Citations[r.Ref-1].URL)
+		}
+		for _, s := range e.of.State.Read().Sources() {
+			if s.Ref == r.Ref && s.FetchedAt != nil {
+				r.FetchedAt = s.FetchedAt.UTC()
+			}
+		}
+	}
+	return rows
+}
+
+// shownRows are the rows of the table that a state shows, each once.
+func (e *evaluation) shownRows(doc *Document) []Row {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(doc.Rows(shownOf(e.of.Shown, e.at.name)), func(r Row) bool {
+		again := seen[r.Key]
+		seen[r.Key] = true
+		return again
+	})
+}
+
+// missed names rows of now that a past state does not show, though its tables may have had them: those that the query names, or the table.
+func (e *evaluation) missed(then []Row) {
+	var named []test
+	for _, c := range e.q.Where {
+		if f, _ := e.at.field(c.Field); f.identity && c.Op != api.CompareUnequal {
+			if t, err := e.at.compile(c); err == nil {
+				named = append(named, t)
+			}
+		}
+	}
+	shown := make(map[string]bool, len(then))
+	for _, r := range then {
+		shown[r.Key] = true
+	}
+	n := 0
+	for _, r := range e.of.Tables.of(e.at.name) {
+		switch {
+		case shown[r.Key] || !meets(&r, named):
+		case len(named) == 0 || n == maxMissing:
+			e.missing(e.at.name)
+			return
+		default:
+			n++
+			e.missing(r.Kind + "/" + r.Key)
+		}
+	}
+}
+
+// over notes what became of the numbers of rows since the beginning of the span.
+func (e *evaluation) over(rows []QueriedRow) {
+	switch {
+	case e.of.Before == nil:
+		return
+	case !e.shown():
+		e.missing(e.at.name)
+		return
+	}
+	before := map[string]Row{}
+	for _, r := range e.shownRows(e.of.Before.Read()) {
+		before[r.Key] = r
+	}
+	for i := range rows {
+		old, was := before[rows[i].Key]
+		if !was {
+			continue
+		}
+		rows[i].Over = map[string]api.Move{}
+		for _, f := range rows[i].Fields {
+			to, is := number(f.Value)
+			from, had := number(old.Fields.Get(f.Name))
+			if !is || !had {
+				continue
+			}
+			m := api.Move{From: from, Change: exact(to - from)}
+			m.ChangePct, _ = moved(f.Name, from, to)
+			rows[i].Over[f.Name] = m
+		}
+	}
+}
+
+// exact is a sum or a difference without what binary fractions add to it.
+func exact(x float64) float64 {
+	const digits = 12
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	return x
+}
+
+// sort puts rows in the order of the query, those without a value behind. Rows that are as large stand as in the tables.
+func (e *evaluation) sort(rows []QueriedRow) {
+	name, most := strings.CutPrefix(e.q.Order, "-")
+	if e.q.Order == "" || !e.of.Past && e.q.Order == e.at.order() {
+		return
+	}
+	f, _ := e.at.field(name)
+	value := func(r QueriedRow) any { return f.value(r.Row) }
+	if name == orderChange || name == orderChangePct {
+		of := moveOf(e.q, e.at)
+		f.Type = api.TypeNumber
+		value = func(r QueriedRow) any {
+			m, is := r.Over[of]
+			switch {
+			case !is:
+				return nil
+			case name == orderChangePct && m.ChangePct != nil:
+				return *m.ChangePct
+			}
+			return m.Change
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b QueriedRow) int {
+		x, y := value(a), value(b)
+		switch {
+		case x == nil || y == nil:
+			return cmp.Compare(absent(x), absent(y))
+		case most:
+			return f.compare(y, x)
+		}
+		return f.compare(x, y)
+	})
+}
+
+// moveOf is the field whose move an order by change is of: the first number that q shows.
+func moveOf(q api.RowQuery, at table) string {
+	for _, name := range q.Fields {
+		if f, _ := at.field(name); f.Type == api.TypeNumber {
+			return f.Name
+		}
+	}
+	for _, f := range at.fields {
+		if f.Type == api.TypeNumber {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+func absent(v any) int {
+	if v == nil {
+		return 1
+	}
+	return 0
+}
+
+// aggregate makes the aggregates of rows. The least and most of a span are those of all its states in which one of rows stood.
+func (e *evaluation) aggregate(rows []QueriedRow) error {
+	if len(e.q.Agg) == 0 {
+		return nil
+	}
+	e.answer.Aggregates = make(map[string]api.Aggregate, len(e.q.Agg))
+	for _, agg := range e.q.Agg {
+		of, name, _ := strings.Cut(agg, ":")
+		a := aggregate{of: of}
+		f, _ := e.at.field(name)
+		for _, r := range rows {
+			if n, ok := number(f.value(r.Row)); ok {
+				a.add(n, r.Row, e.of.State.GeneratedAt)
+			}
+		}
+		if of == aggCount {
+			n := float64(len(rows))
+			a.Value, a.Rows = &n, len(rows)
+		}
+		if e.of.Through != nil && a.extreme() {
+			if err := e.through(&a, name, rows); err != nil {
+				return err
+			}
+		} else {
+			a.At = nil
+		}
+		e.answer.Aggregates[agg] = a.Aggregate
+	}
+	return nil
+}
+
+// through adds to a what a field of rows was in the states of the span.
+func (e *evaluation) through(a *aggregate, name string, rows []QueriedRow) error {
+	keys := make(map[string]*Row, len(rows))
+	for _, r := range rows {
+		keys[r.Key] = r.Row
+	}
+	counted := a.Rows
+	var last time.Time
+	for pulse, err := range e.of.Through {
+		if err != nil {
+			return err
+		}
+		if pulse.GeneratedAt.Equal(last) || pulse.GeneratedAt.IsZero() {
+			continue
+		}
+		last = pulse.GeneratedAt
+		a.States++
+		for _, s := range shownOf(e.of.Shown, e.at.name) {
+			f, ok := s.field(name)
+			if !ok || name == "" {
+				continue
+			}
+			s.each(pulse.State, func(key string, row *jsonx.Value) {
+				if n := f.value(row); n != nil && keys[key] != nil {
+					a.add(*n, keys[key], pulse.GeneratedAt)
+				}
+			})
+		}
+	}
+	a.Rows = counted
+	return nil
+}
+
+const (
+	aggCount = "count"
+	aggSum   = "sum"
+	aggAvg   = "avg"
+	aggMin   = "min"
+	aggMax   = "max"
+
+	orderChange    = "change"
+	orderChangePct = "changePct"
+)
+
+type aggregate struct {
+	api.Aggregate
+	of  string
+	sum float64
+}
+
+func (a *aggregate) extreme() bool { return a.of == aggMin || a.of == aggMax }
+
+func (a *aggregate) add(n float64, r *Row, at time.Time) {
+	a.Rows++
+	a.sum += n
+	value := n
+	switch {
+	case a.of == aggSum:
+		value = exact(a.sum)
+	case a.of == aggAvg:
+		value = exact(a.sum / float64(a.Rows))
+	case a.Value != nil && (a.of == aggMin && n >= *a.Value || a.of == aggMax && n <= *a.Value):
+		return
+	default:
+		at = at.UTC()
+		a.Row, a.At = r.Kind+"/"+r.Key, &at
+	}
+	if math.IsInf(value, 0) {
+		a.Value = nil
+		return
+	}
+	a.Value = &value
+}
