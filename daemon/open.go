@@ -349,14 +349,14 @@ func (d *Daemon) openPage(context.Context) error {
 	return nil
 }
 
-func (d *Daemon) openMCP(context.Context) (err error) {
-	d.mcp, err = mcp.New(mcp.Config{
+func (d *Daemon) openMCP(context.Context) error {
+	d.mcp = mcp.New(mcp.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Payers: d.payers, Standard: d.standard,
 		Packs: d.packs.ids(), Every: d.cfg.Every, Tells: d.packs.description,
 		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery, Origin: d.origins(),
 		Now: d.cfg.Now, Logger: d.cfg.Logger, Outage: d.outage.Covers,
 	})
-	return err
+	return nil
 }
 
 // openHTTP makes the HTTP server of the public address, with the routes of all that answers there.

@@ -33,9 +33,7 @@ func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
 	d.signIn.SetSignup(next.Accounts.Signup)
 	d.packs.swap(ctx, packs)
 	d.reader.SetPacks(d.packs.readable())
-	if err := d.mcp.SetPacks(d.packs.ids()); err != nil { // it has made the same schemas before
-		d.cfg.Logger.Error("MCP lists not updated", "error", err)
-	}
+	d.mcp.SetPacks(d.packs.ids())
 	d.packs.finish(packs)
 	d.alerts.Set(next.Alerts)
 	for _, id := range d.packs.ids() {

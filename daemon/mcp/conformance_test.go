@@ -109,10 +109,7 @@ func TestConformanceOfTheFront(t *testing.T) {
 	stateful := proxy(t, fixtures(t, program, false))
 	s := newStudio(t, func(c *mcp.Config) { c.Keepalive = 20 * time.Millisecond })
 	key := s.key(0)
-	front, err := mcp.NewFront(s.config, stateful, stateless, stateless)
-	if err != nil {
-		t.Fatal(err)
-	}
+	front := mcp.NewFront(s.config, stateful, stateless, stateless)
 	server := httptest.NewServer(withKey(key, s.web(front)))
 	defer server.Close()
 	suite(t, dir, server.URL)

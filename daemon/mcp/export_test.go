@@ -50,9 +50,7 @@ func ToolAlias(prefix string, op api.Op) string { return toolAlias(prefix, op) }
 func ToolOp(prefix, name string) (api.Op, bool) { return toolOp(prefix, name) }
 
 // ToolList is toolList.
-func ToolList(prefix string, packs ...string) ([]*sdk.Tool, error) {
-	return toolList(prefix, packs, false)
-}
+func ToolList(prefix string, packs ...string) []*sdk.Tool { return toolList(prefix, packs, false) }
 
 // ToolArguments is toolArguments.
 func ToolArguments(op api.Op, raw json.RawMessage) (url.Values, error) { return toolArguments(op, raw) }
@@ -67,13 +65,10 @@ func ToolText(op api.Op, pack string, body []byte) string { return toolText(op, 
 
 // NewFront makes a Server whose checks, routes and writer stand before other handlers than the SDK's, for tests with servers that have what
 // ours has no use for.
-func NewFront(cfg Config, stateful, stateless, bare http.Handler) (*Server, error) {
-	s, err := New(cfg)
-	if err != nil {
-		return nil, err
-	}
+func NewFront(cfg Config, stateful, stateless, bare http.Handler) *Server {
+	s := New(cfg)
 	s.stateful, s.stateless, s.bare = stateful, stateless, bare
-	return s, nil
+	return s
 }
 
 // Kept is how many requests are findable by a reference.

@@ -100,9 +100,7 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 		change(&cfg)
 	}
 	s.config = cfg
-	if s.mcp, err = mcp.New(cfg); err != nil {
-		t.Fatal(err)
-	}
+	s.mcp = mcp.New(cfg)
 	s.web = func(m *mcp.Server) http.Handler {
 		return web.New(web.Config{Reader: read, Gate: admission, Streams: s.feed, Payers: payers, More: m.Routes(), Now: s.clock, Logger: log})
 	}

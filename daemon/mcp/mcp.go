@@ -114,7 +114,7 @@ const (
 )
 
 // New makes the Server of the tools.
-func New(cfg Config) (*Server, error) {
+func New(cfg Config) *Server {
 	s := newServer(cfg)
 	program := &sdk.Implementation{Name: "contextd", Title: "Continuous context", Version: build.Read().Version}
 	s.sdk = sdk.NewServer(program, &sdk.ServerOptions{
@@ -129,30 +129,24 @@ func New(cfg Config) (*Server, error) {
 		UnsubscribeHandler:        func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		SetCacheable:              s.cacheable,
 	})
-	if err := s.SetPacks(cfg.Packs); err != nil {
-		return nil, err
-	}
+	s.SetPacks(cfg.Packs)
 	s.addTemplate()
 	s.addPrompts()
 	s.mount()
-	return s, nil
+	return s
 }
 
 // SetPacks changes the packs that are served. Clients are told that the lists are others.
-func (s *Server) SetPacks(ids []string) error {
+func (s *Server) SetPacks(ids []string) {
 	var before []string
 	if old := s.packs.Load(); old != nil {
 		before = *old
 	}
 	if before != nil && slices.Equal(before, ids) {
-		return nil
-	}
-	tools, err := toolList(s.cfg.Prefix, ids, s.inBand())
-	if err != nil {
-		return err
+		return
 	}
 	s.packs.Store(&ids)
-	s.addTools(tools)
+	s.addTools(toolList(s.cfg.Prefix, ids, s.inBand()))
 	for _, pack := range ids {
 		if !slices.Contains(before, pack) {
 			s.addResources(pack)
@@ -163,7 +157,6 @@ func (s *Server) SetPacks(ids []string) error {
 			s.sdk.RemoveResources(s.uri(pack, "state"), s.uri(pack, "brief"))
 		}
 	}
-	return nil
 }
 
 func (s *Server) instructions() string {

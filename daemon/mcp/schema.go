@@ -2,22 +2,24 @@ package mcp
 
 import (
 	"encoding/json"
-	"fmt"
-	"reflect"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// argumentSchema is the schema of p where packs are served, nil for what the list of tools does not tell of.
-func argumentSchema(p api.Param, packs []string) *jsonschema.Schema {
+// listsPacks is the tool that lists the packs and says which is the default: in each they would cost a conversation several times as much.
+const listsPacks = api.OpLookup
+
+// argumentSchema is the schema of the parameter p of op where packs are served, nil for what the list of tools does not tell of.
+func argumentSchema(op api.Op, p api.Param, packs []string) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: p.Type(), Description: p.ToolDoc}
 	switch {
 	case p.Name == "pack" && !defaultAlone(packs): // else there is nothing to choose
+		if op != listsPacks {
+			return s
+		}
 		for _, id := range packs {
 			s.Enum = append(s.Enum, id)
 		}
@@ -39,7 +41,7 @@ func argumentSchema(p api.Param, packs []string) *jsonschema.Schema {
 	case api.KindRowKind:
 		s.Description += kindsOf(packs)
 	}
-	if s.Type == "string" && s.Enum == nil && p.Kind != api.KindNames && p.Kind != api.KindRowKinds { // those may be none
+	if p.Required && s.Type == "string" {
 		s.MinLength = jsonschema.Ptr(1)
 	}
 	if p.Default != "" {
@@ -56,7 +58,7 @@ func kindsOf(packs []string) string {
 	if defaultAlone(packs) {
 		return ": asset, stablecoin, protocol, chain, pool, prediction, headline, fee"
 	}
-	return ", such as headline; each pack has its own"
+	return ", such as headline"
 }
 
 // defaultAlone reports whether the default pack is the only one that is served.
@@ -67,7 +69,7 @@ func inputSchema(o api.Operation, packs []string) *jsonschema.Schema {
 	nothing := &jsonschema.Schema{Not: &jsonschema.Schema{}}
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: nothing}
 	for _, p := range o.ParamsOn(api.FaceTool) {
-		a := argumentSchema(p, packs)
+		a := argumentSchema(o.Op, p, packs)
 		if a == nil {
 			continue
 		}
@@ -78,32 +80,4 @@ func inputSchema(o api.Operation, packs []string) *jsonschema.Schema {
 		}
 	}
 	return s
-}
-
-// outputSchema is the schema of answers of a type of the API: the members that each has, without what is in them, which would cost every
-// conversation more than it tells a model. Members that some have, or that come later, are none that a client may refuse.
-func outputSchema(answer reflect.Type) (*jsonschema.Schema, error) {
-	s, err := jsonschema.ForType(answer, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[time.Time]():       {Type: "string"},
-		reflect.TypeFor[json.RawMessage](): {Type: "object"},
-		reflect.TypeFor[api.Fields]():      {Type: "object"},
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("schema of %s: %w", answer, err)
-	}
-	s.AdditionalProperties = nil
-	for name, member := range s.Properties {
-		if !slices.Contains(s.Required, name) {
-			delete(s.Properties, name)
-			continue
-		}
-		kind := member.Type
-		for _, k := range member.Types {
-			if k != "null" { // no pointer or slice is
-				kind = k
-			}
-		}
-		s.Properties[name] = &jsonschema.Schema{Type: kind}
-	}
-	return s, nil
 }

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/internal/human"
@@ -30,38 +30,16 @@ func toolOp(prefix, name string) (op api.Op, ok bool) {
 	return op, slices.Contains(api.Tools(), op)
 }
 
-// changed is what the list of tools says of the answers of changes: an api.ChangesResponse has more.
-type changed struct {
-	Flags     []api.ChangedFlag `json:"flags"`
-	Rows      []api.ChangedRow  `json:"rows"`
-	Clear     bool              `json:"clear"`
-	Freshness api.Freshness     `json:"freshness"`
-}
-
-// toolAnswer is the type of the answers of o's tool, as far as the list of tools tells of it.
-func toolAnswer(o api.Operation) reflect.Type {
-	switch o.Op {
-	case api.OpSubscribe:
-		return reflect.TypeFor[watched]()
-	case api.OpChanges:
-		return reflect.TypeFor[changed]()
-	}
-	return o.Answer
-}
-
-// toolList describes the tools, named with prefix, where packs are served. With loose, an answer may lack what else it always has: it may
-// be an offer, to which clients hold the same schema.
-func toolList(prefix string, packs []string, loose bool) ([]*sdk.Tool, error) {
+// toolList describes the tools, named with prefix, where packs are served. What is in their answers would cost each conversation more than
+// it tells a model; that it has its freshness is not so with loose: it may be an offer, to which clients hold the same schema.
+func toolList(prefix string, packs []string, loose bool) []*sdk.Tool {
 	var list []*sdk.Tool
 	no := false
 	for _, op := range api.Tools() {
 		o := op.Operation()
-		output, err := outputSchema(toolAnswer(o))
-		if err != nil {
-			return nil, err
-		}
-		if loose {
-			output.Required = nil
+		output := &jsonschema.Schema{Type: "object"}
+		if !loose {
+			output.Required = []string{"freshness"}
 		}
 		list = append(list, &sdk.Tool{
 			Name: toolName(prefix, op), Title: o.Tool.Title, Description: o.Tool.Description,
@@ -71,7 +49,7 @@ func toolList(prefix string, packs []string, loose bool) ([]*sdk.Tool, error) {
 			},
 		})
 	}
-	return list, nil
+	return list
 }
 
 // toolArguments are the arguments of a call of op as parameters of the HTTP operation. Numbers may come as strings, which some models

@@ -33,10 +33,7 @@ func TestListIsShort(t *testing.T) {
 // tools are the tools.
 func tools(t *testing.T) []*sdk.Tool {
 	t.Helper()
-	list, err := mcp.ToolList("context", "crypto", "ai", "markets", "perps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := mcp.ToolList("context", "crypto", "ai", "markets", "perps")
 	return list
 }
 

@@ -75,9 +75,8 @@ func fresh() Operation {
 		},
 		Tool: Tool{
 			Title: "Fresh state",
-			Description: "The whole newest state as tables (large): 21 of the 100 coins (5 majors, 8 up, 8 down), " +
-				"24 protocols and chains, 12 pools, sentiment, narratives, flags, health of each source. " +
-				"For comparing many rows or seeing which sources fail; else lookup or brief. " +
+			Description: "The whole newest state as tables (large): 21 of the 100 coins, 24 protocols and chains, 12 pools, sentiment, " +
+				"narratives, flags, sources. To compare many rows or see which sources fail. " +
 				"members=flags,sentiment returns only these.",
 		},
 	}
@@ -90,8 +89,7 @@ func brief() Operation {
 		Tool: Tool{
 			Title: "Brief",
 			Description: "What matters now, in about 300 words: flags first, then market, majors, movers, DeFi, narratives, odds; " +
-				"each figure with an [N] and the sources listed below. Cheapest overview. Quote with the [N]. " +
-				"For a single number, or a coin not named here, use lookup (absence here means nothing).",
+				"each figure with its [N]. Cheapest overview. For a single number, or a coin not named here, use lookup.",
 		},
 	}
 }
@@ -113,9 +111,8 @@ func search() Operation {
 		},
 		Tool: Tool{
 			Title: "Search the state",
-			Description: "Find where a WORD occurs in the newest state (names, headlines, flag texts, field names). " +
-				"Matches words, not questions: q=zcash, not q=\"why is zcash up\". q=message lists all flags, q=title all headlines. " +
-				"For numbers of a named thing use lookup.",
+			Description: "Find where a WORD occurs in the newest state (names, headlines, flag texts, field names): " +
+				"q=zcash, not q=\"why is zcash up\". q=message lists all flags, q=title all headlines. For numbers use lookup.",
 		},
 	}
 }
@@ -130,8 +127,8 @@ func snapshot() Operation {
 		},
 		Tool: Tool{
 			Title: "Past state", Idempotent: true,
-			Description: "The state as it was at a past minute (large; members=top_movers for part of it). No brief. " +
-				"at=2026-11-20T14:05, 14:05 or -20m. Reach: 24 hours, 30 or 365 days by tier.",
+			Description: "The state as of a past minute, without a brief (large; members=top_movers for part of it). " +
+				"Reach: 24 hours, 30 or 365 days by tier.",
 		},
 	}
 }
@@ -142,7 +139,7 @@ func subscribe() Operation {
 		Params: func() []Param {
 			members, since, least := membersParam(), sinceParam(), minParam()
 			members.Only, since.Only, least.Only = FaceHTTP, FaceTool, FaceTool
-			since.Required = false
+			since.Required, since.ToolDoc = false, "As in changes"
 			return []Param{packParam(), {
 				Name: "token", Kind: KindToken, Only: FaceHTTP, Required: true, Reason: ReasonMissingToken,
 				Fault: "token is missing or does not begin with cv_",
@@ -170,8 +167,8 @@ func subscribe() Operation {
 		Tool: Tool{
 			Title: "Watch for changes",
 			Description: "Wait up to 55 s for news and return AT ONCE when it lands, with what changed only. " +
-				"reason=elapsed: nothing new, call again. " +
-				"since=<generatedAt> of the last answer misses nothing. For waking on danger set severity=warning.",
+				"reason=elapsed: nothing new, call again. since = generatedAt of the last answer misses nothing. " +
+				"severity=warning wakes on danger.",
 		},
 	}
 }
@@ -183,7 +180,7 @@ func cite() Operation {
 			at := momentParam()
 			at.Required, at.Missing, at.Pattern, at.Component = false, "", "", "CiteAt"
 			at.Doc = "The time of the cited state, as `at` of a snapshot; for a quoted brief, its briefOf."
-			at.Example = "2026-11-20T20:05:00.123Z"
+			at.ToolDoc, at.Example = "As in snapshot", "2026-11-20T20:05:00.123Z"
 			return []Param{packParam(), {
 				Name: "ref", Kind: KindWhole, Min: 1, Required: true, Verbatim: true, field: func(q *Query) any { return &q.Ref },
 				Reason: ReasonInvalidRef, Huge: "more than any pack has sources",
@@ -193,12 +190,12 @@ func cite() Operation {
 				Name: "row", Kind: KindRow, field: func(q *Query) any { return &q.Row },
 				Reason: ReasonInvalidRow, Hint: "copy it from lookup, for example row=asset/bitcoin", Component: "CiteRow",
 				Doc:     "A row under the anchor, kind/key, to cite its page and figures instead of the source.",
-				ToolDoc: "Row under it, such as asset/zcash, for its own link and figures", Example: "asset/bitcoin",
+				ToolDoc: "Row under it, such as asset/zcash, for its link and figures", Example: "asset/bitcoin",
 			}, at}
 		},
 		Tool: Tool{
 			Title:       "Source of an anchor",
-			Description: "Proof of one figure: source, link, moment of fetching and the excerpt that holds it. ref=3 for [3].",
+			Description: "Proof of one figure: source, link, moment of fetching and excerpt. ref=3 for [3].",
 		},
 	}
 }
@@ -210,10 +207,9 @@ func lookup() Operation {
 			return []Param{packParam(), {
 				Name: "q", Kind: KindQuestions, Required: true, field: func(q *Query) any { return &q.Text },
 				Reason: ReasonInvalidQ, Missing: "missing or empty",
-				Hint: "ask by name, with commas between questions: q=ADA price,tether supply",
-				Doc:  "The questions, separated by commas, each of at most 200 characters.",
-				ToolDoc: "1 to 20 questions with commas: a name, symbol or contract address, then optionally what you want " +
-					"(price, 24h, volume, supply, tvl, peg, news)",
+				Hint:    "ask by name, with commas between questions: q=ADA price,tether supply",
+				Doc:     "The questions, separated by commas, each of at most 200 characters.",
+				ToolDoc: "Each a name, symbol or contract address, then optionally what you want (price, 24h, supply, tvl, peg, news)",
 				Example: "ADA price,tether supply",
 			}, {
 				Name: "kind", Kind: KindRowKind, field: func(q *Query) any { return &q.Kinds },
@@ -228,11 +224,10 @@ func lookup() Operation {
 		},
 		Tool: Tool{
 			Title: "Look up by name",
-			Description: "Look up numbers and facts by name: prices, changes (1h, 24h, 7d), volume, market cap, supply, peg, TVL, pools, " +
-				"fees, predictions, headlines. Up to 20 questions a call, with commas: " +
-				"q=\"ADA price, tether supply, aave tvl, solana news\". Knows every row fetched, not only those of fresh. " +
-				"Each row has value, source [N], link and age. START HERE for any question with a name in it. " +
-				"Unknown names are answered with the nearest ones; nothing is guessed.",
+			Description: "Numbers and facts by name: prices, changes (1h, 24h, 7d), volume, market cap, supply, peg, TVL, pools, fees, " +
+				"predictions, headlines. START HERE for any question with a name in it. " +
+				"Up to 20 questions a call: q=\"ADA price, tether supply, aave tvl, solana news\". " +
+				"Knows every row fetched, not only those of fresh. Unknown names get the nearest ones; nothing is guessed.",
 		},
 	}
 }
@@ -250,8 +245,8 @@ func changes() Operation {
 		},
 		Tool: Tool{
 			Title: "What changed",
-			Description: "What is different since a moment: flags that appeared, rose or ended first, then rows by size of move, " +
-				"headlines, sources that failed; each old → new with [N].",
+			Description: "What is different since a moment: flags that appeared, rose or ended, then rows by size of move, headlines, " +
+				"sources that failed; each old → new with [N].",
 		},
 	}
 }
