@@ -12,6 +12,12 @@
 // The shipped packs perps, markets and ai take T1 to T5 as well, each on a daemon of its own, whose upstreams say the numbers of the first
 // recorded tick, wandering by the seed. What they say is read here by code that knows nothing of manifests.
 //
+// With -questions it asks the questions of a set instead, which are written by people who knew the tables and their fields and not the
+// words that the product reads (questions/open.jsonl, questions/held.jsonl, split by a hash of the question's id). Each says by structure
+// what a right answer holds; the truth is computed here from what upstream said, at the tick that the question is about. An answer is
+// right, a right refusal, nothing where there would be an answer, or false: unmarked and not the truth. A false one counts ten times. The
+// open set is there to work with. The held set is scored once, at the end of the work, and is neither read nor quoted before.
+//
 // There is no network, no language model and no chance but the seed's: the same seed gives the same scores. What the daemon
 // does not serve is "not measured". A test below its aim ends the program with status 1, after the table.
 package main
@@ -40,13 +46,24 @@ func main() {
 	cfg := config{}
 	flag.Uint64Var(&cfg.seed, "seed", 16, "`number` that the market lives by")
 	flag.IntVar(&cfg.ticks, "ticks", 200, "refreshes of five minutes, at least 8")
-	flag.IntVar(&cfg.questions, "questions", 500, "questions of T1")
+	flag.IntVar(&cfg.questions, "lookups", 500, "questions of T1")
 	flag.IntVar(&cfg.wrong, "wrong", 3, "wrong answers shown of each class")
 	flag.StringVar(&cfg.only, "pack", "", "measure this shipped `pack` alone")
+	set := flag.String("questions", "", "ask this `set` of questions alone: open or held")
+	verbose := flag.Bool("v", false, "with -questions, list each question that was answered falsely or not at all")
 	dir := flag.String("o", "", "write contextbench.md and contextbench.json to this `directory` too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if *set != "" {
+		list, err := askSet(ctx, cfg, *set)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "contextbench:", err)
+			os.Exit(1)
+		}
+		fmt.Print(tally(list, *verbose))
+		return
+	}
 	r, err := run(ctx, cfg)
 	if err == nil {
 		err = write(r, *dir, os.Stdout)

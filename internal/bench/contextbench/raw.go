@@ -88,6 +88,7 @@ type raw struct {
 	categories,
 	global,
 	odds,
+	coinbase,
 	rest []fact
 	hacks []hack
 }
@@ -131,6 +132,8 @@ type pool struct {
 		Volume  struct{ H24 string }          `json:"volume_usd"`
 		Reserve string                        `json:"reserve_in_usd"`
 		Changes struct{ H1, H24 json.Number } `json:"price_change_percentage"`
+
+		Transactions struct{ H24 struct{ Buys, Sells float64 } }
 	}
 }
 
@@ -311,6 +314,16 @@ func (r *raw) readVenues(w *world, tick int) error {
 		r.rest = append(r.rest, fact{source: "kraken-ticker", kind: "venue", key: "kraken/" + id, name: id}.of("priceUsd", value, price))
 	}
 	slices.SortStableFunc(r.rest, func(a, b fact) int { return strings.Compare(a.key, b.key) })
+	for symbol, id := range map[string]string{
+		"BTC": "bitcoin", "ETH": "ethereum", "SOL": "solana", "XRP": "ripple", "BNB": "binancecoin",
+	} {
+		var c struct{ Last string }
+		if err := w.decode(tick, "products/"+symbol+"-USD/stats", &c); err != nil {
+			return err
+		}
+		base := fact{source: "coinbase-exchange", kind: "venue", key: "coinbase/" + id, name: id}
+		r.coinbase = append(r.coinbase, base.of("priceUsd", atof(c.Last), price))
+	}
 	return nil
 }
 
