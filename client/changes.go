@@ -11,6 +11,7 @@ import (
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -91,24 +92,17 @@ func (p Page) Changes(pack string, c *api.ChangesResponse) error {
 	}
 	p.line("%s  %s %s %s  %s", p.Style.Bold(human.Line(pack)), p.clock(c.From), arrow, p.clock(c.To), p.age(c.Freshness))
 	for _, f := range c.Flags {
-		p.cited("  ", human.Line(p.flagChange(f)), f.Ref)
+		p.cited("  ", human.Line(p.flagChange(f)), f.Ref, "")
 	}
 	for _, r := range c.Rows {
-		text := human.Line(r.Name)
-		if r.Symbol != "" && r.Symbol != r.Name {
-			text += " (" + human.Line(r.Symbol) + ")"
-		}
-		text += "  " + strings.Replace(human.FieldMove(r.Field, r.From, r.To), "→", arrow, 1)
+		text := state.Called(r.Name, r.Symbol) + "  " + strings.Replace(human.FieldMove(r.Field, r.From, r.To), "→", arrow, 1)
 		if r.ChangePct != nil {
 			text += "  " + human.Percent(*r.ChangePct)
 		}
-		if r.Stale {
-			text += "  STALE"
-		}
-		p.cited("  ", human.Line(text), r.Ref)
+		p.cited("  ", human.Line(text), r.Ref, state.ViewRow{Stale: r.Stale}.Late(p.ages, p.read))
 	}
 	for _, h := range c.Headlines {
-		p.cited("  new  ", h.At.In(p.Now.Location()).Format("15:04")+"  "+human.Line(h.Title), h.Ref)
+		p.cited("  new  ", h.At.In(p.Now.Location()).Format("15:04")+"  "+human.Line(h.Title), h.Ref, "")
 	}
 	p.line("%s", p.closing(c))
 	_, err := w.Write(b.Bytes())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
 )
@@ -66,9 +67,9 @@ func (r changeReport) write(p Page, o digestOptions) error {
 		return err
 	}
 	for _, n := range list {
-		late := p.late(n.ref)
+		late := state.ViewRow{Ref: n.ref}.Late(p.ages, p.read)
 		if late != "" {
-			late = "  " + late
+			late = "  " + p.Style.Warn(late)
 		}
 		text := p.Style.Cut("  "+n.text, p.Width-ansi.StringWidth(late))
 		if _, err := fmt.Fprintln(p.W, text+late); err != nil {

@@ -5,29 +5,42 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/view"
 )
 
-// flagsShown is how many flags the overview shows. The whole state is in -o json.
-const flagsShown = 8
+// Sizes of an overview. The whole state is in -o json.
+const (
+	flagsShown  = 8
+	tableRows   = 24 // of all tables together, as far as each has its least, where their layouts do not say
+	leastRows   = 8
+	tableGap    = 2
+	anchorRoom  = 5  // for [12] behind a row
+	nameRoom    = 16 // for the name of a row before fields get room
+	lateRoom    = 26 // and for one that says how old it is
+	symbolWidth = 8  // of a symbol before a name
+	labelWidth  = 14 // of a reading
+	newsRoom    = 24 // for a headline behind a row
+	narrow      = 76 // columns of a terminal below which a row has one name
+)
 
-// overview draws a state by the layouts of its pack.
+// overview draws a state.
 func (p Page) overview(v state.View) {
 	p.flags(v.Flags)
 	for _, t := range v.Tables {
-		switch {
-		case len(t.Rows) == 0:
-		case t.Parts != nil:
+		if t.Readings {
 			p.readings(t)
-		case t.News != "":
-			p.themes(t)
-		default:
-			p.columns(t)
+		} else {
+			p.table(t, max(leastRows, tableRows/len(v.Tables)))
 		}
 	}
-	p.sources(v.Sources)
+	if len(v.Sources) > 0 {
+		p.sources(v.Sources)
+	}
 }
 
 // flags draws the flags, gravest first as they come.
@@ -44,161 +57,128 @@ func (p Page) flags(flags []api.Flag) {
 		case api.SeverityWarning:
 			mark = p.Style.Warn(mark)
 		}
-		said := p
-		if f.Kind == api.FlagSourceStale || f.Kind == api.FlagSourceError {
-			said.ages = api.Ages{} // a warning about a source is no data of it
-		}
-		said.cited("  "+p.Style.Fit(mark, 11)+" ", human.Line(f.Message), f.Ref)
+		p.cited("  "+p.Style.Fit(mark, 11)+" ", human.Line(f.Message), f.Ref, state.LateFlag(f, p.ages, p.read))
 	}
 	p.more(len(flags), flagsShown)
 }
 
-// Widths of the columns of a table with a layout.
-const (
-	shortWidth  = 8
-	besideWidth = 15 // of a name behind a short one
-	nameWidth   = 24
-	themeWidth  = 20
-	firstWidth  = 13
-	nextWidth   = 9
-	lastWidth   = 8 // of the fifth column
-)
-
-// narrow reports whether the columns of an 80-column terminal do not fit.
-func (p Page) narrow() bool { return p.Width < 76 }
-
-// columns draws rows with their numbers in columns, group by group.
-func (p Page) columns(t state.ViewTable) {
-	name, before := nameWidth, 2
-	if t.Short != "" {
-		name, before = besideWidth, 2+shortWidth+1
-		if p.narrow() && !slices.ContainsFunc(t.Rows, func(r state.ViewRow) bool { return p.late(r.Ref) != "" }) {
-			name = 0
-		}
-	}
-	heads := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		heads[i] = c.Head
-	}
-	p.heading(p.Style.Fit(strings.ToUpper(t.Title), before+name) + p.row(heads))
+// shown are the rows of a table that an overview has room for, and the headings of groups, by the first row of each.
+func shown(t state.ViewTable, most int) (rows []int, heads map[int]string) {
 	groups := t.Groups
 	if groups == nil {
-		groups = []state.Group{{Most: t.Most}}
+		if t.Most > 0 {
+			most = t.Most
+		}
+		groups = []state.Group{{Most: most}}
 	}
+	heads = map[int]string{}
 	for _, g := range groups {
-		shown := 0
-		for _, r := range t.Rows {
-			if t.Groups != nil && r.Group != g.Name || shown == g.Most {
-				continue
+		first := len(rows)
+		for i, r := range t.Rows {
+			if (t.Groups == nil || r.Group == g.Name) && len(rows)-first < g.Most {
+				rows = append(rows, i)
 			}
-			if shown++; shown == 1 && g.Head != "" {
-				p.line("  %s", p.Style.Dim(g.Head))
-			}
-			p.line("  %s%s", p.called(t.Layout, r, name), p.numbers(t.Layout, r))
+		}
+		if len(rows) > first {
+			heads[rows[first]] = g.Head
+		}
+	}
+	return rows, heads
+}
+
+// table draws at most so many rows of a table, with as many of its columns as there is room for.
+func (p Page) table(t state.ViewTable, most int) {
+	title := strings.ToUpper(t.Title)
+	if len(t.Rows) == 0 {
+		p.heading(title)
+		p.line("  %s", p.Style.Dim("nothing at the moment"))
+		return
+	}
+	rows, heads := shown(t, most)
+	names, late := make([]string, len(rows)), make([]string, len(rows))
+	longest, least, behind := ansi.StringWidth(title)-2, nameRoom, anchorRoom
+	for i, row := range rows {
+		r := t.Rows[row]
+		names[i], late[i] = p.name(t, r), p.Style.Warn(r.Late(p.ages, p.read))
+		longest = max(longest, ansi.StringWidth(strings.TrimSpace(names[i]+" "+late[i])))
+		if late[i] != "" {
+			least = lateRoom
+		}
+		if len(r.News) > 0 {
+			behind = newsRoom
+		}
+	}
+	warns := func(c state.Column) bool { return c.Field == t.Warning } // which stands behind all
+	figures := slices.DeleteFunc(slices.Clone(t.Columns), warns)
+	grid := view.Grid{Columns: figures, Rows: rows, Now: p.Now, Gap: tableGap}
+	width, columns := grid.Beside(p.Width-2-behind, longest, least)
+	p.heading(strings.TrimRight(p.Style.Fit(title, width+2)+p.cells(columns, func(c view.GridColumn) string { return c.Title }), " "))
+	for i, row := range rows {
+		if heads[row] != "" {
+			p.line("  %s", p.Style.Dim(heads[row]))
+		}
+		r := t.Rows[row]
+		line := "  " + p.named(names[i], width, late[i]) + p.cells(columns, func(c view.GridColumn) string {
+			return p.signed(c.Cells[i], c.Of.Cells[row].Sign)
+		})
+		if len(r.News) > 0 {
+			news := r.News[0]
+			p.cited(line+"  ", news.Name, news.Ref, news.Late(p.ages, p.read))
+		} else {
+			p.line("%s %s %s", line, p.ref(r.Ref), p.Style.Warn(r.Warning))
 		}
 	}
 	if t.Groups == nil {
-		p.more(len(t.Rows), t.Most)
+		p.more(len(t.Rows), len(rows))
 	}
 }
 
-// called is what a row is called: a short name before its whole one, or its name with a note.
-func (p Page) called(l state.Layout, r state.ViewRow, width int) string {
-	name := human.Line(r.Name)
-	if l.Note != "" {
-		name += " " + p.Style.Dim(human.Line(r.Note))
+// name is what a row is called: a symbol before its name, or its name with a note.
+func (p Page) name(t state.ViewTable, r state.ViewRow) string {
+	switch {
+	case p.Width < narrow:
+	case t.Symbols:
+		return strings.TrimSpace(p.Style.Fit(r.Symbol, symbolWidth) + " " + r.Name)
+	case r.Note != "":
+		return r.Label + " " + p.Style.Dim(r.Note)
 	}
-	name = p.named(name, width, p.late(r.Ref))
-	if l.Short != "" {
-		return p.Style.Fit(human.Line(r.Short), shortWidth) + " " + name
-	}
-	return name
+	return r.Label
 }
 
-// numbers are the columns of a row, and what warns of it.
-func (p Page) numbers(l state.Layout, r state.ViewRow) string {
-	cells := make([]string, len(l.Columns))
-	for i, c := range l.Columns {
-		cells[i] = p.figure(c, r.Fields.Get(c.Field))
-	}
-	text := p.row(cells)
-	if r.Warning != "" {
-		text += " " + p.Style.Warn(human.Line(strings.ReplaceAll(r.Warning, ", ", ",")))
-	}
-	return text
-}
-
-// row puts cells in their columns.
-func (p Page) row(cells []string) string {
+// cells are those of a line, each in its column.
+func (p Page) cells(columns []view.GridColumn, cell func(view.GridColumn) string) string {
 	var b strings.Builder
-	for i, cell := range cells {
-		switch i {
-		case 0:
-			b.WriteString(p.Style.FitRight(cell, firstWidth))
-		case 4:
-			b.WriteString(" " + p.Style.FitRight(cell, lastWidth))
-		default:
-			b.WriteString(" " + p.Style.FitRight(cell, nextWidth))
+	for _, c := range columns {
+		fit := p.Style.Fit
+		if c.Right {
+			fit = p.Style.FitRight
 		}
+		b.WriteString(strings.Repeat(" ", tableGap) + fit(cell(c), c.Width))
 	}
 	return b.String()
-}
-
-// figure is a value of a column, a dash where it is not known.
-func (p Page) figure(c state.Column, value any) string {
-	x, number := value.(float64)
-	switch text, is := value.(string); {
-	case is:
-		return human.Line(text)
-	case !number:
-		return human.Unknown
-	case c.Field == "priceUsd":
-		return human.Price(&x)
-	case human.FieldMoves(c.Field):
-		return p.change(&x)
-	case strings.HasSuffix(c.Field, "Pct"):
-		return human.Share(&x)
-	case strings.HasSuffix(c.Field, "Usd"):
-		whole := int64(x)
-		return human.CompactUSD(&whole)
-	case c.Places > 0:
-		return fmt.Sprintf("%.*f", c.Places, x)
-	}
-	return human.Plain(x)
 }
 
 // readings draws a member that is no list, a reading in a line.
 func (p Page) readings(t state.ViewTable) {
 	p.heading(strings.ToUpper(t.Title))
 	for _, r := range t.Rows {
-		if r.Chance != nil {
-			p.cited(fmt.Sprintf("  %3.0f%% %s ", *r.Chance*100, p.Style.Fit(human.Line(r.Outcome), shortWidth)), human.Line(r.Name), r.Ref)
-			continue
+		text := ""
+		for _, c := range r.Cells {
+			text += p.signed(c.Text, c.Sign)
 		}
-		text := r.Text(func(field string, value any) string { return p.figure(state.Column{Field: field}, value) })
-		p.cited("  "+p.Style.Fit(r.Name, 14), text, r.Ref)
+		p.cited("  "+p.Style.Fit(r.Label, labelWidth), text, r.Ref, r.Late(p.ages, p.read))
 	}
 }
 
-// themes draws rows with the newest headline of each.
-func (p Page) themes(t state.ViewTable) {
-	p.heading(strings.ToUpper(t.Title))
-	for _, r := range t.Rows[:min(len(t.Rows), t.Most)] {
-		theme := "  " + p.named(human.Line(r.Name), themeWidth, p.late(r.Ref))
-		for i, c := range t.Columns {
-			width := nextWidth
-			if i == 0 {
-				width = 4
-			}
-			theme += " " + p.Style.FitRight(p.figure(c, r.Fields.Get(c.Field)), width)
-		}
-		if theme += "  "; len(r.News) == 0 {
-			p.line("%s", theme)
-			continue
-		}
-		p.cited(theme, human.Line(r.News[0].Name), r.News[0].Ref)
+// signed is a text in the colour of its sign.
+func (p Page) signed(text string, sign int) string {
+	switch sign {
+	case 1:
+		return p.Style.Good(text)
+	case -1:
+		return p.Style.Bad(text)
 	}
-	p.more(len(t.Rows), t.Most)
+	return text
 }
 
 // sources draws how the sources do: a count, and those that are not well.
@@ -238,18 +218,3 @@ func (p Page) more(rows, shown int) {
 }
 
 func (p Page) ref(n int) string { return p.Style.Link(fmt.Sprintf("[%d]", n)) }
-
-// change is a percent with its sign; a dash where it is not known.
-func (p Page) change(pct *float64) string {
-	if pct == nil {
-		return human.Unknown
-	}
-	told := human.Change(pct) + "%"
-	switch {
-	case *pct > 0:
-		return p.Style.Good(told)
-	case *pct < 0:
-		return p.Style.Bad(told)
-	}
-	return told
-}

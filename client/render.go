@@ -33,23 +33,14 @@ func (p Page) line(format string, args ...any) {
 	fmt.Fprintln(p.W, strings.TrimRight(p.Style.Cut(fmt.Sprintf(format, args...), p.Width), " "))
 }
 
-// cited writes a line of a mark, text, and the anchor of its source with how old that is where it is overdue. Where it is too long the
-// text gives way.
-func (p Page) cited(mark, text string, ref int) {
-	source := fmt.Sprintf(" %s", p.Style.Link(fmt.Sprintf("[%d]", ref)))
-	if late := p.late(ref); late != "" {
-		source += " " + late
+// cited writes a line of a mark, text, and the anchor of its source with what says that it is late. Where it is too long the text gives
+// way.
+func (p Page) cited(mark, text string, ref int, late string) {
+	source := " " + p.ref(ref)
+	if late != "" {
+		source += " " + p.Style.Warn(late)
 	}
 	p.line("%s%s%s", mark, p.Style.Cut(text, p.Width-ansi.StringWidth(mark+source)), source)
-}
-
-// late is how old what the source [ref] said is, where that is overdue, else "".
-func (p Page) late(ref int) string {
-	age, late := p.ages.Late(ref, p.read)
-	if !late {
-		return ""
-	}
-	return p.Style.Warn(human.Stale(age))
 }
 
 // named fits the name of a row in width columns, before what late says of its source. The name gives way.
@@ -143,8 +134,6 @@ func (p Page) state(header, pack string, m *api.StateResponse) error {
 	p.line("%s", header)
 	if v, ok := p.doc.View(pack); ok {
 		p.overview(v)
-	} else if tables, ok := api.ReadTables(m.State); ok {
-		p.tables(tables)
 	} else if err := p.Tree(m.State); err != nil {
 		return err
 	}

@@ -39,9 +39,9 @@ func TestUnknownIsNotZero(t *testing.T) {
 		`{"group":"major","symbol":"ZERO","priceUsd":0,"change1hPct":0,"change24hPct":0,"change7dPct":0,"volume24hUsd":0}],`+
 		`"sentiment":{"fearGreed":{"value":0,"label":"Fear","previousDay":null,"weekAgo":0},"market":{"totalMarketCapUsd":null},"breadth":null}}`)
 	for _, want := range []string{
-		"  NUL                                 -         -         -         -        -\n",
-		"  ZERO                                0     0.00%     0.00%     0.00%       $0\n",
-		"0 Fear, yesterday -, a week ago 0", "Market cap    - - in 24h, volume -", "BTC -, ETH -",
+		"  NUL       -      -      -      -           - [0]\n",
+		"  ZERO     $0  0.00%  0.00%  0.00%          $0 [0]\n",
+		"0 Fear, yesterday -, a week ago 0", "Market cap    - - in 24h, volume -", "BTC share     - [",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q:\n%s", want, got)
@@ -55,14 +55,14 @@ func TestUnknownIsNotZero(t *testing.T) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	for price, want := range map[string]string{
-		"91442.9": "91,442.90", "1234567.891": "1,234,567.89", "999.999": "1,000.00", "1": "1.00", "0.0000745612": "0.00007456", "0.31204": "0.3120",
+		"91442.9": "$91,442.90", "1234567.891": "$1,234,567.89", "999.999": "$1,000.00", "1": "$1.00", "0.0000745612": "$0.00007456", "0.31204": "$0.3120",
 	} {
 		if got := drawn(t, `{"top_movers":[{"group":"major","symbol":"X","priceUsd":`+price+`}]}`); !strings.Contains(got, " "+want+" ") {
 			t.Errorf("price %s is not %s:\n%s", price, want, got)
 		}
 	}
 	for amount, want := range map[string]string{
-		"999": "$999", "1000": "$1.00K", "31266924252": "$31.27B", "3325259814782": "$3.33T", "-1500000": "-$1.50M", "9007199254740993": "$9007.20T",
+		"999": "$999.00", "1000": "$1,000", "31266924252": "$31.27B", "3325259814782": "$3.33T", "-1500000": "-$1.50M", "9007199254740993": "$9,007.20T",
 	} {
 		if got := drawn(t, `{"protocol_tvl":[{"group":"top","name":"X","tvlUsd":`+amount+`}]}`); !strings.Contains(got, " "+want+" ") {
 			t.Errorf("amount %s is not %s:\n%s", amount, want, got)

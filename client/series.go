@@ -14,6 +14,7 @@ import (
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/view"
@@ -208,8 +209,8 @@ func (p Page) move(field string, from, to float64) string {
 	if from == 0 || strings.HasSuffix(field, "Pct") {
 		return ""
 	}
-	change := (to/from - 1) * 100
-	return p.change(human.RoundPercent(&change))
+	moved := state.Change((to/from - 1) * 100)
+	return p.signed(moved.Text, moved.Sign)
 }
 
 func (p Page) sparkRow(r api.SeriesRow) {

@@ -111,7 +111,7 @@ func TestLateRows(t *testing.T) {
 	t.Parallel()
 	s, fine := late(t)
 	th := view.NewTheme(view.Plain, view.NoColor, false)
-	for _, m := range tui.CryptoMembers() {
+	for _, m := range tui.Members(s) {
 		for _, width := range []int{27, 47, 60, 111, 200} {
 			table := tui.NewTable(m, s, th, width)
 			before := known(t)
@@ -129,18 +129,18 @@ func TestLateRows(t *testing.T) {
 				if heads := view.Width(view.Header(th, table.Columns)); width >= 47 && m != tui.Flags && cells+1 != heads {
 					t.Errorf("%s[%d] in %d columns: cells take %d and their headings %d", m, i, width, cells, heads-1)
 				}
-				if price := strings.Fields(row); m == tui.Movers && (strings.Contains(row, "…") || len(price) < 2 || strings.Contains(price[1], "~")) {
+				if price := strings.Fields(row); m == movers && (strings.Contains(row, "…") || len(price) < 2 || strings.Contains(price[1], "~")) {
 					t.Errorf("a number is cut: %q", row)
 				}
 			}
 		}
 	}
 	warning := tui.NewTable(tui.Flags, s, th, 200)
-	if last := len(warning.Rows) - 1; strings.Contains(warning.Draw(th, last), "STALE") || s.Crypto.Flags[last].Kind != api.FlagSourceStale {
+	if last := len(warning.Rows) - 1; strings.Contains(warning.Draw(th, last), "STALE") || s.Flags[last].Kind != api.FlagSourceStale {
 		t.Errorf("a warning: %q", warning.Draw(th, last))
 	}
 	s.Recorded, s.Now = true, s.Now.AddDate(0, 0, 1)
-	if row := tui.NewTable(tui.Movers, s, th, 60).Rows[0]; row.Late != "STALE 14m" {
+	if row := tui.NewTable(movers, s, th, 60).Rows[0]; row.Late != "STALE 14m" {
 		t.Errorf("of a recording: %q", row.Late)
 	}
 }

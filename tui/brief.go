@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/view"
 )
@@ -133,7 +133,7 @@ func (e *Env) briefTitle() string {
 		return "Brief"
 	}
 	at := *s.Brief.BriefAt
-	title := "Brief " + view.When(at.Format(time.RFC3339), s.Now) + ", "
+	title := "Brief " + view.When(at, s.Now) + ", "
 	switch {
 	case s.Brief.Since == nil && !at.Before(s.TS):
 		return title + "of this state"
@@ -155,7 +155,7 @@ func (e *Env) SourceLine(c api.Citation, width int) string {
 	tail := e.Theme.Glyphs.Ellipsis
 	at := c.FetchedAt.In(e.Session.Now.Location()).Format("15:04")
 	line := view.AlignRight(fmt.Sprintf("[%d]", c.Ref), 4, tail) + " " + view.Fit(view.Line(c.SourceID), 22, tail) + " " + at
-	if e.Session.Late(c.Ref) != "" {
+	if e.Session.Late(state.ViewRow{Ref: c.Ref}) != "" {
 		line += " " + e.Theme.Warn.On(human.Stale(e.Session.ServiceNow().Sub(c.FetchedAt)))
 	}
 	if room := width - view.Width(line) - 2; room > 12 {

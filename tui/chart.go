@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/tui/view"
 )
 
@@ -72,13 +73,6 @@ func (s *Live) curve(row *Row) curve {
 func (c curve) drawable() bool { return len(c.values) > 1 && c.span > 0 }
 
 func (c curve) texts(values ...float64) []string {
-	if c.row.field == "" {
-		list := make([]string, len(values))
-		for i, v := range values {
-			list[i] = number(v)
-		}
-		return list
-	}
 	list := make([]any, len(values))
 	for i, v := range values {
 		list[i] = v
@@ -107,7 +101,7 @@ func (c curve) summary() string {
 		return text
 	}
 	change = change / math.Abs(first) * 100
-	return text + "  " + human.Change(&change) + "%"
+	return text + "  " + state.Change(change).Text
 }
 
 // spanned is how long the curve goes back, "" where there is none.
@@ -192,29 +186,21 @@ func (s *Live) axis(c curve, width int) string {
 	return line
 }
 
-func number(v float64) string {
-	if v >= 1e6 {
-		n := int64(v)
-		return human.Compact(&n)
-	}
-	return human.Price(&v)
-}
-
 // facts are what is known of a row, in two columns where there is room, and where it comes from.
 func (s *Live) facts(row *Row, width int) []string {
 	t := *s.env.Theme
 	var lines []string
-	half, label := width/2, 11
-	for _, f := range row.Facts {
+	half, label, facts := width/2, 11, row.Facts()
+	for _, f := range facts {
 		label = max(label, min(view.Width(f[0]), 20))
 	}
 	long := func(f [2]string) bool { return view.Width(f[1])+label+3 > half }
-	for i := 0; i < len(row.Facts); i++ {
-		f := row.Facts[i]
+	for i := 0; i < len(facts); i++ {
+		f := facts[i]
 		line := " " + t.Dim.On(view.Fit(f[0], label, "")) + " " + f[1]
-		if width >= 40 && !long(f) && i+1 < len(row.Facts) && !long(row.Facts[i+1]) {
+		if width >= 40 && !long(f) && i+1 < len(facts) && !long(facts[i+1]) {
 			i++
-			next := row.Facts[i]
+			next := facts[i]
 			line = view.Fit(line, half, t.Glyphs.Ellipsis) + " " + t.Dim.On(view.Fit(next[0], label, "")) + " " + next[1]
 		}
 		if view.Width(line) <= width {

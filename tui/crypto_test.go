@@ -3,6 +3,7 @@ package tui_test
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/view"
 )
+
+const movers tui.Member = "top_movers"
 
 // known is a session with the state that ctx is tested with too.
 func known(t *testing.T) *session.Session {
@@ -34,14 +37,14 @@ func TestRows(t *testing.T) {
 	t.Parallel()
 	s := known(t)
 	th := view.NewTheme(view.Dark, view.Colors256, false)
-	for _, m := range tui.CryptoMembers() {
+	for _, m := range tui.Members(s) {
 		for _, width := range []int{20, 27, 47, 60, 111, 200} {
 			table := tui.NewTable(m, s, th, width)
-			if len(table.Rows) == 0 || m.Title() == "" {
+			if len(table.Rows) == 0 || tui.Title(s, m) == "" {
 				t.Fatalf("%s has no rows", m)
 			}
 			for i, r := range table.Rows {
-				if r.Path == "" || r.Main == "" || r.Label == "" || r.Value == "" || r.Ref == 0 || len(r.Facts) == 0 || !strings.HasPrefix(r.Main, string(m)) {
+				if r.Path == "" || r.Main == "" || r.Label == "" || r.Value == "" || r.Ref == 0 || len(r.Facts()) == 0 || !strings.HasPrefix(r.Main, string(m)) {
 					t.Errorf("%s[%d]: %+v", m, i, r)
 				}
 				if got := ansi.StringWidth(table.Draw(th, i)); width >= 40 && got > width-1 {
@@ -58,9 +61,9 @@ func TestValues(t *testing.T) {
 	s := known(t)
 	th := view.NewTheme(view.Plain, view.NoColor, false)
 	for m, want := range map[tui.Member][3]string{
-		tui.Movers:    {"BTC", "top_movers[0].priceUsd", "91442.9"},
-		tui.Protocols: {"Aave V3", "protocol_tvl[0].tvlUsd", "31266924252"},
-		tui.Sentiment: {"Fear & Greed", "sentiment.fearGreed.value", "24"},
+		movers:         {"BTC", "top_movers[0].priceUsd", "91442.9"},
+		"protocol_tvl": {"Aave V3", "protocol_tvl[0].tvlUsd", "31266924252"},
+		"sentiment":    {"Fear & Greed", "sentiment.fearGreed.value", "24"},
 	} {
 		r := tui.NewTable(m, s, th, 80).Rows[0]
 		if r.Label != want[0] || r.Main != want[1] || r.Value != want[2] {
@@ -74,15 +77,16 @@ func TestSortsUnknownLast(t *testing.T) {
 	t.Parallel()
 	s := known(t)
 	th := view.NewTheme(view.Plain, view.NoColor, false)
-	for by := 1; by < len(tui.CryptoSorts()); by++ {
-		table := tui.NewTable(tui.Movers, s, th, 80)
+	orders := tui.NewTable(movers, s, th, 80).Sorts
+	for by := 1; by < len(orders); by++ {
+		table := tui.NewTable(movers, s, th, 80)
 		table.Sort(by)
 		if first := table.Rows[0].Label; first == "XRP" {
-			t.Errorf("by %s the first is XRP, whose hour is not known", tui.CryptoSorts()[by])
+			t.Errorf("by %s the first is XRP, whose hour is not known", orders[by])
 		}
 	}
-	table := tui.NewTable(tui.Movers, s, th, 80)
-	table.Sort(1)
+	table := tui.NewTable(movers, s, th, 80)
+	table.Sort(slices.Index(orders, "1h"))
 	if last := table.Rows[len(table.Rows)-1].Label; last != "XRP" {
 		t.Errorf("by the hour the last is %s, want XRP", last)
 	}
@@ -116,15 +120,15 @@ func TestMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Event(sdk.Event{Type: api.EventDelta, State: api.StreamState{State: state, TS: later}})
-	table := tui.NewTable(tui.Movers, s, th, 60)
-	if row := table.Draw(th, 0); !strings.Contains(row, "90,000.00 ▼") || !strings.Contains(row, "⠉") {
+	table := tui.NewTable(movers, s, th, 60)
+	if row := table.Draw(th, 0); !strings.Contains(row, "▼ $90,000.00") || !strings.Contains(row, "⠉") {
 		t.Errorf("a fall is %q", row)
 	}
 	table.Filter("zcash")
 	if len(table.Rows) != 1 || table.Rows[0].Label != "ZEC" {
 		t.Errorf("filter zcash: %d rows", len(table.Rows))
 	}
-	if empty := tui.NewTable(tui.Movers, session.New("ai", later, 0), th, 60); len(empty.Rows) != 0 {
+	if empty := tui.NewTable(movers, session.New("ai", later, 0), th, 60); len(empty.Rows) != 0 {
 		t.Error("rows without a state")
 	}
 }

@@ -87,12 +87,8 @@ type tableKey struct {
 
 func (s *Live) parts() parts {
 	rows := func(p pane) int { return s.lines(p) }
-	if s.env.Session.Crypto != nil || s.env.Session.State == nil {
-		tables := append(s.watch(), pane(Protocols), pane(Narratives), pane(Pools))
-		if s.width >= wideWidth { // the last one stands beside the sentiment, which is narrower
-			slices.Reverse(tables[len(tables)-2:])
-		}
-		return parts{pane(Movers), tables, pane(Sentiment), pane(Flags), rows}
+	if s.env.Session.State == nil { // a pack whose state is a tree is the exception
+		return parts{main: pane(Flags), rows: rows}
 	}
 	members := s.members()
 	switch len(members) {
@@ -101,11 +97,20 @@ func (s *Live) parts() parts {
 	case 1:
 		return parts{main: members[0], rows: rows}
 	}
-	tables := members[1 : len(members)-1] // those that hold nothing now come last
-	slices.SortStableFunc(tables, func(a, b pane) int {
-		return sign(s.env.Session.Rows(string(b)) > 0) - sign(s.env.Session.Rows(string(a)) > 0)
-	})
-	return parts{members[0], append(s.watch(), tables...), "", members[len(members)-1], rows}
+	now, side, tables := s.env.Session, pane(""), []pane(nil)
+	for _, p := range members[1 : len(members)-1] {
+		if now.View.Table(string(p)).Readings {
+			side = p // which is narrower than a table
+		} else {
+			tables = append(tables, p)
+		}
+	}
+	if side == "" { // those that hold nothing now come last
+		slices.SortStableFunc(tables, func(a, b pane) int { return sign(now.Rows(string(b)) > 0) - sign(now.Rows(string(a)) > 0) })
+	} else if n := len(tables); s.width < wideWidth && n > 1 { // where there is room the last one stands beside it
+		slices.Reverse(tables[n-2:])
+	}
+	return parts{members[0], append(s.watch(), tables...), side, members[len(members)-1], rows}
 }
 
 // watch is the pane of the watchlist, if there is one.

@@ -117,7 +117,7 @@ func TestSortAndFilter(t *testing.T) {
 	t.Parallel()
 	s := tui.NewLive(env(t, api.PackCrypto, crypto(t)))
 	firstRow := func() string { return strings.Fields(s.View(80, 20)[2])[0] }
-	for _, want := range []string{"│▌BTC", "│▌ZEC", "│▌ZEC", "│▌BTC", "│▌BTC", "│▌BTC"} {
+	for _, want := range []string{"│▌BTC", "│▌BTC", "│▌ZEC", "│▌ZEC", "│▌ZEC", "│▌BTC", "│▌BTC", "│▌BTC"} {
 		if got := firstRow(); got != want {
 			t.Errorf("first is %s, want %s", got, want)
 		}

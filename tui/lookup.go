@@ -289,11 +289,11 @@ func (s *Lookup) View(width, height int) []string {
 // hint are names that this pack knows.
 func (s *Lookup) hint() string {
 	names := []string{"bitcoin", "aave tvl", "eth price", "gas"}
-	if tables := s.env.Session.Tables; tables != nil && s.env.Session.Crypto == nil {
+	if now := s.env.Session; now.View != nil && now.Pack != api.PackCrypto {
 		names = nil
-		for _, m := range tables.Members {
-			if len(m.Rows) > 0 && len(names) < 4 {
-				names = append(names, view.Cut(view.Line(firstOf(m.Rows[0].Symbol, m.Rows[0].Name)), 16, ""))
+		for _, t := range now.View.Tables {
+			if len(t.Rows) > 0 && len(names) < 4 {
+				names = append(names, view.Cut(view.Line(firstOf(t.Rows[0].Symbol, t.Rows[0].Name)), 16, ""))
 			}
 		}
 	}
@@ -303,7 +303,7 @@ func (s *Lookup) hint() string {
 // advice says what can be asked, before anything was.
 func (s *Lookup) advice(width int) (lines []string) {
 	told := "Anything that the sources of this pack report, by its name"
-	if s.env.Session.Crypto != nil {
+	if s.env.Session.View != nil && s.env.Session.Pack == api.PackCrypto {
 		told += ": coins, stablecoins, protocols, chains, pools, fees. Add the figure you want: aave tvl, bitcoin 24h, gas"
 	}
 	search := view.KeyLabel(s.env.Keys.Sort) + " searches the paths and values of the state instead, while nothing is typed."

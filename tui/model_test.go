@@ -187,12 +187,12 @@ func TestFlash(t *testing.T) {
 	t.Parallel()
 	d := live(t, 120, 40)
 	d.fake.events <- delta(moved(t), 2*time.Second)
-	d.shows("91,500.10 ▲")
-	d.shows("147.90 ▼")
+	d.shows("▲ $91,500.10")
+	d.shows("▼    $147.90")
 	d.shows("#1: 2 values changed")
 	d.clock.pass(3 * time.Second)
 	d.apply(tea.WindowSizeMsg{Width: 120, Height: 40})
-	if strings.Contains(d.view(), "91,500.10 ▲") {
+	if strings.Contains(d.view(), "▲ $91,500.10") {
 		t.Error("the mark is still there after three seconds")
 	}
 }

@@ -61,7 +61,7 @@ func (s *Live) draw(c cell) []string {
 		box.Title, lines = "News", s.newsLines(width, height, box.Focus)
 		box.Note = firstOf(s.shared(p, c, box.Focus), s.list(p).Place(len(s.env.Session.Log.News())))
 	default:
-		box.Title, lines = Member(p).Title(), s.tableLines(p, width, height, box.Focus)
+		box.Title, lines = Title(s.env.Session, Member(p)), s.tableLines(p, width, height, box.Focus)
 		box.Note = join(box.Note, s.note(p, c, box.Focus))
 	}
 	return box.Draw(t, lines, c.width, c.height)
@@ -74,7 +74,7 @@ func (s *Live) note(p pane, c cell, focus bool) string {
 		note = "by " + orders[by]
 	}
 	shared, place := s.shared(p, c, focus), s.list(p).Place(s.rows(p))
-	room := c.width - view.Width(Member(p).Title()) - 8
+	room := c.width - view.Width(Title(s.env.Session, Member(p))) - 8
 	for _, all := range []string{join(join(note, shared), place), join(note, shared), shared} {
 		if view.Width(all) <= room && all != "" {
 			return all

@@ -3,11 +3,9 @@ package tui
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/view"
@@ -21,33 +19,21 @@ const Flags Member = api.MemberFlags
 
 // Members are those of the state that is shown, in the order in which they are visited; none where it is shown as a tree.
 func Members(s *session.Session) (list []Member) {
-	switch {
-	case s.Crypto != nil:
-		return CryptoMembers()
-	case s.Tables == nil:
+	if s.View == nil {
 		return nil
 	}
-	for _, m := range s.Tables.Members {
-		list = append(list, Member(m.Name))
+	for _, t := range s.View.Tables {
+		list = append(list, Member(t.Member))
 	}
 	return append(list, Flags)
 }
 
 // Title is the name of a member for people.
-func (m Member) Title() string {
-	switch m {
-	case Movers:
-		return "Movers"
-	case Protocols:
-		return "Value locked"
-	case "fx":
-		return "FX"
+func Title(s *session.Session, m Member) string {
+	if t := s.View.Table(string(m)); t != nil {
+		return view.Line(t.Title)
 	}
-	words := view.Line(strings.ReplaceAll(string(m), "_", " "))
-	for i, first := range words {
-		return words[:i] + strings.ToUpper(string(first)) + words[i+len(string(first)):]
-	}
-	return ""
+	return view.Line(state.Title(string(m)))
 }
 
 const asSent = "as sent"
@@ -62,13 +48,16 @@ type Row struct {
 	Series string // key of its numbers over time, "" for none
 	URL    string // of its own, "" for that of its source
 	Ref    int    // of its source
-	Late   string // how old it is where its source is overdue, else ""
-	Facts  [][2]string
+	Late   string // see state.ViewRow.Late
 
-	field string // of the main value where its name has a unit, else ""
+	facts func() [][2]string
+	field string // that Series is of
 	cells []string
 	sort  []float64 // by the orders of the table but the first
 }
+
+// Facts are all that is known of a row, by their names.
+func (r Row) Facts() [][2]string { return r.facts() }
 
 // Table is the rows of a member.
 type Table struct {
@@ -144,31 +133,18 @@ func NewTable(m Member, s *session.Session, th view.Theme, width int) Table {
 func newTable(m Member, s *session.Session, th view.Theme, width, lates int) Table {
 	p := painter{s: s, t: th, width: width - 1, beside: lates > 0}
 	t := Table{Member: m, lates: lates}
+	from := s.View.Table(string(m))
 	switch {
 	case m == Flags:
-		t.Columns, t.Rows = p.flags(s.Flags)
-		t.Bare = true
-	case s.Crypto != nil:
-		p.crypto(&t, s.Crypto)
-		for i, r := range t.Rows {
-			t.Rows[i].Facts = p.factsAt(r.Path)
-		}
-	case s.Tables != nil:
-		p.tabular(&t, s.Tables)
-	}
-	if n := len(t.Columns); n > 0 && strings.HasPrefix(t.Columns[n-1].Title, "TREND") && t.Columns[n-1].Width > 0 {
-		t.curve = func(r Row) string { return p.trend(r.Series, r.Ref, t.Columns[n-1].Width) }
-	}
-	for i, r := range t.Rows {
-		if m != Flags || !aboutSource(s.Flags[i].Kind) {
-			t.Rows[i].Late = s.Late(r.Ref)
-		}
+		p.flags(&t)
+	case from == nil:
+	case from.Readings:
+		p.readings(&t, from)
+	default:
+		p.table(&t, from)
 	}
 	return t
 }
-
-// aboutSource reports whether a kind of flag is a warning about a source and no data of it.
-func aboutSource(kind string) bool { return kind == api.FlagSourceStale || kind == api.FlagSourceError }
 
 type painter struct {
 	s      *session.Session
@@ -198,36 +174,26 @@ func (p painter) flashed(path, value string) string {
 	return value
 }
 
-// change is a percent with its sign, coloured by it, bold if it changed in the last seconds.
-func (p painter) change(path string, v *float64) string {
-	s := human.Change(v)
-	if v != nil && *v > 0 {
-		s = p.t.Good.On(s)
-	} else if v != nil && *v < 0 {
-		s = p.t.Bad.On(s)
+// signed is text in the colour of its sign.
+func (p painter) signed(text string, sign int) string {
+	switch sign {
+	case 1:
+		return p.t.Good.On(text)
+	case -1:
+		return p.t.Bad.On(text)
 	}
-	return p.flashed(path, s)
+	return text
 }
 
 // trend is the curve of a row over the span of the session. It leaves room for the mark of a source that is overdue.
-func (p painter) trend(key string, ref, width int) string {
-	if late := p.s.Late(ref); late != "" && !p.beside {
-		width -= view.Width(late) + 1
+func (p painter) trend(r Row, width int) string {
+	if r.Late != "" && !p.beside {
+		width -= view.Width(r.Late) + 1
 	}
-	if width < 2 || key == "" {
+	if width < 2 || r.Series == "" {
 		return ""
 	}
-	return view.Trend(p.s.Window(key, 2*width), width, p.t)
-}
-
-// trended are columns without that of the curves where none has moved yet.
-func (p painter) trended(columns []view.Column, rows []Row) {
-	for _, r := range rows {
-		if p.s.Moves(r.Series) {
-			return
-		}
-	}
-	columns[len(columns)-1].Width = 0
+	return view.Trend(p.s.Window(r.Series, 2*width), width, p.t)
 }
 
 // trendTitle heads the column of the curves with the time that they span.
@@ -247,43 +213,4 @@ func shortSpan(span time.Duration) string {
 		return fmt.Sprintf("%dm", int(span.Round(time.Minute).Minutes()))
 	}
 	return fmt.Sprintf("%ds", int(span.Seconds()))
-}
-
-func at(m Member, i int) string { return string(m) + "[" + strconv.Itoa(i) + "]" }
-
-// known is v, or less than every number where it is not known.
-func known[T int64 | float64](v *T) float64 {
-	if v == nil {
-		return -1e300
-	}
-	return float64(*v)
-}
-
-// exact is v in its shortest form, as it stands in the state.
-func exact(v *float64) string {
-	if v == nil {
-		return "null"
-	}
-	return human.Plain(*v)
-}
-
-func whole(n *int64) string {
-	if n == nil {
-		return "null"
-	}
-	return strconv.FormatInt(*n, 10)
-}
-
-func signed(v *float64) string {
-	if v == nil {
-		return "not known"
-	}
-	return human.Change(v) + "%"
-}
-
-func dollars(n *int64) string {
-	if n == nil {
-		return "not known"
-	}
-	return "$" + human.Compact(n)
 }

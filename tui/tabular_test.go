@@ -87,7 +87,7 @@ func TestTabularRows(t *testing.T) {
 		for width := range 130 {
 			table := tui.NewTable(m, s, th, width)
 			for i, r := range table.Rows {
-				if r.Path == "" || r.Label == "" || r.Value == "" || r.Ref == 0 || len(r.Facts) == 0 || !strings.HasPrefix(r.Main, string(m)) {
+				if r.Path == "" || r.Label == "" || r.Value == "" || r.Ref == 0 || len(r.Facts()) == 0 || !strings.HasPrefix(r.Main, string(m)) {
 					t.Errorf("%s[%d]: %+v", m, i, r)
 				}
 				line := table.Draw(th, i)
@@ -101,11 +101,11 @@ func TestTabularRows(t *testing.T) {
 		}
 	}
 	r := tui.NewTable("funding", s, th, 80).Rows[0]
-	if r.Main != "funding[0].fundingPct" || r.Value != "0.0825" || fmt.Sprint(r.Facts) != "[[name Meridian] [funding +0.0825%] [open interest $41.2M] [open interest 1h +3.10%] [mark $0.0418]]" {
+	if r.Main != "funding[0].fundingPct" || r.Value != "0.0825" || fmt.Sprint(r.Facts()) != "[[name Meridian] [funding +0.0825%] [open interest $41.2M] [open interest 1h +3.10%] [mark $0.0418]]" {
 		t.Errorf("%+v", r)
 	}
 	r = tui.NewTable("notices", s, th, 80).Rows[1]
-	if r.Main != "notices[1].name" || r.URL != "https://deribit.example/n2" || fmt.Sprint(r.Facts[1]) != "[published Nov 18 09:00]" {
+	if r.Main != "notices[1].name" || r.URL != "https://deribit.example/n2" || fmt.Sprint(r.Facts()[1]) != "[published Nov 18 09:00]" {
 		t.Errorf("%+v", r)
 	}
 	if empty := tui.NewTable("funding", session.New("perps", began(), 0), th, 60); len(empty.Rows) != 0 {

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Found is what a question that was typed on a page finds in a pack.
 type Found struct {
-	Rows    []SheetRow // of lookup
-	Near    []string   // names that may have been meant, where nothing was found
-	Matches []Match    // of search, where lookup finds nothing
+	Rows    []state.ViewRow // of lookup
+	Near    []string        // names that may have been meant, where nothing was found
+	Matches []Match         // of search, where lookup finds nothing
 }
 
 // Match is a value of the state.
@@ -22,6 +23,7 @@ type Match struct{ Path, Text string }
 const (
 	foundFields  = 6 // of a row
 	foundMatches = 10
+	foundText    = 80 // runes of one
 )
 
 // Find looks text up in pack and, where that finds nothing, searches the state for it.
@@ -34,12 +36,10 @@ func (r *Reader) Find(pack, text string) (found Found, err error) {
 	if err != nil {
 		return found, err
 	}
-	s := &Sheet{edition: v.edition}
 	for question := range strings.SplitSeq(v.Text, ",") {
 		looked := v.edition.Lookup(question, v.Kinds, v.Limit)
 		for i, row := range looked.Rows {
-			made := s.row(*row)
-			made.At = row.FetchedAt
+			made := row.View()
 			asked := looked.Asked[i]
 			for _, f := range row.Fields {
 				if slices.Contains(asked, f.Name) {
@@ -54,20 +54,20 @@ func (r *Reader) Find(pack, text string) (found Found, err error) {
 			found.Rows = append(found.Rows, made)
 		}
 		for _, name := range looked.Near {
-			found.Near = append(found.Near, human.Short(name, sheetText))
+			found.Near = append(found.Near, human.Short(name, foundText))
 		}
 	}
 	if len(found.Rows) > 0 {
 		return found, nil
 	}
 	for _, m := range v.edition.Doc.Table().Search(v.Text, foundMatches).Matches {
-		found.Matches = append(found.Matches, Match{Path: human.Short(m.Path, sheetText), Text: human.Short(string(m.Value), sheetText)})
+		found.Matches = append(found.Matches, Match{Path: human.Short(m.Path, foundText), Text: human.Short(string(m.Value), foundText)})
 	}
 	return found, nil
 }
 
-func labelledCell(f api.Field) SheetCell {
-	cell := valueCell(f.Name, f.Value)
+func labelledCell(f api.Field) state.Cell {
+	cell := state.NewCell(f.Name, f.Value)
 	cell.Label = human.FieldHead(f.Name, "")
 	return cell
 }

@@ -25,7 +25,7 @@ type Sheet struct {
 	BriefAt     time.Time  // when it was written, zero for none
 	BriefOf     time.Time  // of another state than this, zero for this one
 	Since       [][]Span   // what came after the brief, by rules
-	Tables      []SheetTable
+	Tables      []state.ViewTable
 	Sources     []SheetSource
 
 	edition *feed.Edition
@@ -40,52 +40,6 @@ type Span struct {
 	Tip  string // what holds a figure, "" for an anchor
 }
 
-// SheetTable is a list of rows, or the readings that stand in no list.
-type SheetTable struct {
-	Title    string
-	Readings bool
-	News     bool
-	Heads    []SheetHead
-	Rows     []SheetRow
-}
-
-// SheetHead is the heading of a column.
-type SheetHead struct {
-	Text  string
-	Words bool // it holds text, not numbers
-	Minor int  // the higher, the sooner it goes where there is little room
-}
-
-// What SheetHead.Minor is of columns that go.
-const (
-	minor = 1
-	least = 2 // the first to go
-)
-
-// Room is the class of a column that goes where there is little room.
-func (h SheetHead) Room() string { return [...]string{"", " m", " l"}[h.Minor] }
-
-// SheetRow is one row.
-type SheetRow struct {
-	ID           string // kind/key
-	Name, Symbol string
-	Note         string // a word on it, such as the network of a pool
-	URL          string // of its page, "" where none is known
-	Ref          int
-	Stale        bool        // what its source said last is overdue
-	At           time.Time   // when that was
-	Cells        []SheetCell // one per heading; of readings as many as they have
-	Trend        []*float64  // of the last day; nil for none
-}
-
-// SheetCell is a value.
-type SheetCell struct {
-	Label string // of readings: what it is of
-	Text  string
-	Sign  int       // of what may be below zero: -1, 0 or 1
-	At    time.Time // of a cell that is a time
-}
-
 // SheetSource is a source and how it does.
 type SheetSource struct {
 	Ref           int
@@ -96,12 +50,9 @@ type SheetSource struct {
 }
 
 const (
-	sheetPoints  = 48 // of a trend
-	sheetSpan    = 24 * time.Hour
-	sheetTrends  = 10 * time.Minute // for how long trends that were read are shown
-	sheetColumns = 4                // of numbers in a table
-	sheetRows    = 30               // of a table
-	sheetText    = 80               // runes of a name or a text in a cell
+	sheetPoints = 48 // of a trend
+	sheetSpan   = 24 * time.Hour
+	sheetTrends = 10 * time.Minute // for how long trends that were read are shown
 )
 
 // Sheet is the newest edition of pack as people read it: last, if that is it still.
@@ -125,16 +76,37 @@ func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, e
 	}
 	s.setFlags(e.Doc.Flags())
 	s.setSources(e.Doc.Sources(), v.pack.Names)
-	rows := s.setTables(e.Doc.Sections(v.pack.Shown))
+	sections := e.Doc.Sections(v.pack.Shown)
+	s.Tables = e.Doc.Sheet(sections, e.Rows, e.GeneratedAt)
+	for _, t := range s.Tables {
+		for i, row := range t.Rows {
+			if source := s.source(row.Ref); source != nil {
+				t.Rows[i].At = source.At
+			}
+		}
+	}
 	narration, err := r.claimed(ctx, v, e.Brief)
 	if err != nil {
 		return nil, err
 	}
-	s.Brief = s.spans(narration.Text, narration.Claims, rows)
+	s.Brief = s.spans(narration.Text, narration.Claims, sections)
 	if e.Brief.Since != nil {
 		s.Since = s.spans(e.Brief.Since.Text, nil, nil)
 	}
 	return s, nil
+}
+
+// Trend is how a row moved in the last day, nil where it never did.
+func (s *Sheet) Trend(row state.ViewRow) []*float64 {
+	var first *float64
+	values := s.trends[row.ID]
+	for _, v := range values {
+		if v != nil && first != nil && *v != *first {
+			return values
+		}
+		first = cmp.Or(first, v)
+	}
+	return nil
 }
 
 // Proof is the leaf of the state in the log; zero where it has none.
@@ -247,8 +219,8 @@ func (s *Sheet) source(ref int) *SheetSource {
 
 var anchors = regexp.MustCompile(`\[(\d+)\]`)
 
-// spans splits prose into paragraphs of text, anchors and figures. rows are those that figures may be of, by kind/key.
-func (s *Sheet) spans(text string, claims []api.Claim, rows map[string]state.Row) (list [][]Span) {
+// spans splits prose into paragraphs of text, anchors and figures. sections have the rows that figures may be of.
+func (s *Sheet) spans(text string, claims []api.Claim, sections []state.Section) (list [][]Span) {
 	runes := []rune(text)
 	var whole []Span
 	at := 0
@@ -272,7 +244,7 @@ func (s *Sheet) spans(text string, claims []api.Claim, rows map[string]state.Row
 			continue
 		}
 		plain(c.Start)
-		whole = append(whole, Span{Text: string(runes[c.Start:c.End]), Ref: c.Ref, Tip: s.tip(c, rows)})
+		whole = append(whole, Span{Text: string(runes[c.Start:c.End]), Ref: c.Ref, Tip: s.tip(c, sections)})
 		at = c.End
 	}
 	plain(len(runes))
@@ -295,14 +267,18 @@ func (s *Sheet) spans(text string, claims []api.Claim, rows map[string]state.Row
 }
 
 // tip says what holds the figure of c.
-func (s *Sheet) tip(c api.Claim, rows map[string]state.Row) string {
+func (s *Sheet) tip(c api.Claim, sections []state.Section) string {
 	text := ""
-	if row, ok := rows[c.Row]; ok {
-		text = titled(row)
-		if value := row.Fields.Get(c.Field); value != nil {
-			text += ": " + human.Field(c.Field, value)
+	for _, section := range sections {
+		for _, row := range section.Rows {
+			if row.Kind+"/"+row.Key != c.Row {
+				continue
+			}
+			if text = row.View().Name; row.Fields.Get(c.Field) != nil {
+				text += ": " + human.Field(c.Field, row.Fields.Get(c.Field))
+			}
+			text += " · "
 		}
-		text += " · "
 	}
 	if source := s.source(c.Ref); source != nil {
 		text += source.Name

@@ -40,15 +40,15 @@ func TestSheet(t *testing.T) {
 		t.Errorf("the reading is %+v", mood)
 	}
 	table := s.Tables[1]
-	if len(table.Heads) != 2 || table.Heads[0].Text != "Price" || !table.Heads[1].Words {
-		t.Fatalf("columns %+v", table.Heads)
+	if len(table.Columns) != 2 || table.Columns[0].Field != "priceUsd" || !table.Columns[1].Words {
+		t.Fatalf("columns %+v", table.Columns)
 	}
-	btc, other := table.Rows[0], table.Rows[1]
-	if btc.Name != "btc" || btc.Symbol != "" || btc.Cells[0].Text != "$91,240.00" || btc.Cells[1].At.IsZero() || btc.Note != "base" || len(btc.Trend) != 48 {
-		t.Errorf("the first row is %+v", btc)
+	btc, other, prices, due := table.Rows[0], table.Rows[1], table.Columns[0].Cells, table.Columns[1].Cells
+	if btc.Name != "btc" || btc.Symbol != "" || prices[0].Text != "$91,240.00" || due[0].At.IsZero() || btc.Note != "base" || len(s.Trend(btc)) != 48 {
+		t.Errorf("the first row is %+v: %v, %v", btc, prices[0], due[0])
 	}
-	if !other.Stale || other.Cells[0].Text != "$0.5000" || other.Cells[1].Text != "-" || other.Trend != nil {
-		t.Errorf("the second row is %+v", other)
+	if !other.Stale || prices[1].Text != "$0.5000" || due[1].Text != "-" || s.Trend(other) != nil {
+		t.Errorf("the second row is %+v: %v, %v", other, prices[1], due[1])
 	}
 	if len(s.Brief) != 2 || s.Brief[0][1].Ref != 1 || s.Brief[0][1].Text != "$91,240" || s.Brief[0][1].Tip != "btc: $91,240.00 · One & Only" || s.Brief[1][1].Text != "2" {
 		t.Errorf("the brief is %+v", s.Brief)

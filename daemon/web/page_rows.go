@@ -10,14 +10,25 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 type pageTable struct {
-	ID string
-	reader.SheetTable
-	Rows  []pageRow
-	Trend bool // one of the columns is a picture
+	ID       string
+	Title    string
+	Readings bool
+	Heads    []pageHeading
+	Rows     []pageRow
+	Trend    bool // one of the columns is a picture
+}
+
+// pageHeading is the heading of a column. Room is the class of one that goes where there is little room.
+type pageHeading struct {
+	Text  string
+	Words bool // it holds text, not numbers
+	Room  string
 }
 
 // pageRow is a row: its cells, the first of which is its heading.
@@ -36,11 +47,11 @@ type pageCell struct {
 func tablesOf(s *reader.Sheet) []pageTable {
 	var list []pageTable
 	for i, from := range s.Tables {
-		t := pageTable{ID: "t" + strconv.Itoa(i), SheetTable: from}
+		t := pageTable{ID: "t" + strconv.Itoa(i), Title: from.Title, Readings: from.Readings, Heads: headings(from.Columns)}
 		for _, row := range from.Rows {
-			t.Trend = t.Trend || row.Trend != nil
+			t.Trend = t.Trend || !from.Readings && s.Trend(row) != nil
 		}
-		for _, row := range from.Rows {
+		for j, row := range from.Rows {
 			made := pageRow{ID: rowID(t.ID, row.ID), Cells: []pageCell{headCell(row)}}
 			if row.Stale {
 				made.Class = "stale"
@@ -48,13 +59,11 @@ func tablesOf(s *reader.Sheet) []pageTable {
 			if from.Readings {
 				made.Cells = append(made.Cells, readingCell(row.Cells))
 			}
-			for j, cell := range row.Cells {
-				if !from.Readings {
-					made.Cells = append(made.Cells, valueCell(cell, from.Heads[j]))
-				}
+			for k, column := range from.Columns {
+				made.Cells = append(made.Cells, valueCell(column.Cells[j], t.Heads[k]))
 			}
 			if t.Trend {
-				made.Cells = append(made.Cells, pageCell{Class: "tr", HTML: trendSVG(row.Trend), Still: true})
+				made.Cells = append(made.Cells, pageCell{Class: "tr", HTML: trendSVG(s.Trend(row)), Still: true})
 			}
 			made.Cells = append(made.Cells, pageCell{Class: "rf", HTML: refLink(row.Ref)})
 			t.Rows = append(t.Rows, made)
@@ -64,6 +73,32 @@ func tablesOf(s *reader.Sheet) []pageTable {
 	return list
 }
 
+// The classes of columns that go where there is little room.
+const (
+	minorColumn = " m"
+	leastColumn = " l" // the first to go
+	lastNumber  = 3    // which goes first
+)
+
+// headings are those of columns. The first and one change stay where there is little room.
+func headings(columns []state.Column) (heads []pageHeading) {
+	lead, before := false, ""
+	for i, c := range columns {
+		head := pageHeading{Text: state.Title(state.Head(c.Field, before)), Words: c.Words}
+		switch {
+		case i == 0:
+		case !lead && !c.Words && human.FieldMoves(c.Field) && !strings.Contains(c.Field, "1h"):
+			lead = true
+		case i == lastNumber:
+			head.Room = leastColumn
+		default:
+			head.Room = minorColumn
+		}
+		heads, before = append(heads, head), c.Field
+	}
+	return heads
+}
+
 // rowID is the id of a row's element: short, and the same as long as the row is there.
 func rowID(table, row string) string {
 	sum := fnv.New32a()
@@ -71,7 +106,7 @@ func rowID(table, row string) string {
 	return table + "-" + strconv.FormatUint(uint64(sum.Sum32()), 36)
 }
 
-func headCell(row reader.SheetRow) pageCell {
+func headCell(row state.ViewRow) pageCell {
 	name := "<b>" + html.EscapeString(row.Name) + "</b>"
 	if row.Symbol != "" {
 		name = "<b>" + html.EscapeString(row.Symbol) + "</b> <span class=\"nm\">" + html.EscapeString(row.Name) + "</span>"
@@ -88,17 +123,17 @@ func headCell(row reader.SheetRow) pageCell {
 	return pageCell{HTML: template.HTML(name)}
 }
 
-func valueCell(cell reader.SheetCell, head reader.SheetHead) pageCell {
+func valueCell(cell state.Cell, head pageHeading) pageCell {
 	made := pageCell{Class: "n", HTML: cellText(cell)}
 	if head.Words {
 		made.Class = "w"
 	}
-	made.Class += head.Room() + signClass(cell.Sign)
+	made.Class += head.Room + signClass(cell.Sign)
 	return made
 }
 
 // readingCell is all that a reading says, the first value before the others.
-func readingCell(cells []reader.SheetCell) pageCell {
+func readingCell(cells []state.Cell) pageCell {
 	var b strings.Builder
 	for i, cell := range cells {
 		label := ""
@@ -132,7 +167,7 @@ func signClass(sign int) string {
 	return ""
 }
 
-func cellText(cell reader.SheetCell) template.HTML {
+func cellText(cell state.Cell) template.HTML {
 	if cell.At.IsZero() {
 		return template.HTML(html.EscapeString(cell.Text))
 	}

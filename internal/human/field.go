@@ -53,7 +53,30 @@ func FieldColumn(name string, values []any) []string {
 			list[i] = fieldValue(of, unit, value, exact)
 		}
 	}
+	if unit == "" && of != "price" {
+		aligned(list, values)
+	}
 	return list
+}
+
+// aligned gives numbers under ten, written in list, as many decimals as the one that has most.
+func aligned(list []string, values []any) {
+	places := 0
+	for i, value := range values {
+		switch x, is := numeric(value); {
+		case !is:
+		case !finite(x) || math.Abs(x) >= 10:
+			return
+		default:
+			_, decimals, _ := strings.Cut(list[i], ".")
+			places = max(places, len(decimals))
+		}
+	}
+	for i, value := range values {
+		if x, is := numeric(value); is && places > 0 && places <= 4 {
+			list[i] = Decimals(x, places)
+		}
+	}
 }
 
 // fixedPercent writes a percentage with so many decimals, and a sign where it can have one.
@@ -88,7 +111,7 @@ func fieldValue(of, unit string, value any, fine bool) string {
 	case !isNumber || !finite(x):
 		return otherValue(value)
 	case of == "price":
-		return "$" + Price(&x)
+		return price(x)
 	case of == "rank":
 		return "#" + Plain(x)
 	case unit == "Usd" && fine && math.Abs(x) >= 1:

@@ -69,7 +69,7 @@ func TestFieldColumn(t *testing.T) {
 		{"fundingPct", []any{0.0825, 0.01, -0.5, 0.0, nil, math.NaN()}, "+0.0825% +0.0100% -0.5000% 0.0000% - -"}, {"fundingPct", []any{0.01, 12.0}, "+0.01% +12.00%"},
 		{"change24hPct", []any{3.1, -12.4, 1234.5}, "+3.10% -12.40% +1,234.50%"}, {"probabilityPct", []any{43.0, 7.0}, "43% 7%"},
 		{"probabilityPct", []any{43.5, 7.0, -1.0}, "43.5% 7.0% -1.0%"}, {"markUsd", []any{91442.9, 3200.0, 36.42, 0.0046}, "$91,442.90 $3,200.00 $36.42 $0.00460"},
-		{"openInterestUsd", []any{1.2e9, 9.1e6}, "$1.20B $9.10M"}, {"contracts", []any{412345.0, 12.0}, "412,345 12"}, {"venue", []any{"a", nil, true}, "a - yes"},
+		{"openInterestUsd", []any{1.2e9, 9.1e6}, "$1.20B $9.10M"}, {"contracts", []any{412345.0, 12.0}, "412,345 12"}, {"score", []any{0.871, 0.47, nil, 0.0}, "0.871 0.470 - 0.000"}, {"venue", []any{"a", nil, true}, "a - yes"},
 	} {
 		if got := strings.Join(human.FieldColumn(c.name, c.values), " "); got != c.want {
 			t.Errorf("%s %v is written %q, want %q", c.name, c.values, got, c.want)

@@ -113,16 +113,13 @@ func PercentInWords(x float64) string {
 	return group(Round(x, 1), 1) + "%"
 }
 
-// Price is a price in a column, two decimals and commas, or four significant digits where it is below 1. A nil one is Unknown.
-func Price(v *float64) string {
-	switch {
-	case v == nil || !finite(*v):
-		return Unknown
-	case *v == 0:
-		return "0"
+// price is a price in a column, two decimals and commas, or four significant digits where it is below 1.
+func price(x float64) string {
+	if x == 0 {
+		return "$0"
 	}
-	text := columnPrice(math.Abs(*v))
-	return sign(*v, text, "") + text
+	text := columnPrice(math.Abs(x))
+	return sign(x, text, "") + "$" + text
 }
 
 // columnPrice writes x over zero, without an exponent as long as that can be read.
@@ -142,72 +139,20 @@ func columnPrice(x float64) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// Compact is a whole amount in a column, in three or four digits and a unit: 21.40B. A nil one is Unknown.
-func Compact(n *int64) string {
-	if n == nil {
-		return Unknown
-	}
-	text := scaled(*n, func(v float64) int {
-		switch {
-		case v >= 100:
-			return 0
-		case v >= 10:
-			return 1
-		}
-		return 2
-	}, "", "K", "M", "B", "T")
-	return sign(float64(*n), text, "") + text
-}
-
-// CompactUSD is an amount of dollars in a column, with two decimals that stand below each other: $21.40B. A nil one is Unknown.
-func CompactUSD(n *int64) string {
-	if n == nil {
-		return Unknown
-	}
-	text := scaled(*n, func(float64) int { return 2 }, "", "K", "M", "B", "T")
-	return sign(float64(*n), text, "") + "$" + text
-}
-
 // Bytes is a size: 999 B, 1.0 kB, 3.4 GB.
 func Bytes(n int64) string {
-	return scaled(n, func(float64) int { return 1 }, " B", " kB", " MB", " GB", " TB")
-}
-
-// scaled writes the size of n in the first of units in which it reads below 1,000, or in the last.
-func scaled(n int64, places func(float64) int, units ...string) string {
+	units := [...]string{" B", " kB", " MB", " GB", " TB"}
 	v, at := math.Abs(float64(n)), 0
 	text := strconv.FormatFloat(v, 'f', 0, 64)
-	for at < len(units)-1 {
+	for at < len(units)-1 { // the first in which it reads below 1,000
 		if shown, _ := strconv.ParseFloat(text, 64); shown < 1000 {
 			break
 		}
 		v /= 1000
 		at++
-		text = strconv.FormatFloat(v, 'f', places(v), 64)
+		text = strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return text + units[at]
-}
-
-// Change is a change in percent in a column, with its sign and two decimals, none in the thousands: -1.62. A nil one is Unknown.
-func Change(v *float64) string {
-	if v == nil || !finite(*v) {
-		return Unknown
-	}
-	size, places := math.Abs(*v), 2
-	if Round(size, 2) >= 1000 {
-		places = 0
-	}
-	text := strconv.FormatFloat(size, 'f', places, 64)
-	return sign(*v, text, "+") + text
-}
-
-// Share is a part of a whole in percent, with one decimal and no plus sign: 54.9%. A nil one is Unknown.
-func Share(v *float64) string {
-	if v == nil || !finite(*v) {
-		return Unknown
-	}
-	text := strconv.FormatFloat(math.Abs(*v), 'f', 1, 64)
-	return sign(*v, text, "") + text + "%"
 }
 
 // Count is n with commas between thousands.

@@ -13,7 +13,13 @@
 //
 // A number of a row is described once, as a ShownField: its name, whose end is its unit (priceUsd, change24hPct), where it stands in the
 // state and the words that ask for it. From there lookup, changes, series, citations and the page have it, and human writes it by its name.
-// A Layout adds what no name says: which fields stand in columns, under which heads and in which groups. So a further number of a coin is
-// a member of api.Mover and of the description of HTTP, a line where its source is read and one where the row is made, and one ShownField;
-// a Column only where it is to stand in the overviews.
+// A Layout adds what no name says: which fields stand in columns, the most important first, and in which groups. So a further number of a
+// coin is a member of api.Mover and of the description of HTTP, a line where its source is read and one where the row is made, and one
+// ShownField; a word in a Layout only where it is to stand in the overviews.
+//
+// # One view, many faces
+//
+// View is the model that ctx and the terminal UI draw, and Sheet that of the page. Both are ViewTables: rows with what they are called,
+// their Columns with the text and the sign of each Cell, and what is said of a row that is late. A face chooses how much of them it has
+// room for and colours them; it writes no number and no age of its own.
 package state

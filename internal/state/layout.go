@@ -8,21 +8,18 @@ type Layout struct {
 	Member  string // of the state
 	Title   string
 	Name    string    // the member of a row that names it; "" means name
-	Short   string    // the one that names it where there is little room; "" means none
+	Symbols bool      // rows are known by their symbols
 	Note    string    // a text beside the name
 	Warning string    // a list of words that warn of the row
 	News    string    // a list of headlines about the row
-	Columns []Column  // the most important first
+	Fields  []string  // that stand in columns, the most important first
+	Main    string    // the number that a row is about
+	Past    string    // the number whose past is drawn; "" means none
+	Least   int       // columns that stand before a curve has more room than it needs
+	Quiet   bool      // moves of the rows are no news
 	Groups  []Group   // in which the rows are shown; none means as they stand
-	Most    int       // rows of an overview, where there are no groups
+	Most    int       // rows of an overview, where there are no groups; 0 leaves that to the face
 	Parts   []Reading // of a member that is no list
-}
-
-// Column is a field of rows.
-type Column struct {
-	Field  string // as the state has it
-	Head   string // what it is called in few letters
-	Places int    // decimals of a number without a unit
 }
 
 // Group is rows of a member that belong together.
@@ -37,6 +34,7 @@ type Reading struct {
 	Path, Title string
 	Text        string // with places for fields: {value} {label}
 	Main        string // the number that it is about
+	Row         string // kind/key of the series of Main, "" for none
 	Needed      bool   // nothing is told without Main
 	Chances     bool   // a list of questions with the probability of an outcome each
 }
@@ -50,35 +48,34 @@ func Layouts(pack string) []Layout {
 }
 
 func cryptoLayouts() []Layout {
-	hour, day := Column{Field: "change1hPct", Head: "1h"}, Column{Field: "change24hPct", Head: "24h"}
-	week := Column{Field: "change7dPct", Head: "7d"}
-	volume := Column{Field: "volume24hUsd", Head: "volume"}
+	const hour, day, week, volume = "change1hPct", "change24hPct", "change7dPct", "volume24hUsd"
 	return []Layout{{
-		Member: "top_movers", Title: "Movers", Short: "symbol",
-		Columns: []Column{{Field: "priceUsd", Head: "price"}, hour, day, week, volume},
-		Groups:  []Group{{api.GroupMajor, "", 5}, {api.GroupGainer, "gainers", 5}, {api.GroupLoser, "losers", 5}},
+		Member: "top_movers", Title: "Movers", Symbols: true, Main: "priceUsd", Past: "priceUsd",
+		Fields: []string{"priceUsd", hour, day, week, volume}, Least: 3,
+		Groups: []Group{{api.GroupMajor, "", 5}, {api.GroupGainer, "gainers", 5}, {api.GroupLoser, "losers", 5}},
 	}, {
-		Member: "protocol_tvl", Title: "Value locked",
-		Columns: []Column{{Field: "tvlUsd", Head: "value"}, {Field: "change1dPct", Head: "1d"}, week},
-		Groups:  []Group{{api.GroupTop, "", 6}, {api.GroupChain, "", 4}},
+		Member: "protocol_tvl", Title: "Value locked", Main: "tvlUsd", Past: "tvlUsd",
+		Fields: []string{"tvlUsd", "change1dPct", week}, Least: 3,
+		Groups: []Group{{api.GroupTop, "", 6}, {api.GroupChain, "", 4}},
 	}, {
-		Member: "trending_pools", Title: "Trending pools", Name: "pair", Note: "network", Warning: "risk", Most: 5,
-		Columns: []Column{volume, hour, day, {Field: "liquidityUsd", Head: "liquid"}},
+		Member: "trending_pools", Title: "Trending pools", Name: "pair", Note: "network", Warning: "risk", Most: 5, Quiet: true,
+		Main: "priceUsd", Past: "priceUsd", Fields: []string{volume, day, hour, "liquidityUsd", "risk"},
 	}, {
 		Member: "sentiment", Title: "Sentiment", Parts: []Reading{
-			{Path: "fearGreed", Title: "Fear & Greed", Main: "value",
+			{Path: "fearGreed", Title: "Fear & Greed", Main: "value", Row: "index/fear-greed",
 				Text: "{value} {label}, yesterday {previousDay}, a week ago {weekAgo}"},
-			{Path: "market", Title: "Market cap", Main: "totalMarketCapUsd",
+			{Path: "market", Title: "Market cap", Main: "totalMarketCapUsd", Row: "market/crypto",
 				Text: "{totalMarketCapUsd} {change24hPct} in 24h, volume {volume24hUsd}"},
-			{Path: "market", Title: "Dominance", Main: "btcDominancePct", Text: "BTC {btcDominancePct}, ETH {ethDominancePct}"},
+			{Path: "market", Title: "BTC share", Main: "btcDominancePct", Text: "{btcDominancePct}"},
+			{Path: "market", Title: "ETH share", Main: "ethDominancePct", Text: "{ethDominancePct}"},
 			{Path: "breadth", Title: "Breadth", Main: "advancing", Text: "{advancing} up, {declining} down ({advancingPct} up)"},
 			{Path: "stablecoins", Title: "Stablecoins", Main: "supplyUsd", Text: "{supplyUsd} {change1dPct} in 1d"},
-			{Path: "fees", Title: "BTC fee", Main: "btcFastestSatVb", Text: "{btcFastestSatVb} sat/vB", Needed: true},
-			{Path: "gas", Title: "ETH gas", Main: "ethAverageGwei", Text: "{ethAverageGwei} gwei", Needed: true},
+			{Path: "fees", Title: "BTC fee", Main: "btcFastestSatVb", Row: "fee/bitcoin", Text: "{btcFastestSatVb}", Needed: true},
+			{Path: "gas", Title: "ETH gas", Main: "ethAverageGwei", Text: "{ethAverageGwei}", Needed: true},
 			{Path: "predictions", Main: "probability", Chances: true},
 		},
 	}, {
-		Member: "narratives", Title: "Narratives", News: "headlines", Most: 5,
-		Columns: []Column{{Field: "score", Head: "score", Places: 2}, day},
+		Member: "narratives", Title: "Narratives", News: "headlines", Most: 5, Quiet: true,
+		Main: "score", Past: "marketCapUsd", Fields: []string{"score", day},
 	}}
 }

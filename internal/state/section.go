@@ -13,7 +13,6 @@ type Section struct {
 	Path string   // of the list, "" for the readings
 	Kind string   // of the rows, "" for the readings
 	News string   // the field that says when a row came, of rows that are news; "" means that they are none
-	Past bool     // rows have a series, of the first of Fields
 	Rows []Row    // with all that the state says of them in plain values
 	Main []string // the fields that are numbers, the most important first
 }
@@ -50,7 +49,7 @@ func (d *Document) Sections(shown []Shown) []Section {
 
 // newSection is the section of rows that stand in list, without any.
 func newSection(s *Shown, list string) Section {
-	made := Section{Path: list, Kind: s.Kind, News: s.Time, Past: len(s.Fields) > 0}
+	made := Section{Path: list, Kind: s.Kind, News: s.Time}
 	if s.Within != "" { // all that are within the rows of a list are one
 		made.Path = s.Path + "." + s.Within
 	}

@@ -48,11 +48,11 @@ func TestSections(t *testing.T) {
 		t.Errorf("readings %q, want %q", readings, want)
 	}
 	pools := sections[slices.IndexFunc(sections, func(s state.Section) bool { return s.Kind == "pool" })]
-	if f := pools.Rows[0].Fields; f.Get("network") != "base" || f.Get("change24hPct") != -30.9 || !pools.Past || pools.News != "" {
+	if f := pools.Rows[0].Fields; f.Get("network") != "base" || f.Get("change24hPct") != -30.9 || pools.News != "" {
 		t.Errorf("the first pool is told as %v", f)
 	}
-	if news := sections[slices.IndexFunc(sections, func(s state.Section) bool { return s.Kind == "headline" })]; news.News != "publishedAt" || news.Past {
-		t.Errorf("headlines are news by %q, with a past: %v", news.News, news.Past)
+	if news := sections[slices.IndexFunc(sections, func(s state.Section) bool { return s.Kind == "headline" })]; news.News != "publishedAt" {
+		t.Errorf("headlines are news by %q", news.News)
 	}
 	if got := state.Read([]byte("damaged")).Sections(nil); len(got) != 0 {
 		t.Errorf("a damaged state has %d sections", len(got))

@@ -2,14 +2,18 @@ package state
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// View is a state as every face draws it: tables of rows, by the layouts of its pack.
+// View is a state as every face draws it: tables of rows, by the layouts of its pack. Faces choose what they have room for, and colour it;
+// what a name, a heading, a number, its sign and an age look like is said here.
 type View struct {
 	Tables  []ViewTable
 	Flags   []api.Flag
@@ -19,52 +23,104 @@ type View struct {
 // ViewTable is a member with its rows, in the order in which they are shown.
 type ViewTable struct {
 	Layout
-	Rows []ViewRow
+	Readings bool     // rows have no columns: what they say is in their Cells
+	Columns  []Column // the most important first
+	Rows     []ViewRow
 }
 
-// ViewRow is a row with all plain values that the state has of it beside what it is called. Nothing in it is cleaned.
+// ViewRow is a row with all plain values that the state has of it beside what it is called. Nothing but its names and Cells is cleaned.
 type ViewRow struct {
 	Path    string // in the state
 	ID      string
-	Name    string // of a reading its title
-	Short   string
+	Label   string // what it is called
+	Name    string
+	Symbol  string
 	Note    string
 	Warning string
 	Group   string
 	URL     string // of its own page, "" for that of its source
 	Ref     int
-	Stale   bool
+	Stale   bool      // see Late
+	At      time.Time // when it came out or was fetched, zero where it does not say
 	Fields  api.Fields
 	News    []ViewRow // named by their titles
-	Reading *Reading  // of a member that is no list, which is told by it
-	Chance  *float64  // of a question that Name is, from 0 to 1
-	Outcome string    // what Chance is of
+	Cells   []Cell    // of a reading: what it says, piece by piece
+	Reading *Reading  // of a member that is no list
 }
 
-// View is the state of a pack by its layouts. It reports false for a pack without any, and for a state of another form.
-func (d *Document) View(pack string) (v View, ok bool) {
-	layouts := Layouts(pack)
-	if layouts == nil || len(d.Sources()) == 0 && d.empty(layouts[0].Member) {
-		return v, false
+// Late is what stands behind a row whose figures are older than they should be at read, by the ages of its state: STALE 14m. It is "" for
+// any other. Of a part of a state, which does not tell of its sources, the row alone says that it is.
+func (r ViewRow) Late(ages api.Ages, read time.Time) string {
+	age, late := ages.Late(r.Ref, read)
+	switch {
+	case late:
+		return human.Stale(age)
+	case r.Stale:
+		return "STALE"
 	}
+	return ""
+}
+
+// LateFlag is Late of a flag. A warning about a source is no data of it.
+func LateFlag(f api.Flag, ages api.Ages, read time.Time) string {
+	if f.Kind == api.FlagSourceStale || f.Kind == api.FlagSourceError {
+		return ""
+	}
+	return ViewRow{Ref: f.Ref}.Late(ages, read)
+}
+
+// Table is the table of a member, nil if there is none.
+func (v *View) Table(member string) *ViewTable {
+	if v == nil {
+		return nil
+	}
+	i := slices.IndexFunc(v.Tables, func(t ViewTable) bool { return t.Member == member })
+	if i < 0 {
+		return nil
+	}
+	return &v.Tables[i]
+}
+
+// View is the state of a pack by its layouts, or else as the tables that it consists of. It reports false for a state of another form.
+func (d *Document) View(pack string) (v View, ok bool) {
 	v.Flags, v.Sources = d.Flags(), d.Sources()
+	if v.Tables, ok = d.laidOut(Layouts(pack)); ok {
+		return v, true
+	}
+	tables, ok := api.ReadTables(d.Text())
+	if !ok {
+		return View{}, false
+	}
+	for _, t := range tables.Members {
+		v.Tables = append(v.Tables, plainTable(t))
+	}
+	return v, true
+}
+
+// laidOut are the members of the state that have layouts.
+func (d *Document) laidOut(layouts []Layout) (list []ViewTable, ok bool) {
+	if layouts == nil || len(d.Sources()) == 0 && d.empty(layouts[0].Member) {
+		return nil, false
+	}
 	for _, l := range layouts {
 		m := d.Root().Member(l.Member)
-		t := ViewTable{Layout: l}
+		t := ViewTable{Layout: l, Readings: l.Parts != nil}
 		switch {
 		case m == nil || string(m.Raw) == "null":
-		case l.Parts != nil && m.IsObject():
+			continue
+		case t.Readings && m.IsObject():
 			t.Rows = l.readings(m)
-		case l.Parts == nil && m.IsArray():
+		case !t.Readings && m.IsArray():
 			for _, row := range m.Members {
 				t.Rows = append(t.Rows, l.row(row))
 			}
+			t.columns(l.Fields)
 		default:
-			return View{}, false
+			return nil, false
 		}
-		v.Tables = append(v.Tables, t)
+		list = append(list, t)
 	}
-	return v, true
+	return list, true
 }
 
 // empty reports whether a member is no list with something in it.
@@ -73,27 +129,59 @@ func (d *Document) empty(member string) bool {
 	return m == nil || !m.IsArray() || len(m.Members) == 0
 }
 
+// plainTable is a table that has no layout: all its fields stand in columns.
+func plainTable(from api.Table) ViewTable {
+	t := ViewTable{Layout: Layout{Member: from.Name, Title: Title(from.Name), Fields: from.Fields(), Main: from.Main(), Past: from.Main()}}
+	for i, row := range from.Rows {
+		r := ViewRow{
+			Path: fmt.Sprintf("%s[%d]", from.Name, i), ID: row.ID, Name: human.Line(row.Name), Symbol: human.Line(row.Symbol), URL: row.URL,
+			Ref: row.Ref, Stale: row.Stale, Fields: row.Fields,
+		}
+		r.Label = Called(r.Name, r.Symbol)
+		t.Rows = append(t.Rows, r)
+	}
+	t.columns(t.Fields)
+	return t
+}
+
+// columns makes the columns of fields.
+func (t *ViewTable) columns(fields []string) {
+	values := make([]any, len(t.Rows))
+	for _, name := range fields {
+		for i, row := range t.Rows {
+			values[i] = row.Fields.Get(name)
+		}
+		t.Columns = append(t.Columns, NewColumn(name, values))
+	}
+}
+
 func (l Layout) row(v *jsonx.Value) ViewRow {
+	text := func(member string) string { return human.Line(memberText(v, member)) }
 	r := ViewRow{
-		Path: v.Path(), ID: memberText(v, "id"), Name: memberText(v, cmp.Or(l.Name, "name")), Short: memberText(v, l.Short),
-		Note: memberText(v, l.Note), Group: memberText(v, "group"), URL: memberText(v, "url"), Ref: refOf(v),
+		Path: v.Path(), ID: memberText(v, "id"), Name: text(cmp.Or(l.Name, "name")), Symbol: text("symbol"), Note: text(l.Note),
+		Group: text("group"), URL: memberText(v, "url"), Ref: refOf(v),
+	}
+	if r.Label = r.Name; l.Symbols {
+		r.Label = r.Symbol
 	}
 	if stale := v.Member("stale"); stale != nil {
 		r.Stale = string(stale.Raw) == "true"
 	}
 	for _, m := range v.Members {
 		switch {
-		case slices.Contains([]string{"id", "url", "ref", "stale", "group", cmp.Or(l.Name, "name"), l.Short}, m.Name):
+		case slices.Contains([]string{"id", "url", "ref", "stale", "group", cmp.Or(l.Name, "name"), "symbol"}, m.Name):
 		case m.Name == l.News && m.IsArray():
 			for _, one := range m.Members {
+				at, _ := time.Parse(time.RFC3339, memberText(one, "publishedAt"))
 				r.News = append(r.News, ViewRow{
-					Path: one.Path(), Name: memberText(one, "title"), URL: memberText(one, "url"), Ref: refOf(one),
+					Path: one.Path(), Name: human.Line(memberText(one, "title")), URL: memberText(one, "url"), Ref: refOf(one), At: at,
 				})
 			}
 		case m.IsArray():
 			text := words(m)
 			if m.Name == l.Warning {
-				r.Warning = text
+				text = strings.ReplaceAll(text, "_", " ")
+				r.Warning = human.Line(text)
 			}
 			if text != "" {
 				r.Fields = append(r.Fields, api.Field{Name: m.Name, Value: text})
@@ -126,18 +214,21 @@ func (l Layout) readings(v *jsonx.Value) (rows []ViewRow) {
 		case part.Chances && at.IsArray():
 			for _, one := range at.Members {
 				r := Layout{Name: "question"}.row(one)
-				r.Reading, r.Chance, r.Outcome = &l.Parts[i], ShownField{Name: part.Main}.value(one), memberText(one, "outcome")
-				if r.Chance == nil {
+				chance, outcome := r.Fields.Get(part.Main), human.Line(memberText(one, "outcome"))
+				x, known := chance.(float64)
+				if !known {
 					continue
 				}
-				if r.Outcome == "" || strings.EqualFold(r.Outcome, "yes") {
-					r.Outcome = "yes"
+				if outcome == "" || strings.EqualFold(outcome, "yes") {
+					outcome = "yes"
 				}
+				r.Reading, r.Label, r.Cells = &l.Parts[i], fmt.Sprintf("%.0f%% %s", x*100, outcome), []Cell{{Text: r.Name}}
 				rows = append(rows, r)
 			}
 		case at.IsObject():
 			r := l.row(at)
-			r.Reading, r.Name = &l.Parts[i], part.Title
+			r.Reading, r.Label, r.Name = &l.Parts[i], part.Title, part.Title
+			r.Cells = part.cells(r.Fields)
 			if !part.Needed || r.Fields.Get(part.Main) != nil {
 				rows = append(rows, r)
 			}
@@ -146,18 +237,18 @@ func (l Layout) readings(v *jsonx.Value) (rows []ViewRow) {
 	return rows
 }
 
-// Text is the text of a reading. figure writes the value of a field, which is nil where it is not known.
-func (r ViewRow) Text(figure func(field string, value any) string) string {
-	var b strings.Builder
-	text := r.Reading.Text
-	for text != "" {
-		before, rest, _ := strings.Cut(text, "{")
-		field, after, found := strings.Cut(rest, "}")
-		b.WriteString(before)
+// cells are the text of a reading: pieces of it, and values of fields.
+func (p Reading) cells(fields api.Fields) (cells []Cell) {
+	for text := p.Text; text != ""; {
+		before, rest, found := strings.Cut(text, "{")
+		field, after, _ := strings.Cut(rest, "}")
+		if before != "" {
+			cells = append(cells, Cell{Text: before})
+		}
 		if found {
-			b.WriteString(figure(field, r.Fields.Get(field)))
+			cells = append(cells, NewCell(field, fields.Get(field)))
 		}
 		text = after
 	}
-	return b.String()
+	return cells
 }

@@ -3,8 +3,10 @@ package state_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
@@ -35,14 +37,17 @@ func TestView(t *testing.T) {
 				t.Errorf("%d rows of %d", len(table.Rows), len(list.Members))
 			}
 			for _, r := range table.Rows {
-				if r.Name == "" || r.Ref == 0 || len(r.Fields) == 0 && r.Chance == nil || !strings.HasPrefix(r.Path, table.Member) {
+				if r.Name == "" || r.Label == "" || r.Ref == 0 || len(r.Fields) == 0 || (r.Cells != nil) != table.Readings || !strings.HasPrefix(r.Path, table.Member) {
 					t.Errorf("%+v", r)
 				}
-				for _, c := range table.Columns {
-					if found := strings.Contains(string(doc.Text()), `"`+c.Field+`"`); !found {
-						t.Errorf("no row says %s", c.Field)
-					}
+			}
+			for _, c := range table.Columns {
+				if len(c.Cells) != len(table.Rows) || !slices.ContainsFunc(c.Cells, state.Cell.Known) {
+					t.Errorf("column %s: %v", c.Field, c.Cells)
 				}
+			}
+			if found := strings.Contains(string(doc.Text()), `"`+table.Past+`"`); !found && !table.Readings {
+				t.Errorf("no row says %s", table.Past)
 			}
 		})
 	}
@@ -55,29 +60,60 @@ func TestViewReadings(t *testing.T) {
 		"predictions":[{"question":"Q?","probability":0.5,"ref":3},{"question":"None?","probability":null,"ref":3},{"question":"R?","outcome":"No","probability":1,"ref":3}]},
 		"source_status":[{"ref":1}]}`)).View(api.PackCrypto)
 	var got []string
-	for _, table := range v.Tables {
-		for _, r := range table.Rows {
-			if r.Chance != nil {
-				got = append(got, fmt.Sprintf("%s %g %s", r.Name, *r.Chance, r.Outcome))
-				continue
-			}
-			got = append(got, r.Name+": "+r.Text(func(_ string, value any) string { return fmt.Sprint(value) }))
+	for _, r := range v.Table("sentiment").Rows {
+		text := r.Label + ": "
+		for _, c := range r.Cells {
+			text += c.Text
 		}
+		got = append(got, text)
 	}
-	want := []string{"Fear & Greed: 24 Fear, yesterday <nil>, a week ago <nil>", "Q? 0.5 yes", "R? 1 No"}
+	want := []string{"Fear & Greed: 24 Fear, yesterday -, a week ago -", "50% yes: Q?", "100% No: R?"}
 	if !ok || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%t %q, want %q", ok, got, want)
 	}
 }
 
-// TestNoView: a pack without layouts has none, and so has a state of another form.
+// TestPlainView: a state that consists of tables needs no layout; all that a row says stands in columns.
+func TestPlainView(t *testing.T) {
+	t.Parallel()
+	v, ok := state.Read([]byte(`{"fx_rates":[{"id":"a","name":"A\u202e","symbol":"X","fundingPct":-0.5,"at":"2026-11-20T19:00:00Z","venue":"v","ref":1},
+		{"id":"b","fundingPct":null,"ref":2,"stale":true}],"none":[]}`)).View("perps")
+	if !ok || len(v.Tables) != 2 || v.Tables[0].Title != "FX rates" || v.Tables[0].Main != "fundingPct" || v.Table("none") == nil || v.Table("") != nil {
+		t.Fatalf("%t %+v", ok, v)
+	}
+	rows, columns := v.Tables[0].Rows, v.Tables[0].Columns
+	if rows[0].Label != "A (X)" || rows[1].Label != "b" || rows[1].Path != "fx_rates[1]" || rows[1].Late(api.Ages{}, time.Time{}) != "STALE" {
+		t.Errorf("rows %+v", rows)
+	}
+	if c := columns[0].Cells; columns[0].Words || c[0] != (state.Cell{Text: "-0.50%", Sign: -1}) || c[1].Known() {
+		t.Errorf("the rate is %+v", columns[0])
+	}
+	if at, venue := columns[1], columns[2]; !at.Words || at.Cells[0].At.IsZero() || !venue.Words || venue.Cells[0].Text != "v" {
+		t.Errorf("the others are %+v, %+v", at, venue)
+	}
+}
+
+// TestHeads: a field and a member are called alike everywhere.
+func TestHeads(t *testing.T) {
+	t.Parallel()
+	for got, want := range map[string]string{
+		state.Head("inputPerMillionUsd", ""): "input/M", state.Head("change1hPct", "priceUsd"): "1h", state.Title("top_movers"): "Top movers", state.Title("fearGreed"): "Fear greed",
+		state.Title("fx"): "FX", state.Called("EUR/USD", "EURUSD"): "EUR/USD", state.Called("Bitcoin", "BTC"): "Bitcoin (BTC)", state.Called("X", ""): "X",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestNoView: a state of another form has none.
 func TestNoView(t *testing.T) {
 	t.Parallel()
 	if _, ok := recorded(t).View("perps"); ok {
 		t.Error("another pack is shown by layouts")
 	}
 	for _, text := range []string{
-		`{`, `[]`, `{}`, `null`, `{"top_movers":[]}`, `{"top_movers":7,"source_status":[{"ref":1}]}`, `{"sentiment":[],"source_status":[{"ref":1}]}`,
+		`{`, `[]`, `{}`, `null`, `{"top_movers":7,"source_status":[{"ref":1}]}`,
 	} {
 		if _, ok := state.Read([]byte(text)).View(api.PackCrypto); ok {
 			t.Errorf("%s is shown by layouts", text)

@@ -42,7 +42,7 @@ type named struct {
 
 // news tells what a state brought, the least first, since the newest stands at the top: moves, headlines, sources, flags.
 func (s *Session) news(old, now content, first bool) {
-	readable := func(c content) bool { return c.crypto != nil || c.tables != nil }
+	readable := func(c content) bool { return c.view != nil }
 	switch {
 	case first:
 		s.noteStanding(now)
@@ -63,7 +63,7 @@ func (s *Session) noteStanding(now content) {
 		list = append(list, flagged(f, f.Since))
 	}
 	for _, h := range headlines(now) {
-		list = append(list, Entry{At: h.PublishedAt, Level: News, Mark: Headline, Text: view.Line(h.Title), Ref: h.Ref, URL: h.URL})
+		list = append(list, headline(h, h.At))
 	}
 	slices.SortStableFunc(list, func(a, b Entry) int { return a.At.Compare(b.At) })
 	for _, e := range list {
@@ -140,22 +140,28 @@ func (s *Session) noteHeadlines(old, now content) {
 	}
 	for _, h := range slices.Backward(headlines(now)) {
 		if !was[h.URL] {
-			s.Log.put(Entry{At: s.Now, Level: News, Mark: Headline, Text: view.Line(h.Title), Ref: h.Ref, URL: h.URL})
+			s.Log.put(headline(h, s.Now))
 		}
 	}
 }
 
+func headline(h state.ViewRow, at time.Time) Entry {
+	return Entry{At: at, Level: News, Mark: Headline, Text: view.Line(h.Name), Ref: h.Ref, URL: h.URL}
+}
+
 // headlines are those of a state, each once.
-func headlines(c content) (list []api.Headline) {
-	if c.crypto == nil {
+func headlines(c content) (list []state.ViewRow) {
+	if c.view == nil {
 		return nil
 	}
 	seen := map[string]bool{}
-	for _, n := range c.crypto.Narratives {
-		for _, h := range n.Headlines {
-			if !seen[h.URL] {
-				seen[h.URL] = true
-				list = append(list, h)
+	for _, t := range c.view.Tables {
+		for _, r := range t.Rows {
+			for _, h := range r.News {
+				if !seen[h.URL] {
+					seen[h.URL] = true
+					list = append(list, h)
+				}
 			}
 		}
 	}
@@ -202,7 +208,7 @@ func (s *Session) noteMoves(now content) {
 		if m.share < 0 {
 			mark = Fell
 		}
-		said := fmt.Sprintf("%s %s, %s%% in %s", n.name, human.Value(n.field, m.to), human.Change(&m.share), inMinutes(m.over))
+		said := fmt.Sprintf("%s %s, %s in %s", n.name, human.Field(n.field, m.to), human.Percent(m.share), inMinutes(m.over))
 		s.Log.put(Entry{At: s.Now, Level: News, Mark: mark, Text: said, Ref: n.ref})
 		s.moved[m.key] = s.Now
 	}
@@ -218,25 +224,17 @@ func inMinutes(d time.Duration) string {
 // names are the rows whose moves are news, by the keys of their series. Rows whose number is a percentage have no share of their own.
 func (c content) names() map[string]named {
 	list := map[string]named{}
-	if c.crypto != nil {
-		for _, m := range c.crypto.TopMovers {
-			list[Key("top_movers", m.ID)] = named{view.Line(m.Symbol), "priceUsd", m.Ref}
-		}
-		for _, p := range c.crypto.ProtocolTVL {
-			list[Key("protocol_tvl", p.ID)] = named{view.Line(p.Name) + " locks", "tvlUsd", p.Ref}
-		}
-		return list
-	}
-	if c.tables == nil {
-		return list
-	}
-	for _, t := range c.tables.Members {
-		main := t.Main()
-		if main == "" || human.FieldMoves(main) {
+	for i := range c.view.Tables {
+		t := &c.view.Tables[i]
+		if t.Quiet || t.Readings || t.Past == "" || human.FieldMoves(t.Past) {
 			continue
 		}
 		for _, r := range t.Rows {
-			list[Key(t.Name, r.ID)] = named{view.Line(r.Name), main, r.Ref}
+			name := r.Name
+			if t.Symbols {
+				name = r.Symbol
+			}
+			list[SeriesOf(t, r)] = named{view.Line(name), t.Past, r.Ref}
 		}
 	}
 	return list
@@ -244,18 +242,9 @@ func (c content) names() map[string]named {
 
 // read reads the state of a pack. One of no known form has nothing.
 func read(pack string, doc *state.Document) content {
-	if c, ok := api.ReadCrypto(pack, doc.Text()); ok {
-		v, _ := doc.View(pack)
-		rows := map[string]state.ViewRow{}
-		for _, t := range v.Tables {
-			for _, r := range t.Rows {
-				rows[r.Path] = r
-			}
-		}
-		return content{crypto: c, flags: c.Flags, sources: c.SourceStatus, rows: rows}
+	v, ok := doc.View(pack)
+	if !ok {
+		return content{}
 	}
-	if t, ok := api.ReadTables(doc.Text()); ok {
-		return content{tables: &t, flags: t.Flags, sources: t.SourceStatus}
-	}
-	return content{}
+	return content{&v, v.Flags, v.Sources}
 }

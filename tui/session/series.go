@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -26,14 +27,16 @@ type Series map[string][]Point
 // Key is the key of the series of a row: the member of the state that it is in, and its id.
 func Key(member, id string) string { return member + "/" + id }
 
-// Keys of series that belong to no row.
-const (
-	KeyFearGreed = "sentiment/fearGreed"
-	KeyMarket    = "sentiment/market"
-	KeyFee       = "sentiment/fee"
-)
-
-const memberSentiment = "sentiment"
+// SeriesOf is the key of a row of a table, "" where it has no series.
+func SeriesOf(t *state.ViewTable, r state.ViewRow) string {
+	switch {
+	case t.Readings && r.Reading.Row != "":
+		return Key(t.Member, r.Reading.Row)
+	case t.Readings || t.Past == "":
+		return ""
+	}
+	return Key(t.Member, r.ID)
+}
 
 // add adds a number of a row, unless one of that time is there.
 func (s Series) add(key string, p Point) {
@@ -80,63 +83,23 @@ func between(a, b Point, at time.Time) float64 {
 
 // numbers are the values of a state that are worth a series, nil where there are none.
 func (c content) numbers() map[string]float64 {
-	if c.crypto != nil {
-		return cryptoNumbers(c.crypto)
-	}
-	if c.tables == nil {
+	if c.view == nil {
 		return nil
 	}
 	n := map[string]float64{}
-	for _, m := range c.tables.Members {
-		main := m.Main()
-		for _, r := range m.Rows {
-			if x, is := r.Fields.Get(main).(float64); is {
-				n[Key(m.Name, r.ID)] = x
+	for i := range c.view.Tables {
+		t := &c.view.Tables[i]
+		for _, r := range t.Rows {
+			field := t.Past
+			if t.Readings {
+				field = r.Reading.Main
+			}
+			if x, known := r.Fields.Get(field).(float64); known && SeriesOf(t, r) != "" {
+				n[SeriesOf(t, r)] = x
 			}
 		}
 	}
 	return n
-}
-
-func cryptoNumbers(c *api.CryptoState) map[string]float64 {
-	n := map[string]float64{}
-	for _, m := range c.TopMovers {
-		put(n, Key("top_movers", m.ID), m.PriceUSD)
-	}
-	for _, p := range c.ProtocolTVL {
-		put(n, Key("protocol_tvl", p.ID), float(p.TVLUSD))
-	}
-	for _, p := range c.TrendingPools {
-		put(n, Key("trending_pools", p.ID), p.PriceUSD)
-	}
-	for i := range c.Narratives {
-		put(n, Key("narratives", c.Narratives[i].ID), float(c.Narratives[i].MarketCapUSD))
-	}
-	if g := c.Sentiment.FearGreed; g != nil {
-		n[KeyFearGreed] = float64(g.Value)
-	}
-	if m := c.Sentiment.Market; m != nil {
-		put(n, KeyMarket, float(m.TotalMarketCapUSD))
-	}
-	if f := c.Sentiment.Fees; f != nil {
-		put(n, KeyFee, f.BTCFastestSatVb)
-	}
-	return n
-}
-
-func put(n map[string]float64, key string, v *float64) {
-	if v != nil {
-		n[key] = *v
-	}
-}
-
-// float is n as a float, nil where it is not known.
-func float(n *int64) *float64 {
-	if n == nil {
-		return nil
-	}
-	v := float64(*n)
-	return &v
 }
 
 // Points are the numbers of a row of the state within MostSpan of the newest state, oldest first; see Key for the key.
@@ -193,16 +156,22 @@ func (s *Session) Window(key string, n int) []float64 {
 
 // Load adds what the service knows of the past of a member.
 func (s *Session) Load(member string, past *api.SeriesResponse) {
-	main, idle := s.mains(), idle(past)
+	t, idle := s.View.Table(member), idle(past)
+	if t == nil {
+		return
+	}
 	for _, r := range past.Rows {
 		key := Key(member, r.Key)
-		if member == memberSentiment {
-			key = map[string]string{"index/fear-greed": KeyFearGreed, "market/crypto": KeyMarket, "fee/bitcoin": KeyFee}[r.Kind+"/"+r.Key]
-		} else if main[member] != r.Field {
+		if t.Readings {
+			key = Key(member, r.Kind+"/"+r.Key)
+		} else if t.Past != r.Field {
+			continue
+		}
+		if t.Readings && !slices.ContainsFunc(t.Rows, func(row state.ViewRow) bool { return SeriesOf(t, row) == key }) {
 			continue
 		}
 		for i, v := range r.Values {
-			if v != nil && key != "" && i < len(past.Times) && !idle[i] {
+			if v != nil && i < len(past.Times) && !idle[i] {
 				s.series.add(key, Point{past.Times[i], *v})
 			}
 		}
@@ -233,32 +202,14 @@ func idle(past *api.SeriesResponse) map[int]bool {
 	return list
 }
 
-// mains are the fields that the series of members are of.
-func (s *Session) mains() map[string]string {
-	if s.Crypto != nil {
-		return map[string]string{
-			"top_movers": "priceUsd", "protocol_tvl": "tvlUsd", "trending_pools": "priceUsd", "narratives": "marketCapUsd",
-		}
-	}
-	m := map[string]string{}
-	if s.Tables != nil {
-		for _, t := range s.Tables.Members {
-			m[t.Name] = t.Main()
-		}
-	}
-	return m
-}
-
 // Pasts are the members whose past can be loaded, the most important first.
 func (s *Session) Pasts() (list []string) {
-	if s.Crypto != nil {
-		return []string{"top_movers", memberSentiment, "protocol_tvl", "narratives", "trending_pools"}
+	if s.View == nil {
+		return nil
 	}
-	if s.Tables != nil {
-		for _, t := range s.Tables.Members {
-			if t.Main() != "" && len(t.Rows) > 0 {
-				list = append(list, t.Name)
-			}
+	for _, t := range s.View.Tables {
+		if len(t.Rows) > 0 && (t.Readings || t.Past != "") {
+			list = append(list, t.Member)
 		}
 	}
 	return list
@@ -266,21 +217,11 @@ func (s *Session) Pasts() (list []string) {
 
 // Rows is how many rows a member of the state has.
 func (s *Session) Rows(member string) int {
-	switch c := s.Crypto; {
-	case member == api.MemberFlags:
+	if member == api.MemberFlags {
 		return len(s.Flags)
-	case c != nil && member == memberSentiment:
-		const readings = 8 // beside the predictions
-		return readings + len(c.Sentiment.Predictions)
-	case c != nil:
-		return map[string]int{"top_movers": len(c.TopMovers), "protocol_tvl": len(c.ProtocolTVL), "trending_pools": len(c.TrendingPools),
-			"narratives": len(c.Narratives)}[member]
-	case s.Tables != nil:
-		for _, t := range s.Tables.Members {
-			if t.Name == member {
-				return len(t.Rows)
-			}
-		}
+	}
+	if t := s.View.Table(member); t != nil {
+		return len(t.Rows)
 	}
 	return 0
 }

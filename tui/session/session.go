@@ -35,10 +35,9 @@ type Session struct {
 
 	State   json.RawMessage    // nil before the first
 	TS      time.Time          // when it was made
-	Crypto  *api.CryptoState   // of the crypto pack, else nil
-	Tables  *api.Tables        // of any other pack, nil for what is no tables
-	Flags   []api.Flag         // of either
-	Sources []api.SourceStatus // of either
+	View    *state.View        // nil for what is shown as a tree
+	Flags   []api.Flag         // of View
+	Sources []api.SourceStatus // of View
 	Deltas  int                // states after the first
 	Changes []diff.Change
 
@@ -54,8 +53,7 @@ type Session struct {
 	Line      Link // how the stream is connected
 	Loading   int  // members whose past is on its way
 
-	ages    api.Ages                 // of State
-	rows    map[string]state.ViewRow // of the crypto pack, by their paths
+	ages    api.Ages // of State
 	series  Series
 	span    time.Duration // that trends are drawn over
 	flashes map[string]flash
@@ -136,11 +134,11 @@ func (s *Session) show(next api.StreamState) {
 		s.Changes = changes
 		s.flash(changes)
 	}
-	was := content{crypto: s.Crypto, tables: s.Tables, flags: s.Flags, sources: s.Sources}
+	was := content{s.View, s.Flags, s.Sources}
 	doc := state.Read(next.State)
 	is := read(s.Pack, doc)
 	s.State, s.TS, s.ages = next.State, next.TS, doc.Ages()
-	s.Crypto, s.Tables, s.Flags, s.Sources, s.rows = is.crypto, is.tables, is.flags, is.sources, is.rows
+	s.View, s.Flags, s.Sources = is.view, is.flags, is.sources
 	s.series.addAll(next.TS, is.numbers())
 	s.span = s.measure()
 	if first {
@@ -150,17 +148,9 @@ func (s *Session) show(next api.StreamState) {
 }
 
 type content struct {
-	crypto  *api.CryptoState
-	tables  *api.Tables
+	view    *state.View
 	flags   []api.Flag
 	sources []api.SourceStatus
-	rows    map[string]state.ViewRow // of the crypto pack, by their paths
-}
-
-// Row is the row at a path of the state of the crypto pack, with all that the state says of it.
-func (s *Session) Row(path string) (row state.ViewRow, known bool) {
-	row, known = s.rows[path]
-	return row, known
 }
 
 // Counted says how many values changed.
@@ -226,17 +216,18 @@ func (s *Session) DataAge() time.Duration {
 	return max(time.Duration(s.ages.Freshness(s.TS, s.ServiceNow()).DataAgeSeconds)*time.Second, s.Age())
 }
 
-// Late says how old what the source [ref] said is, where that is overdue, else "". Of a recording it is that when the state was made.
-func (s *Session) Late(ref int) string {
-	now := s.ServiceNow()
+// Late is Late of a row of the state, by the clock of the service. Of a recording it is that when the state was made.
+func (s *Session) Late(r state.ViewRow) string { return r.Late(s.ages, s.read()) }
+
+// LateFlag is Late of a flag.
+func (s *Session) LateFlag(f api.Flag) string { return state.LateFlag(f, s.ages, s.read()) }
+
+// read is when the state is read.
+func (s *Session) read() time.Time {
 	if s.Recorded {
-		now = s.TS
+		return s.TS
 	}
-	age, late := s.ages.Late(ref, now)
-	if !late {
-		return ""
-	}
-	return human.Stale(age)
+	return s.ServiceNow()
 }
 
 // Stale reports whether the state, or data in it of a source that is overdue, is older than the service promises.

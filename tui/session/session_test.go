@@ -41,7 +41,7 @@ func TestStates(t *testing.T) {
 	s := open()
 	s.Event(priced(noon(), "1"))
 	s.Event(priced(noon(), "1"))
-	if s.Deltas != 0 || s.Crypto == nil || s.Line.Pulses != 2 {
+	if s.Deltas != 0 || s.View == nil || s.Line.Pulses != 2 {
 		t.Fatalf("a repeated state: %d deltas, %d pulses", s.Deltas, s.Line.Pulses)
 	}
 	s.Now = noon().Add(20 * time.Second)
@@ -74,8 +74,8 @@ func TestBrokenState(t *testing.T) {
 	e := priced(noon().Add(time.Second), "1")
 	e.State.State = json.RawMessage(`{"top_movers":"none"`)
 	s.Event(e)
-	if s.Crypto != nil || len(s.Changes) != 0 {
-		t.Errorf("a broken state is read as %+v", s.Crypto)
+	if s.View != nil || len(s.Changes) != 0 {
+		t.Errorf("a broken state is read as %+v", s.View)
 	}
 	last := s.Log.Entries()
 	if text := last[len(last)-1].Text; !strings.Contains(text, "could not be compared") {
@@ -184,7 +184,7 @@ func TestSwitch(t *testing.T) {
 	if slices.ContainsFunc(s.Log.Entries(), func(e session.Entry) bool { return e.Level == session.News }) {
 		t.Error("another pack has the news of this one")
 	}
-	if s.State != nil || s.Brief != nil || s.Crypto != nil || len(values(s)) != 0 || s.Pack != "ai" || s.Citation(2) != nil {
+	if s.State != nil || s.Brief != nil || s.View != nil || len(values(s)) != 0 || s.Pack != "ai" || s.Citation(2) != nil {
 		t.Errorf("of the pack before: %+v", s)
 	}
 	if s.Spent.Total() != 1 || len(s.Log.Entries()) < 2 || !s.Recorded {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // Widths of the columns of texts.
@@ -14,21 +14,19 @@ const (
 	narrowestCut = 10 // of one that is cut
 )
 
-// Grid is rows of any kind: values by the names of their fields, as JSON has them.
+// Grid is rows of any kind.
 type Grid struct {
-	Fields []string // the most important first
-	Rows   int
-	Value  func(row int, field string) any
-	Now    time.Time // times are shown in its location
-	Gap    int       // columns of nothing before each
+	Columns []state.Column // of a table, the most important first
+	Rows    []int          // those of the table that are shown
+	Now     time.Time      // times are shown in its location
+	Gap     int            // columns of nothing before each
 }
 
 // GridColumn is a column of a Grid. Its texts are clean, and as wide as they need.
 type GridColumn struct {
 	Column
-	Field string
-	Cells []string
-	Moves bool // the values are changes
+	Of    state.Column
+	Cells []string // by the rows that are shown
 
 	known int  // rows that have a value
 	leads bool // one of them has none in a column before
@@ -38,20 +36,20 @@ type GridColumn struct {
 // Beside are the columns that fit in width columns beside the names of the rows, the most important ones, and how wide those may be. They
 // are as wide as names, and least is what they keep; the first column goes before that. Numbers are not cut.
 func (g Grid) Beside(width, names, least int) (name int, list []GridColumn) {
-	all := make([]GridColumn, len(g.Fields))
-	led := make([]bool, g.Rows)
-	for i, field := range g.Fields {
-		all[i] = g.column(field)
-		for row := range led {
-			if has := g.Value(row, field) != nil; has && !led[row] {
-				led[row], all[i].leads = true, true
+	all := make([]GridColumn, len(g.Columns))
+	led := make([]bool, len(g.Rows))
+	for i, column := range g.Columns {
+		all[i] = g.column(column)
+		for at, row := range g.Rows {
+			if column.Cells[row].Known() && !led[at] {
+				led[at], all[i].leads = true, true
 			}
 		}
 	}
 	least = min(names, least)
 	list = g.fitting(all, width-least)
 	first := slices.IndexFunc(all, func(c GridColumn) bool { return c.leads })
-	if first < 0 || !slices.ContainsFunc(list, func(c GridColumn) bool { return c.Field == all[first].Field }) {
+	if first < 0 || !slices.ContainsFunc(list, func(c GridColumn) bool { return c.Of.Field == all[first].Of.Field }) {
 		list = g.fitting(all, width-min(least, width/2))
 	}
 	return max(min(names, width-g.width(list)), 0), list
@@ -63,7 +61,7 @@ func (g Grid) fitting(all []GridColumn, width int) (list []GridColumn) {
 	chosen := make([]bool, len(all))
 	for _, wanted := range []func(c GridColumn) bool{
 		func(c GridColumn) bool { return c.leads },
-		func(c GridColumn) bool { return c.known*2 >= g.Rows },
+		func(c GridColumn) bool { return c.known*2 >= len(g.Rows) },
 		func(GridColumn) bool { return true },
 	} {
 		for i, c := range all {
@@ -88,9 +86,9 @@ func headed(all []GridColumn, chosen []bool) (list []GridColumn) {
 		if !chosen[i] {
 			continue
 		}
-		c.Title = strings.ReplaceAll(Line(human.FieldHead(c.Field, before)), " per million", "/M")
+		c.Title = Line(state.Head(c.Of.Field, before))
 		c.Width = max(c.Width, Width(c.Title))
-		before = c.Field
+		before = c.Of.Field
 		list = append(list, c)
 	}
 	return list
@@ -119,27 +117,20 @@ func (g Grid) width(list []GridColumn) (width int) {
 	return width
 }
 
-// column is that of a field, without its heading.
-func (g Grid) column(field string) GridColumn {
-	c := GridColumn{Field: field, Moves: human.FieldMoves(field)}
-	values := make([]any, g.Rows)
-	for i := range values {
-		values[i] = g.Value(i, field)
-		_, number := values[i].(float64)
-		c.Right = c.Right || number
-		if values[i] != nil {
+// column is of, without its heading.
+func (g Grid) column(of state.Column) GridColumn {
+	c := GridColumn{Of: of, Column: Column{Right: !of.Words}, Cells: make([]string, len(g.Rows))}
+	for i, row := range g.Rows {
+		cell := of.Cells[row]
+		text := Line(cell.Text)
+		if !cell.At.IsZero() {
+			text, c.whole = When(cell.At, g.Now), true
+		}
+		if cell.Known() {
 			c.known++
 		}
-	}
-	c.Cells = human.FieldColumn(field, values)
-	for i, cell := range c.Cells {
-		if at, is := values[i].(string); is {
-			told := When(at, g.Now)
-			c.whole = c.whole || told != at
-			cell = Line(told)
-		}
-		c.Cells[i] = cell
-		c.Width = max(c.Width, Width(cell))
+		c.Cells[i] = text
+		c.Width = max(c.Width, Width(text))
 	}
 	if !c.Right {
 		c.Width = min(c.Width, widestText)
@@ -147,12 +138,8 @@ func (g Grid) column(field string) GridColumn {
 	return c
 }
 
-// When is text, where it is a time, as short as it is clear beside now, in the location of that: 15:04, Nov 24 15:04, 2027-01-05.
-func When(text string, now time.Time) string {
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return text
-	}
+// When is a time as short as it is clear beside now, in the location of that: 15:04, Nov 24 15:04, 2027-01-05.
+func When(at, now time.Time) string {
 	at = at.In(now.Location())
 	switch {
 	case at.Format(time.DateOnly) == now.Format(time.DateOnly):

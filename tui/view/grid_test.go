@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/tui/view"
 )
 
@@ -15,8 +16,15 @@ func rates() view.Grid {
 		{"ratePct": 4.08, "volumeUsd": 96e9, "volumeChange1hPct": 1.0, "venue": strings.Repeat("long ", 9), "at": "2026-11-24T15:04:00Z"},
 		{"averagePct": 4.09, "at": "2027-01-05T15:04:00Z"}, {"ratePct": 4.11, "volumeUsd": 3.19e12, "at": "2026-11-20T15:04:00Z"}, {"ratePct": 4.1},
 	}
-	return view.Grid{Fields: []string{"averagePct", "ratePct", "volumeUsd", "volumeChange1hPct", "venue", "at"}, Rows: len(rows), Gap: 2,
-		Now: time.Date(2026, 11, 20, 20, 6, 0, 0, time.UTC), Value: func(row int, field string) any { return rows[row][field] }}
+	g := view.Grid{Rows: []int{0, 1, 2, 3}, Gap: 2, Now: time.Date(2026, 11, 20, 20, 6, 0, 0, time.UTC)}
+	for _, field := range []string{"averagePct", "ratePct", "volumeUsd", "volumeChange1hPct", "venue", "at"} {
+		values := make([]any, len(rows))
+		for i, row := range rows {
+			values[i] = row[field]
+		}
+		g.Columns = append(g.Columns, state.NewColumn(field, values))
+	}
+	return g
 }
 
 // TestGrid: no row is without a value, what most rows have comes before what most lack, a change is headed by its span behind what it is
@@ -39,10 +47,10 @@ func TestGrid(t *testing.T) {
 		}
 	}
 	_, columns := g.Beside(100, 20, 12)
-	if got := fmt.Sprint(columns[5].Cells, columns[1].Cells, columns[3].Moves, columns[1].Moves); got != "[Nov 24 15:04 2027-01-05 15:04 -] [4.08% - 4.11% 4.10%] true false" {
+	if got := fmt.Sprint(columns[5].Cells, columns[1].Cells); got != "[Nov 24 15:04 2027-01-05 15:04 -] [4.08% - 4.11% 4.10%]" {
 		t.Errorf("the cells are %s", got)
 	}
-	if name, columns := (view.Grid{Rows: 1}).Beside(10, 3, 12); name != 3 || columns != nil {
+	if name, columns := (view.Grid{Rows: []int{0}}).Beside(10, 3, 12); name != 3 || columns != nil {
 		t.Errorf("without fields: %d, %v", name, columns)
 	}
 	for text, want := range map[string]string{"open interest": "OPEN INTEREST", "1h": "1h", "volume 24h": "VOLUME 24h", "": ""} {
