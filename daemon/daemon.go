@@ -81,6 +81,7 @@ type Daemon struct {
 	membership *cluster.Membership
 	changes    *cluster.Changes // nil without other nodes
 	outage     *cluster.Outage  // nil without other nodes
+	chainFails chainFailures
 
 	keys     *account.Keys
 	meter    *billing.Meter

@@ -354,7 +354,7 @@ func (d *Daemon) openMCP(context.Context) error {
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Payers: d.payers, Standard: d.standard,
 		Packs: d.packs.ids(), Every: d.cfg.Every, Tells: d.packs.description,
 		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery, Origin: d.origins(),
-		Now: d.cfg.Now, Logger: d.cfg.Logger, Outage: d.outage.Covers,
+		Now: d.cfg.Now, Logger: d.cfg.Logger, Outage: d.covers,
 	})
 	return nil
 }
@@ -377,7 +377,7 @@ func (d *Daemon) openHTTP(context.Context) error {
 	d.web = web.New(web.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.health.Ready, Payers: d.payers, Standard: d.standard,
 		HTTPS: d.standard.HTTPS, More: routes, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
-		Version: build.Release(), Outage: d.outage.Covers,
+		Version: build.Release(), Outage: d.covers,
 	})
 	return nil
 }

@@ -39,6 +39,7 @@ type rail struct {
 	Chain
 	client  *chain.Client
 	settler *x402.Settler // nil without a key that pays the gas, or a facilitator
+	foreign int           // settlements by others that were logged; the job settle's
 }
 
 // Rails are where payments are made, with their defaults filled in, the first one first.
@@ -88,6 +89,7 @@ func (d *Daemon) openChain(ctx context.Context) error {
 			return err
 		}
 	}
+	d.chainFails.log, d.chainFails.now = d.cfg.Logger, d.cfg.Now
 	d.deposits = billing.NewDeposits(billing.DepositsConfig{ // without a rail, for what arrived while there was one
 		Store: d.store, Rails: d.purchases(), Meter: d.meter, Keys: d.keys, Observer: d.metrics, Logger: d.cfg.Logger, Now: d.cfg.Now,
 	})

@@ -2,9 +2,13 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/metrics"
@@ -49,12 +53,48 @@ func newSender(c *chain.Client, key, facilitator string) (s x402.Sender, host st
 	return f, f.Address(), nil
 }
 
+// chainFailures logs calls that fail because the chain does not answer, or is asked for too much that comes to nothing: once a minute,
+// however many they are. It is safe for concurrent use.
+type chainFailures struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu    sync.Mutex // guards what follows
+	next  time.Time  // when there is another line
+	calls int        // that have failed since the last
+}
+
+// Covers reports whether a call failed with err because of the chain. If so, the call is counted and needs no line of its own in the log.
+func (f *chainFailures) Covers(err error) bool {
+	if !errors.Is(err, chain.ErrNoAnswer) && !errors.Is(err, x402.ErrBusy) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	if now := f.now(); !now.Before(f.next) {
+		f.log.Error("payments cannot be checked", "calls", f.calls, "error", err)
+		f.next, f.calls = now.Add(time.Minute), 0
+	}
+	return true
+}
+
+// covers reports whether a call failed with err in an outage, of the database or of the chain, which is logged as one.
+func (d *Daemon) covers(err error) bool { return d.outage.Covers(err) || d.chainFails.Covers(err) }
+
 // settle goes on with settlements that were begun.
 func (d *Daemon) settle(ctx context.Context, r *rail) error {
 	if r.settler == nil {
 		return nil
 	}
-	return r.settler.Resume(ctx)
+	err := r.settler.Resume(ctx)
+	n := r.settler.Foreign()
+	if n > r.foreign {
+		d.cfg.Logger.Warn("transactions of others have settled payments; another service with this treasury may have sold them too",
+			"rail", r.ID, "in_a_day", n, "treasury", r.Treasury)
+	}
+	r.foreign = n
+	return err
 }
 
 // Settling says how the rails stand on which payments are settled, or were and something waits for that.

@@ -156,6 +156,12 @@ func settlingFindings(list []x402.Standing, now time.Time) (found []doctor.Findi
 		if !s.Left {
 			found = append(found, pending(s, now))
 		}
+		if s.Foreign > 0 {
+			found = append(found, doctor.Finding{Check: "treasury " + s.Rail, Outcome: doctor.Warning,
+				Found: fmt.Sprintf("transactions of others have settled %s in 24 hours; another service with this treasury may have sold "+
+					"them too", human.Plural(s.Foreign, "payment")),
+				Fix: "give each service a treasury of its own; contextd settlements list; contextd help sell"})
+		}
 		if s.Balance != "" {
 			found = append(found, gasFinding(s))
 		}
@@ -175,6 +181,10 @@ func offered(s x402.Standing) doctor.Finding {
 	case s.Off != "":
 		f.Outcome, f.Found = doctor.Failure, "standard x402 is not offered: "+s.Off
 		f.Fix = "send ether to " + s.By + ", or contextd settlements list --state failed; contextd help sell"
+	case s.Limited:
+		f.Outcome = doctor.Warning
+		f.Found = "gas above the budget was lost: calls are settled only for wallets that have paid before, and credit packages"
+		f.Fix = "contextd settlements list --state failed, or raise gas.revert_budget; contextd help sell"
 	case s.CostMicros != nil && s.MaxPercent > 0 && *s.CostMicros*100 > cheapest*s.MaxPercent:
 		f.Outcome = doctor.Warning
 		f.Found = fmt.Sprintf("a settlement costs %s USDG of gas; standard x402 is offered only for calls from %s USDG",

@@ -35,6 +35,8 @@ func TestSettlingFindings(t *testing.T) {
 		"unknown": {func(s *x402.Standing) { s.CostMicros = nil }, doctor.OK, "costs 10000 gwei (price in USDG unknown)"},
 		"few":     {func(s *x402.Standing) { s.Balance = "999999999999999" }, doctor.Warning, "for about 99 settlements"},
 		"off":     {func(s *x402.Standing) { s.Off = "the key is dry" }, doctor.Failure, "not offered: the key is dry"},
+		"limited": {func(s *x402.Standing) { s.Limited = true }, doctor.Warning, "only for wallets that have paid before"},
+		"foreign": {func(s *x402.Standing) { s.Foreign = 2 }, doctor.Warning, "transactions of others have settled 2 payments"},
 		"left": {func(s *x402.Standing) {
 			*s = x402.Waiting{Rail: "base", Settlements: 2, OldestAt: now, Purchases: 1}.Standing(false)
 		}, doctor.Failure, "2 payments and 1 purchase wait on it: the rail is not in the configuration"},

@@ -36,17 +36,17 @@ type Buyer struct {
 
 // Admit says why b may not make the purchase, nil if they may. What was paid for is never asked about again.
 func (p Purchase) Admit(b Buyer) error {
-	const untaken = "nothing was taken; "
+	const unsettled = "this payment was not settled; "
 	switch {
 	case b.OwnerID == "" && !p.Open:
 		return api.Errorf(api.ReasonSignupClosed, "sign-up is not open: only wallets of existing accounts can buy").
-			WithHint(untaken + "ask the operator for an invitation, then sign in with the wallet: ctx auth login --invite CODE")
+			WithHint(unsettled + "ask the operator for an invitation, then sign in with the wallet: ctx auth login --invite CODE")
 	case b.Disabled:
 		return api.Errorf(api.ReasonOwnerDisabled, "the account of wallet %s was disabled", p.Wallet.Subject).
-			WithHint(untaken + "ask the operator")
+			WithHint(unsettled + "ask the operator")
 	case b.Keys >= p.MaxKeys:
 		return api.Errorf(api.ReasonInvalidRequest, "the account has %d active keys, including those being bought; the limit is %d",
-			b.Keys, p.MaxKeys).WithHint(untaken + "sign in with the wallet and revoke an unused key")
+			b.Keys, p.MaxKeys).WithHint(unsettled + "sign in with the wallet and revoke an unused key")
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -14,10 +13,11 @@ import (
 	"github.com/contextd/contextd/daemon/x402"
 )
 
-// Bounds of the cost of unknown hashes. Presenting one is free, and the node may be another party's, with a rate limit.
+// Bounds of the cost of payments that come to nothing: unknown hashes, and authorizations of empty wallets. Presenting one is free, and the
+// node may be another party's, with a rate limit.
 const (
-	notFor      = 5 * time.Second // a hash that was in no block is not asked for again
-	missRate    = 50              // hashes a second that may be in no block, and at once
+	notFor      = 5 * time.Second // what was not there is not asked for again
+	missRate    = 50              // payments a second that may come to nothing, and at once
 	missBurst   = 100
 	mostFirst   = 32 // first lookups at once; others wait
 	repeatRate  = 5  // repeated lookups a second for such a hash, and at once
@@ -25,7 +25,7 @@ const (
 	mostMissing = 1_000 // hashes that are remembered before old ones are dropped
 )
 
-// lookups bound how often the node is asked for hashes that strangers claim to have paid with.
+// lookups bound how often the node is asked for what strangers claim to have paid with, or want to.
 type lookups struct {
 	flight          singleflight.Group // one for each hash
 	misses, repeats *rate.Limiter
@@ -43,7 +43,13 @@ func newLookups() *lookups {
 	}
 }
 
-// isMissing reports whether hash was in no block a moment ago.
+// busy reports whether too many payments have come to nothing of late.
+func (l *lookups) busy(now time.Time) bool { return l.misses.TokensAt(now) < 1 }
+
+// failed counts one that has.
+func (l *lookups) failed(now time.Time) { l.misses.ReserveN(now, 1) } // below zero, where many are under way
+
+// isMissing reports whether hash was in no block a moment ago, or the wallet that it stands for too poor.
 func (l *lookups) isMissing(hash [32]byte, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,12 +136,12 @@ func (c *Client) lookup(ctx context.Context, hash [32]byte) (mined, error) {
 	case <-ctx.Done():
 		return mined{}, ctx.Err()
 	}
-	if c.lookups.misses.TokensAt(c.cfg.Now()) < 1 {
-		return mined{}, fmt.Errorf("%w: too many transactions that are in no block are asked for", ErrNoAnswer)
+	if c.lookups.busy(c.cfg.Now()) {
+		return mined{}, x402.ErrBusy
 	}
 	found, err := c.mined(ctx, hash, nil)
 	if errors.Is(err, x402.ErrNotVisible) {
-		c.lookups.misses.ReserveN(c.cfg.Now(), 1) // below zero, where many are under way
+		c.lookups.failed(c.cfg.Now())
 	}
 	return found, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -86,7 +87,7 @@ func TestBogusHashesShareABucket(t *testing.T) {
 	for n := range 400 {
 		all.Go(func() {
 			_, err := client.Payment(t.Context(), [32]byte{2, byte(n >> 8), byte(n)})
-			if errors.Is(err, chain.ErrNoAnswer) {
+			if errors.Is(err, x402.ErrBusy) {
 				refused.Add(1)
 			} else if !errors.Is(err, x402.ErrNotVisible) {
 				t.Error(err)
@@ -100,7 +101,7 @@ func TestBogusHashesShareABucket(t *testing.T) {
 	if got := calls.Load(); got < 200 || got > 220 || refused.Load() < 290 {
 		t.Errorf("the node was called %d times, %d were refused", got, refused.Load())
 	}
-	if _, err := client.Payment(t.Context(), hash); !errors.Is(err, chain.ErrNoAnswer) {
+	if _, err := client.Payment(t.Context(), hash); !errors.Is(err, x402.ErrBusy) {
 		t.Errorf("while the bucket is empty: %v, want what says that nobody is to pay again", err)
 	}
 	if list, err := client.In(t.Context(), hash); err != nil || len(list) != 1 {
@@ -198,5 +199,41 @@ func TestTwoStories(t *testing.T) {
 				t.Errorf("%s: in the block is %+v, %v", what, list, err)
 			}
 		})
+	}
+}
+
+// TestEmptyWalletsShareTheBucket: wallets without funds cost the node one call each, and none once it is known; so many together use up the
+// bucket of what comes to nothing, and then customers alone are asked for.
+func TestEmptyWalletsShareTheBucket(t *testing.T) {
+	t.Parallel()
+	client, pay, calls, ahead := crowded(t)
+	pay()
+	wallet := func(n int) string { return fmt.Sprintf("0x%040x", 0x5000+n) }
+	calls.Store(0)
+	for range 20 {
+		if _, err := client.BalanceOf(t.Context(), wallet(0), 1_000, false); !errors.Is(err, x402.ErrPoor) {
+			t.Fatal(err)
+		}
+	}
+	if got := calls.Load(); got != 1 {
+		t.Errorf("the node was called %d times about one wallet", got)
+	}
+	busy := 0
+	for n := range 300 {
+		if _, err := client.BalanceOf(t.Context(), wallet(n), 1_000, false); errors.Is(err, x402.ErrBusy) {
+			busy++
+		} else if !errors.Is(err, x402.ErrPoor) {
+			t.Fatal(err)
+		}
+	}
+	if got := calls.Load(); got > 110 || busy < 190 {
+		t.Errorf("the node was called %d times, %d were refused", got, busy)
+	}
+	if _, err := client.BalanceOf(t.Context(), wallet(300), 0, true); err != nil {
+		t.Errorf("a customer: %v", err)
+	}
+	ahead.Store(int64(6 * time.Second))
+	if _, err := client.BalanceOf(t.Context(), wallet(0), 0, false); err != nil {
+		t.Errorf("six seconds later: %v", err)
 	}
 }

@@ -52,8 +52,27 @@ func NewSender(c *Client, key string) (*Sender, error) {
 // Address is that of the key.
 func (s *Sender) Address() string { return s.from.Hex() }
 
-// Simulate says how much gas the settlement of a takes, as if it were in the next block. It fails with x402.ErrUsed or x402.ErrPoor, or
-// with x402.ErrReverts and why the token refuses; any other error says that the chain does not answer.
+// BalanceOf is what an address has of the token, or x402.ErrPoor where that is less than least. Who was too poor is not asked for again for
+// some time, and nobody but customers while too many payments come to nothing: x402.ErrBusy.
+func (c *Client) BalanceOf(ctx context.Context, of string, least uint64, customer bool) (*big.Int, error) {
+	asked := [32]byte(crypto.Keccak256(address(of), number(least)))
+	switch now := c.cfg.Now(); {
+	case c.lookups.isMissing(asked, now):
+		return nil, x402.ErrPoor
+	case !customer && c.lookups.busy(now):
+		return nil, x402.ErrBusy
+	}
+	balance, err := c.read(ctx, hexutil.Encode(append(selector("balanceOf(address)"), address(of)...)), latest)
+	if err == nil && balance.Cmp(new(big.Int).SetUint64(least)) < 0 {
+		err = x402.ErrPoor
+		c.lookups.miss(asked, c.cfg.Now())
+		c.lookups.failed(c.cfg.Now())
+	}
+	return balance, err
+}
+
+// Simulate says how much gas the settlement of a takes, as if it were in the next block. It fails with x402.ErrUsed, or with
+// x402.ErrReverts and why the token refuses; any other error says that the chain does not answer.
 func (s *Sender) Simulate(ctx context.Context, a x402.Authorization) (gas uint64, err error) {
 	return s.simulate(ctx, s.from, a)
 }
@@ -70,19 +89,13 @@ func (c *Client) simulate(ctx context.Context, from common.Address, a x402.Autho
 		return uint64(n), err
 	}
 	c.observe(method, nil)
+	c.lookups.failed(c.cfg.Now())
 	_, used, failed := c.state(ctx, a.Key())
 	if failed != nil {
 		return 0, failed
 	}
 	if used {
 		return 0, x402.ErrUsed
-	}
-	balance, failed := c.read(ctx, hexutil.Encode(append(selector("balanceOf(address)"), address(a.From)...)), latest)
-	if failed != nil {
-		return 0, failed
-	}
-	if balance.Cmp(new(big.Int).SetUint64(a.Value)) < 0 {
-		return 0, x402.ErrPoor
 	}
 	const most = 200 // bytes of what a contract says
 	why := usdg.RedactRPC(err, c.cfg.URL)

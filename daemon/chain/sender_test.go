@@ -170,7 +170,7 @@ func TestSimulate(t *testing.T) {
 	}{
 		{"used", allow(t, c, c.Wallet(), 1_000, 3), x402.ErrUsed},
 		{"cancelled", allow(t, c, c.Wallet(), 1_000, 4), x402.ErrUsed},
-		{"poor", allow(t, c, poor, 1_000, 5), x402.ErrPoor},
+		{"poor", allow(t, c, poor, 1_000, 5), x402.ErrReverts},
 		{"frozen", allow(t, c, frozen, 1_000, 5), x402.ErrReverts},
 	} {
 		if _, err := s.Simulate(t.Context(), one.a); !errors.Is(err, one.want) {

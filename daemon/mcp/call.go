@@ -169,7 +169,7 @@ func result(body []byte, text string) *sdk.CallToolResult {
 // serve has the gate serve o, the order of q, and returns the JSON of the answer, and what to say beside it.
 func (s *Server) serve(rq *request, q api.Query, o gate.Order[reader.Answer]) (body []byte, meta sdk.Meta, err error) {
 	served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
-	if err := s.cfg.Payers.Missed(rq.client, served, err); err != nil {
+	if err := s.cfg.Payers.Missed(rq.clients, served, err); err != nil {
 		return nil, nil, err
 	}
 	served = web.Proven(rq.ctx, s.cfg.Proofs, q, served)

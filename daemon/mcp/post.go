@@ -28,7 +28,7 @@ const (
 
 // post answers one message, and says to clients of standard x402 what they look for in headers.
 func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
-	rq := &request{ctx: r.Context(), client: s.cfg.Payers.Trusted.ClientOf(r), underscore: r.URL.Query().Get("names") == "underscore"}
+	rq := &request{ctx: r.Context(), clients: s.cfg.Payers.Trusted.ClientsOf(r), underscore: r.URL.Query().Get("names") == "underscore"}
 	err := s.postMessage(w, r, rq)
 	if err != nil {
 		s.cfg.Standard.WriteHeaders(w.Header(), rq.who, nil, err, rq.asked)
@@ -108,7 +108,7 @@ func (s *Server) inSession(w http.ResponseWriter, r *http.Request) error {
 		return api.KeyMissing("%s needs an API key: sessions belong to keys", r.Method).
 			WithHint("send Authorization: Bearer <API_KEY>; calls without a session are paid one by one with POST")
 	}
-	rq := &request{ctx: r.Context(), client: s.cfg.Payers.Trusted.ClientOf(r)}
+	rq := &request{ctx: r.Context(), clients: s.cfg.Payers.Trusted.ClientsOf(r)}
 	if err := s.enter(r, rq, message{}, nil); err != nil {
 		return unknownKey(w, err)
 	}
@@ -164,7 +164,7 @@ func (s *Server) enterUnknown(rq *request, m message, fault error) error {
 			return nil
 		case priced:
 			served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
-			return s.cfg.Payers.Missed(rq.client, served, err) // there is an error: nobody gets by without key and proof
+			return s.cfg.Payers.Missed(rq.clients, served, err) // there is an error: nobody gets by without key and proof
 		case s.cfg.PublicDiscovery:
 			return nil
 		}

@@ -23,7 +23,7 @@ const headerRequest = "X-Contextd-Visit"
 type request struct {
 	ctx        context.Context // of the request: done when the client has gone
 	id         string          // of the request
-	client     string          // the address that it came from
+	clients    []string        // the address that it came from, and its networks
 	who        gate.Credentials
 	caller     gate.Caller      // with a key; zero without
 	ended      <-chan struct{}  // closes when the key ends; nil without

@@ -76,7 +76,13 @@ func (r *reader) settling(ctx context.Context, emit func(name string, n float64,
 		if s.OldestAt != nil {
 			age = r.now().Sub(*s.OldestAt).Seconds()
 		}
+		limited := 0.0
+		if s.Limited {
+			limited = 1
+		}
 		emit("standard_offered", offered, s.Rail)
+		emit("standard_limited", limited, s.Rail)
+		emit("settlements_foreign", float64(s.Foreign), s.Rail)
 		emit("settlements_pending", float64(s.Pending), s.Rail)
 		emit("settlement_pending_age_seconds", age, s.Rail)
 		for name, wei := range map[string]string{"gas_key_balance_wei": s.Balance, "gas_price_wei": s.GasPrice, "gas_lost_wei": s.Lost} {

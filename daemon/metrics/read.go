@@ -102,6 +102,8 @@ func values() map[string]value {
 		{"chain_block", "Newest block of the chain that is known.", g, "rail"},
 		{"scanner_lag_blocks", "Blocks in which deposits were not looked for yet.", g, "rail"},
 		{"standard_offered", "1 while payments by standard x402 are offered.", g, "rail"},
+		{"standard_limited", "1 while, above the budget of lost gas, calls are settled only for wallets that have paid before.", g, "rail"},
+		{"settlements_foreign", "Payments of the last day that transactions of others have settled.", g, "rail"},
 		{"settlements_pending", "Payments by standard x402 that are being settled.", g, "rail"},
 		{"settlement_pending_age_seconds", "Age of the oldest of those, 0 without one.", g, "rail"},
 		{"gas_key_balance_wei", "What the key has that pays the gas.", g, "rail"},

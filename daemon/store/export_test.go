@@ -1,7 +1,7 @@
 package store
 
-// SettledForText and FailedText are what SettledFor and FailedSettlements ask.
+// SettledForText and StandingText are what SettledFor and Payer ask.
 const (
 	SettledForText = "SELECT " + settlementColumns + " FROM settlements WHERE " + settledFor
-	FailedText     = "SELECT count(*) FROM settlements WHERE " + failedOf
+	StandingText   = standing
 )

@@ -70,6 +70,14 @@ func (s *Store) LostGas(ctx context.Context, rail string, since time.Time) (*big
 	return sum, err
 }
 
+// CountForeign counts those of a rail that were settled since a time by a transaction that is not ours, though we settle there ourselves.
+func (s *Store) CountForeign(ctx context.Context, rail string, since time.Time) (n int, err error) {
+	err = s.db.Read.QueryRowContext(ctx, `SELECT count(*) FROM settlements s
+		WHERE rail = ? AND state = 'settled' AND facilitator = '' AND done_at > ?
+			AND NOT EXISTS (SELECT 1 FROM settlement_txs t WHERE t.rail = s.rail AND t.hash = s.tx_hash)`, rail, since.UnixMilli()).Scan(&n)
+	return n, err
+}
+
 // CountPending counts the settlements that are pending, and says since when the oldest is.
 func (s *Store) CountPending(ctx context.Context, rail string) (n int, oldest time.Time, err error) {
 	var at sql.NullInt64

@@ -60,8 +60,9 @@ func spend(ctx context.Context, tx *sql.Tx, r x402.Receipt) error {
 	return nil
 }
 
-// PruneAnswers drops the answers of paid calls given before the given time, and of settlements that were done before it, once nobody can
-// submit their authorization any more. That they were paid for stays.
+// PruneAnswers drops the answers of paid calls given before the given time, and of settlements that were settled before it. Those that have
+// failed lose theirs once the scanner has looked at all blocks in which anybody could submit their authorization, at the latest with the
+// others. That they were paid for stays.
 func (s *Store) PruneAnswers(ctx context.Context, before time.Time) error {
 	return s.db.TxLeading(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE paid_calls SET body = NULL WHERE at < ? AND body IS NOT NULL", before.UnixMilli())
@@ -69,10 +70,19 @@ func (s *Store) PruneAnswers(ctx context.Context, before time.Time) error {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE settlements SET body = NULL
-			WHERE done_at < ? AND body IS NOT NULL AND (state = 'settled' OR valid_before < ?)`, before.UnixMilli(), before.Unix())
+			WHERE body IS NOT NULL AND (done_at < ?1 AND (state = 'settled' OR valid_before < ?2) OR state = 'failed'
+				AND valid_before < (SELECT seen_at / 1000 - ?3 FROM scan WHERE scan.rail = settlements.rail))`,
+			before.UnixMilli(), before.Unix(), int64(surelySeen.Seconds()))
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "DELETE FROM first_identifiers WHERE until < ?", before.Unix())
 		return err
 	})
 }
+
+// surelySeen is how far the scanner has to be past the end of an authorization: a block may be replaced by one with more in it.
+const surelySeen = 10 * time.Minute
 
 // NotFinal returns the transfers, of at most limit transactions, that may still vanish from the chain of a rail, lowest block first.
 func (s *Store) NotFinal(ctx context.Context, rail string, limit int) ([]x402.MinedTx, error) {

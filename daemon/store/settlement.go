@@ -72,24 +72,71 @@ func (s *Store) Settlements(ctx context.Context, k x402.Key, identifier string) 
 	return settlements(ctx, s.db.Read, byKeyOrIdentifier, k.Rail, k.Payer, k.Nonce[:], identifier)
 }
 
-// Both are answered by an index of theirs, so that who has paid often is answered as fast as who has not.
+// All are answered by indexes of theirs, so that who has paid often is answered as fast as who has not.
 const (
 	settledFor = `rail = ? AND payer = ? AND fingerprint = ? AND state = 'settled' AND done_at > ? ORDER BY done_at DESC LIMIT 1`
-	failedOf   = `rail = ? AND payer = ? AND state = 'failed' AND done_at > ?`
+	standing   = `SELECT count(*), coalesce(sum(value), 0),
+		(SELECT count(*) FROM settlements WHERE rail = ?1 AND payer = ?2 AND state = 'failed' AND done_at > ?3),
+		EXISTS (SELECT 1 FROM settlements WHERE rail = ?1 AND payer = ?2 AND state = 'settled'),
+		(SELECT count(*) FROM settlements s WHERE rail = ?1 AND state = 'pending' AND (pack <> '') = ?4
+			AND NOT EXISTS (SELECT 1 FROM settlements o WHERE o.rail = s.rail AND o.payer = s.payer AND o.state = 'settled'))
+		FROM settlements WHERE rail = ?1 AND payer = ?2 AND state = 'pending'`
 )
+
+// Payer returns how the payer of k stands, with what has failed since a time and the strangers who buy packs or who pay for calls.
+func (s *Store) Payer(ctx context.Context, k x402.Key, buys bool, since time.Time) (x402.Payer, error) {
+	return payer(ctx, s.db.Read, k, buys, since)
+}
+
+func payer(ctx context.Context, from database.Querier, k x402.Key, buys bool, since time.Time) (p x402.Payer, err error) {
+	err = from.QueryRowContext(ctx, standing, k.Rail, k.Payer, since.UnixMilli(), buys).
+		Scan(&p.Pending, &p.Value, &p.Failed, &p.Customer, &p.Strangers)
+	if err != nil {
+		err = fmt.Errorf("count settlements of payer: %w", err)
+	}
+	return p, err
+}
 
 // SettledFor returns the newest of those of a payer on a rail for a request that were settled since a time, or none.
 func (s *Store) SettledFor(ctx context.Context, rail, payer, fingerprint string, since time.Time) ([]x402.Settlement, error) {
 	return settlements(ctx, s.db.Read, settledFor, rail, payer, fingerprint, since.UnixMilli())
 }
 
-// PendingSettlements returns those of a rail that are pending, oldest first, at most limit.
-func (s *Store) PendingSettlements(ctx context.Context, rail string, limit int) ([]x402.Settlement, error) {
-	return settlements(ctx, s.db.Read, "rail = ? AND state = 'pending' ORDER BY at, payer, nonce LIMIT ?", rail, limit)
+// PendingSettlements returns those of a rail whose next attempt is due at a time, in the order of these, at most limit.
+func (s *Store) PendingSettlements(ctx context.Context, rail string, due time.Time, limit int) ([]x402.Settlement, error) {
+	return settlements(ctx, s.db.Read, "rail = ? AND state = 'pending' AND next_at <= ? ORDER BY next_at, at, payer, nonce LIMIT ?",
+		rail, due.UnixMilli(), limit)
 }
 
-// BeginSettlement stores one with its first transaction, or fails with x402.ErrTaken or x402.ErrIdentified.
-func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error {
+// PutOff notes when the next attempt of a pending one is due.
+func (s *Store) PutOff(ctx context.Context, k x402.Key, next time.Time) error {
+	return s.db.Exec(ctx, "UPDATE settlements SET next_at = ? WHERE state = 'pending' AND "+byKey, next.UnixMilli(), k.Rail, k.Payer,
+		k.Nonce[:])
+}
+
+// FirstIdentifier notes the identifier with which an authorization came first, until some time, and returns it; first reports whether this
+// is it.
+func (s *Store) FirstIdentifier(
+	ctx context.Context, k x402.Key, identifier string, until time.Time,
+) (noted string, first bool, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `INSERT INTO first_identifiers (rail, payer, nonce, identifier, until) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (rail, payer, nonce) DO NOTHING`, k.Rail, k.Payer, k.Nonce[:], identifier, until.Unix())
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		if first = n > 0; err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, "SELECT identifier FROM first_identifiers WHERE "+byKey, k.Rail, k.Payer, k.Nonce[:]).Scan(&noted)
+	})
+	return noted, first, err
+}
+
+// BeginSettlement stores one with its first transaction, or fails with x402.ErrTaken, x402.ErrIdentified, or what admit says of how its
+// payer stands.
+func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement, since time.Time, admit func(x402.Payer) error) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		k := row.Key()
 		others, err := settlements(ctx, tx, byKeyOrIdentifier, k.Rail, k.Payer, k.Nonce[:], row.Identifier)
@@ -100,6 +147,13 @@ func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error 
 			return x402.ErrTaken
 		case len(others) > 0:
 			return x402.ErrIdentified
+		}
+		stands, err := payer(ctx, tx, k, row.Pack != "", since)
+		if err == nil {
+			err = admit(stands)
+		}
+		if err != nil {
+			return err
 		}
 		offer, _ := row.Pack.Offer() // none for a call
 		if _, err := tx.ExecContext(ctx, `INSERT INTO settlements (rail, payer, nonce, recipient, value, valid_after, valid_before,
@@ -163,12 +217,6 @@ func (s *Store) NextAccountNonce(ctx context.Context, rail, sender string) (next
 	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(max(account_nonce) + 1, 0) FROM settlement_txs WHERE rail = ? AND sender = ?",
 		rail, sender).Scan(&next)
 	return next, err
-}
-
-// FailedSettlements counts those of a payer on a rail that have failed since a time.
-func (s *Store) FailedSettlements(ctx context.Context, rail, payer string, since time.Time) (n int, err error) {
-	err = s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM settlements WHERE "+failedOf, rail, payer, since.UnixMilli()).Scan(&n)
-	return n, err
 }
 
 // FinishSettlement notes that one was settled by the transfer of r, and spends that, once. It fails with x402.ErrSpent, and changes

@@ -40,7 +40,8 @@ func TestSettlementsOfAPayer(t *testing.T) {
 		args        []any
 	}{
 		{store.SettledForText, "settlements_by_request", []any{"r", "p", "f1", 5}},
-		{store.FailedText, "settlements_failed", []any{"r", "p", 5}},
+		{store.StandingText, "settlements_failed", []any{"r", "p", 5, false}},
+		{store.StandingText, "settlements_under_way", []any{"r", "p", 5, false}},
 	} {
 		rows, err := db.QueryContext(t.Context(), explain+one.text, one.args...)
 		if err != nil {

@@ -180,7 +180,7 @@ func (c *Console) guard(limit bound, h Handler) Handler {
 
 // admit says why r is not answered, nil if it is.
 func (c *Console) admit(limit bound, r *http.Request) error {
-	if err := limit.allow(c.cfg.TrustedProxies.clientsOf(r)); err != nil {
+	if err := limit.allow(c.cfg.TrustedProxies.ClientsOf(r)); err != nil {
 		return err
 	}
 	if err := c.sameOrigin.Check(r); err != nil {
@@ -209,7 +209,7 @@ func (c *Console) owner(h func(http.ResponseWriter, *http.Request, api.Session) 
 
 // visitor is who sent r. A session that does not hold counts for nothing: who signs in needs none.
 func (c *Console) visitor(r *http.Request, invite string) (account.Visitor, error) {
-	clients := c.cfg.TrustedProxies.clientsOf(r)
+	clients := c.cfg.TrustedProxies.ClientsOf(r)
 	v := account.Visitor{Client: clients[0], Invite: invite, Admit: func() error { return c.admitNew(clients) }, Notify: c.mails.notify}
 	cookie, err := r.Cookie(api.SessionCookie)
 	if err != nil || cookie.Value == "" {

@@ -35,14 +35,14 @@ const (
 	maxMisses = 60 // lookups that find nothing that a key, or a client without one, may make in a minute
 )
 
-// Missed counts a call from client if it found nothing and was not charged, and returns the error to answer with where those are too many,
-// else err, which is what gate.Serve failed with.
-func (p *Payers) Missed(client string, served gate.Served[reader.Answer], err error) error {
+// Missed counts a call of clients, as ClientsOf names them, if it found nothing and was not charged, and returns the error to answer with
+// where those are too many, else err, which is what gate.Serve failed with.
+func (p *Payers) Missed(clients []string, served gate.Served[reader.Answer], err error) error {
 	switch {
 	case errors.Is(err, &api.Error{Reason: api.ReasonNothingFound}):
-		return cmp.Or(p.Misses.Allow("client "+client), err)
+		return cmp.Or(p.Misses.AllowAll(clients...), err)
 	case err == nil && served.Answer.Nothing && served.Sold == nil:
-		return p.Misses.Allow(served.Caller.KeyID)
+		return p.Misses.Allow("key " + served.Caller.KeyID)
 	}
 	return err
 }
@@ -78,7 +78,7 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 	if len(header)+len(alias) == 0 {
 		return who, nil
 	}
-	if err := p.Proofs.Allow(p.Trusted.ClientOf(r)); err != nil {
+	if err := p.Proofs.AllowAll(p.Trusted.ClientsOf(r)...); err != nil {
 		return who, err
 	}
 	proof, err := x402.ParseProof(header, alias)
@@ -93,7 +93,7 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 // exact is who with the payment of standard x402 that r carries. One that is refused for what it says is there too, for the answer.
 func (p *Payers) exact(r *http.Request, who gate.Credentials, values []string) (gate.Credentials, error) {
 	who.Exact = &x402.Exact{}
-	if err := p.Proofs.Allow(p.Trusted.ClientOf(r)); err != nil {
+	if err := p.Proofs.AllowAll(p.Trusted.ClientsOf(r)...); err != nil {
 		return who, err
 	}
 	e, err := x402.ParseExactHeader(values)

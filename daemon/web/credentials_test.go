@@ -270,7 +270,12 @@ func TestNotVisibleYet(t *testing.T) {
 	if err := m.chain.Close(); err != nil {
 		t.Fatal(err)
 	}
-	m.refused("/v1/fresh", p, api.ReasonChainUnavailable)
+	for range 5 {
+		m.refused("/v1/fresh", p, api.ReasonChainUnavailable)
+	}
+	if m.log.Count("payments cannot be checked") != 1 || m.log.Count("call failed") > 0 {
+		t.Errorf("of five that fail for one reason the log says %s", m.log.String())
+	}
 	if log := m.log.String(); !strings.Contains(log, "ask chain") || strings.Contains(log, p.TxHash) {
 		t.Errorf("the log says %s", log)
 	}

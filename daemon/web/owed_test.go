@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -96,7 +97,7 @@ func TestDefaultsWrittenOut(t *testing.T) {
 	m.refused("/v1/search?q=bitcoin&k=9", m.pay(m.quote("/v1/search?q=bitcoin")), api.ReasonNonceMismatch)
 }
 
-// TestHeadCostsNothing: who asks what an answer is like is told so for free, but not without end.
+// TestHeadCostsNothing: who asks what an answer is like is told so for free, but not without end, from however many networks of a site.
 func TestHeadCostsNothing(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t)
@@ -116,11 +117,12 @@ func TestHeadCostsNothing(t *testing.T) {
 	if have, err := m.d.Credits().Balance(t.Context(), account.OperatorID, key[:api.KeyIDLength]); err != nil || have.Balance != 1 {
 		t.Errorf("after HEAD %d credits are left, %v", have.Balance, err)
 	}
-	d := daemontest.Start(t)
+	d := daemontest.Start(t, behindProxy)
 	free := d.Key(t, api.TierFree)
 	answered := 0
-	for range 70 {
-		if a := call(t, http.MethodHead, d.URL()+"/v1/snapshot?at=2001-01-01T00:00", bearer(free)); a.Status == http.StatusTooManyRequests {
+	for i := range 70 { // from one site
+		from := with("X-Forwarded-For", fmt.Sprintf("2001:db8:1:%x::1", i))
+		if a := call(t, http.MethodHead, d.URL()+"/v1/snapshot?at=2001-01-01T00:00", bearer(free), from); a.Status == http.StatusTooManyRequests {
 			break
 		}
 		answered++

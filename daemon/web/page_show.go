@@ -179,7 +179,7 @@ func (p *Page) visitor(w http.ResponseWriter, r *http.Request) (v pageVisitor, e
 		return v, nil
 	}
 	c := p.cfg.Console
-	if err := c.requests.allow(c.cfg.TrustedProxies.clientsOf(r)); err != nil {
+	if err := c.requests.allow(c.cfg.TrustedProxies.ClientsOf(r)); err != nil {
 		return v, err
 	}
 	session, renewed, err := c.cfg.SignIn.Session(r.Context(), cookie.Value)

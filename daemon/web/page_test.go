@@ -301,21 +301,27 @@ func TestPageIsKept(t *testing.T) {
 	}
 }
 
-// TestPageAsks: what is asked on a page is answered on it, 30 times a minute for a client.
+// TestPageAsks: what is asked on a page is answered on it, 30 times a minute for a client or a site.
 func TestPageAsks(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.Page = web.PagePublic })
+	d := daemontest.Start(t, behindProxy, func(cfg *daemon.Config) { cfg.Page = web.PagePublic })
+	asked := 0
+	from := func(r *http.Request) {
+		asked++
+		asBrowser(r)
+		r.Header.Set("X-Forwarded-For", fmt.Sprintf("2001:db8:1:%x::1", asked))
+	}
 	for q, want := range map[string]string{
 		"ADA price": "Cardano", "tether supply": "Tether", "solanna": "Nearest names", "937": "trending_pools[0].ageHours", "zzzqqq": "There is no match",
 	} {
-		if got := get(t, d.URL()+"/?q="+url.QueryEscape(q), asBrowser); got.Status != 200 || !bytes.Contains(got.Body, []byte(want)) {
+		if got := get(t, d.URL()+"/?q="+url.QueryEscape(q), from); got.Status != 200 || !bytes.Contains(got.Body, []byte(want)) {
 			t.Errorf("%q: %d, no %q", q, got.Status, want)
 		}
 	}
 	for range 25 {
-		get(t, d.URL()+"/?q=btc", asBrowser)
+		get(t, d.URL()+"/?q=btc", from)
 	}
-	if got := get(t, d.URL()+"/?q=btc", asBrowser); !bytes.Contains(got.Body, []byte("too many requests")) || !bytes.Contains(got.Body, []byte("91,240")) {
+	if got := get(t, d.URL()+"/?q=btc", from); !bytes.Contains(got.Body, []byte("too many requests")) || !bytes.Contains(got.Body, []byte("91,240")) {
 		t.Errorf("the 31st question is answered: %d", got.Status)
 	}
 }

@@ -58,8 +58,8 @@ func (p *Proxies) have(addr netip.Addr) bool {
 // ClientOf says who sent r, as a subject of a Limiter. Of an IPv6 address only the network counts, which is what a client has of its own.
 func (p *Proxies) ClientOf(r *http.Request) string { return subjectOf(p.Client(r), network) }
 
-// clientsOf says who sent r, as subjects of a Limiter: that of ClientOf and, for IPv6, the site, since who has a site has 65,536 networks.
-func (p *Proxies) clientsOf(r *http.Request) []string { return subjectsOf(p.Client(r)) }
+// ClientsOf says who sent r, as subjects of a Limiter: that of ClientOf and, for IPv6, the site, since who has a site has 65,536 networks.
+func (p *Proxies) ClientsOf(r *http.Request) []string { return subjectsOf(p.Client(r)) }
 
 // network and site are how many bits of an IPv6 address say which network, and which site, a client is in.
 const network, site = 64, 48

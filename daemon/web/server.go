@@ -206,13 +206,13 @@ func (s *Server) operation(op api.Op) Handler {
 		}
 		o.Credentials, o.Text, o.Free = who, s.text, r.Method == http.MethodHead
 		if o.Free {
-			if err := s.heads.Allow(s.cfg.Payers.Trusted.ClientOf(r)); err != nil {
+			if err := s.heads.AllowAll(s.cfg.Payers.Trusted.ClientsOf(r)...); err != nil {
 				return err
 			}
 		}
 		served, err := gate.Serve(r.Context(), s.cfg.Gate, o)
 		if err != nil || served.Answer.Nothing {
-			err = s.cfg.Payers.Missed(s.cfg.Payers.Trusted.ClientOf(r), served, err)
+			err = s.cfg.Payers.Missed(s.cfg.Payers.Trusted.ClientsOf(r), served, err)
 		}
 		if err == nil {
 			served = Proven(r.Context(), s.cfg.Proofs, q, served)

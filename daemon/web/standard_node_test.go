@@ -179,7 +179,7 @@ func TestStandardClocksApart(t *testing.T) {
 		ahead  time.Duration // of the chain, of the daemon's clock
 		change func(*devchain.Authorization, int64)
 	}{
-		{"ahead", 5 * time.Minute, func(a *devchain.Authorization, now int64) { a.After, a.Before = now+200, now+900 }},
+		{"ahead", 5 * time.Minute, func(a *devchain.Authorization, now int64) { a.After, a.Before = now+200, now+500 }},
 		{"behind", -5 * time.Minute, func(a *devchain.Authorization, now int64) { a.Before = now - 100 }},
 	} {
 		m, node := newMeddledMarket(t, func(c *daemon.Config) { c.Now = func() time.Time { return time.Now().Add(one.ahead) } })
@@ -189,7 +189,7 @@ func TestStandardClocksApart(t *testing.T) {
 		if n := node.seen.Load(); n != 0 {
 			t.Errorf("%s: %d transactions were broadcast", one.name, n)
 		}
-		m.settled("/v1/fresh", m.sign(m.chain.Wallet(), offer, func(a *devchain.Authorization) { a.Before = now + 900 }), false)
+		m.settled("/v1/fresh", m.sign(m.chain.Wallet(), offer, func(a *devchain.Authorization) { a.Before = now + 500 }), false)
 		m.sold(1_000)
 	}
 }
@@ -307,6 +307,7 @@ func TestStandardBooks(t *testing.T) {
 		`contextd_settlements_total{rail="l2chain",state="settled"} 1`, `contextd_settlements_total{rail="l2chain",state="failed"} 0`,
 		fmt.Sprintf(`contextd_settlement_gas_total{rail="l2chain"} %d`, row.GasUsed), `contextd_settlement_reverts_total{rail="l2chain"} 0`,
 		`contextd_settlements_pending{rail="l2chain"} 0`, `contextd_standard_offered{rail="l2chain"} 1`,
+		`contextd_standard_limited{rail="l2chain"} 0`, `contextd_settlements_foreign{rail="l2chain"} 0`,
 		`contextd_settlement_pending_age_seconds{rail="l2chain"} 0`, `contextd_gas_key_balance_wei{rail="l2chain"} `,
 		`contextd_settlement_fee_wei_total{rail="l2chain"} `, `contextd_gas_price_wei{rail="l2chain"} `, `contextd_gas_lost_wei{rail="l2chain"} 0`,
 	} {

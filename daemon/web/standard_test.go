@@ -261,7 +261,7 @@ func TestStandardMutations(t *testing.T) {
 		"valid after":  {member("validAfter", fmt.Sprint(now+60)), api.ReasonNotYetValid},
 		"after":        {member("validAfter", "1"), api.ReasonBadSignature},
 		"valid before": {member("validBefore", fmt.Sprint(now)), api.ReasonExpired},
-		"before":       {member("validBefore", fmt.Sprint(now+7_777)), api.ReasonBadSignature},
+		"before":       {member("validBefore", fmt.Sprint(now+777)), api.ReasonBadSignature},
 		"nonce":        {member("nonce", "0x"+strings.Repeat("17", 32)), api.ReasonBadSignature},
 		"no nonce":     {member("nonce", "0x17"), api.ReasonMalformedProof},
 		"signature":    {func(s *standard) { s.Payload.Signature = "0x" + strings.Repeat("17", 65) }, api.ReasonBadSignature},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/internal/usdg"
@@ -188,6 +189,12 @@ func onceEach(raw []byte, inner ...string) error {
 	return nil
 }
 
+// ends is when the authorization does.
+func (a Authorization) ends() time.Time {
+	const farFuture = 1 << 40 // seconds with which one can reckon
+	return time.Unix(min(a.ValidBefore, farFuture), 0)
+}
+
 // Key returns the key of the authorization.
 func (a Authorization) Key() Key { return Key{a.Rail, strings.ToLower(a.From), a.Nonce} }
 
@@ -198,5 +205,5 @@ func badExact(format string, args ...any) *api.Error {
 
 // refusedExact is the answer to a payment that is refused, and was not settled.
 func refusedExact(reason api.Reason, format string, args ...any) *api.Error {
-	return api.Errorf(reason, format, args...).WithHint("nothing was taken; pay what %s offers", api.HeaderRequired)
+	return api.Errorf(reason, format, args...).WithHint("nothing was settled for this request; pay what %s offers", api.HeaderRequired)
 }

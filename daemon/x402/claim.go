@@ -35,17 +35,21 @@
 //  1. The same response of 20:00:00 has the header PAYMENT-REQUIRED. The program signs an authorization of 0.001 USDG to the treasury,
 //     valid until 20:02:00, with a nonce of its choice, and repeats the request at 20:00:01.
 //  2. seize holds the authorization, named by rail, payer and nonce. read finds no settlement of it. verify compares the signed values and
-//     the signer, asks whether gas is spent on such a price now and whether this payer's settlements failed three times within an hour,
-//     and has the node simulate the transfer: 65,000 gas.
+//     the signer, asks whether gas is spent on such a price now, and waits for one of the payer's three seats. What is pending or has
+//     failed within an hour is less than three of this payer, and less than 16 are pending of all strangers, who have settled nothing yet.
+//     The payer has 0.005 USDG, enough for what is pending of theirs and this. Then, and not before, others get the authorization: the
+//     node simulates the transfer: 65,000 gas.
 //  3. The answer is made. At 20:00:01.3 spend checks that at least 6 s are left, locks the gas key among the nodes, and signs the
 //     transaction with the account nonce after all that are stored.
-//  4. One transaction stores the settlement as pending: the authorization, the request, the signed bytes and the answer.
+//  4. One transaction counts again as 2 does, and stores the settlement as pending: the authorization, the request, the signed bytes and
+//     the answer.
 //  5. The bytes are broadcast, and the lock ends.
 //  6. The block is there at 20:00:01.8. One transaction notes the settlement as settled and spends the authorized transfer on it. The
 //     answer is sent, with a receipt.
 //
 // A kill before 4 leaves nothing: the authorization is still valid. A kill after 4, before or after the broadcast or the block, leaves the
-// pending settlement: at the start, and every 15 s, Resume sends the same bytes again, which the chain accepts once, and finishes it. A
+// pending settlement: at the start, and every 15 s, later less often, Resume sends the same bytes again, which the chain accepts once, and
+// finishes it. A
 // transaction in no block after two minutes is replaced by one a quarter dearer, at most five in all. The program, without an answer, sends
 // the same payment again: until 6 it is asked to wait (settlement_pending), then it gets the answer, for a day. It is asked for another
 // payment only when the settlement has failed: the chain refused the transaction and nobody else used the authorization, or ten minutes
@@ -55,11 +59,12 @@
 // # A purchase
 //
 // POST /v1/credits?pack=starter with an exact payment of 1 USDG differs in three places. verify also asks whether this payer may have a
-// key. Step 4 also reserves its place, and holds the lock of billing.Deposits for that. The transaction of step 6 makes the key, which is
-// derived from a secret and the authorization, and its owner if the wallet has none, credits it, and adds a verified deposit; calls are
-// charged again once account knows the key. A kill loses what it loses above; whoever finishes the row, the resumed daemon or the scanner,
-// gives the key and the credits in that one transaction. Only the plaintext of the key can be lost with a response: it is shown again for a
-// day to who repeats the payment's identifier.
+// key, and stores the payment's identifier before others get the authorization: whoever sends that again with another identifier, or with
+// one that can be guessed, is refused. Step 4 also reserves the key's place, and holds the lock of billing.Deposits for that. The
+// transaction of step 6 makes the key, which is derived from a secret and the authorization, and its owner if the wallet has none, credits
+// it, and adds a verified deposit; calls are charged again once account knows the key. A kill loses what it loses above; whoever finishes
+// the row, the resumed daemon or the scanner, gives the key and the credits in that one transaction. Only the plaintext of the key can be
+// lost with a response: it is shown again for a day to who repeats the payment's identifier.
 package x402
 
 import (
@@ -82,6 +87,7 @@ type Claim struct {
 
 	scheme scheme
 	locks  *locks
+	seat   func() // gives the payer's seat to another of their payments; nil while it has none
 }
 
 // scheme is a payment that a request presents: by transfer or exact. Its methods are called in this order, while no other request holds
@@ -99,7 +105,7 @@ type scheme interface {
 
 // claim claims a payment for a request. While another request holds it, claim waits.
 func claim(ctx context.Context, l *locks, s scheme) (*Claim, error) {
-	if err := l.seize(ctx, s.key()); err != nil {
+	if err := l.seize(ctx, s.key(), 1); err != nil {
 		return nil, err
 	}
 	c := &Claim{scheme: s, locks: l}
@@ -118,7 +124,12 @@ func claim(ctx context.Context, l *locks, s scheme) (*Claim, error) {
 func (c *Claim) Spend(ctx context.Context, body []byte) error { return c.scheme.spend(ctx, c, body) }
 
 // Close releases the payment unless it was spent.
-func (c *Claim) Close() { c.locks.release(c.scheme.key()) }
+func (c *Claim) Close() {
+	if c.seat != nil {
+		c.seat()
+	}
+	c.locks.release(c.scheme.key())
+}
 
 // When to ask again.
 const (
@@ -135,28 +146,39 @@ type Key struct {
 	Nonce [32]byte
 }
 
-// locks let one request at a time hold a payment. The zero locks is ready.
+// locks let so many requests at a time hold a payment, or a payer. The zero locks is ready.
 type locks struct {
 	mu   sync.Mutex // guards held
-	held map[Key]chan struct{}
+	held map[Key]*lock
 }
 
-// seize waits until nobody holds the payment and takes it.
-func (l *locks) seize(ctx context.Context, k Key) error {
+// lock is what some requests hold and others wait for.
+type lock struct {
+	holders  int
+	released chan struct{} // closes when one of them releases it
+}
+
+// seize waits until fewer than most hold k and takes it.
+func (l *locks) seize(ctx context.Context, k Key, most int) error {
 	for {
 		l.mu.Lock()
-		other := l.held[k]
-		if other == nil {
+		one := l.held[k]
+		if one == nil {
 			if l.held == nil {
-				l.held = map[Key]chan struct{}{}
+				l.held = map[Key]*lock{}
 			}
-			l.held[k] = make(chan struct{})
+			one = &lock{released: make(chan struct{})}
+			l.held[k] = one
+		}
+		if one.holders < most {
+			one.holders++
 			l.mu.Unlock()
 			return nil
 		}
+		released := one.released
 		l.mu.Unlock()
 		select {
-		case <-other:
+		case <-released:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -167,6 +189,10 @@ func (l *locks) seize(ctx context.Context, k Key) error {
 func (l *locks) release(k Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	close(l.held[k])
-	delete(l.held, k)
+	one := l.held[k]
+	close(one.released)
+	one.released = make(chan struct{})
+	if one.holders--; one.holders == 0 {
+		delete(l.held, k)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
@@ -34,6 +35,7 @@ type SettlerConfig struct {
 type Settler struct {
 	cfg     SettlerConfig
 	locks   locks
+	seats   locks         // of payers
 	signing chan struct{} // has an item while somebody signs with the next account nonce
 	gas     gas
 }
@@ -52,8 +54,10 @@ func NewSettler(cfg SettlerConfig) *Settler {
 const (
 	leastLife    = 6 * time.Second // that an authorization has to hold still when it is presented: until it is in a block
 	offeredLife  = 2 * time.Minute // that it should hold
-	maxReverts   = 3               // of a payer within revertWindow, before others are refused
+	longestLife  = 15 * time.Minute
+	maxAttempts  = 3 // of a payer that are pending or have failed within revertWindow
 	revertWindow = time.Hour
+	maxStrangers = 16 // pending settlements of payers who have settled none, of calls; as many more of packs
 )
 
 // exact is a payment by authorization, which is settled once the answer is made.
@@ -61,8 +65,9 @@ type exact struct {
 	*Settler
 	paid    Exact
 	subject Subject
-	buys    *account.Purchase // the key that it buys, nil for a call; of verify
-	gasUsed uint64            // by the simulation; of verify
+	buys    *account.Purchase // the key that it buys, nil for a call; of verify, as the next two are
+	balance *big.Int          // of the payer
+	gasUsed uint64            // by the simulation
 }
 
 var _ scheme = (*exact)(nil)
@@ -109,7 +114,7 @@ func (e *exact) presented(ctx context.Context) (known *Settlement, err error) {
 // identified is the answer to a second payment with the identifier of another.
 func identified() error {
 	return api.Errorf(api.ReasonIDConflict, "the payment identifier belongs to another payment").
-		WithHint("nothing was taken; send the first payment again, or use a new identifier")
+		WithHint("this one was not settled; send the first payment again, or use a new identifier")
 }
 
 // replay gives c the answer of row, or says what became of it.
@@ -170,24 +175,70 @@ func (e *exact) verify(ctx context.Context, c *Claim) error {
 	if err := e.gas.closed(e.subject.Price()); err != nil {
 		return unable(err)
 	}
-	reverts, err := e.cfg.Store.FailedSettlements(ctx, e.cfg.Rail, e.key().Payer, e.cfg.Now().Add(-revertWindow))
+	if err := e.sit(ctx, c); err != nil {
+		return err
+	}
+	p, err := e.cfg.Store.Payer(ctx, e.key(), e.subject.Pack != "", e.since())
 	if err != nil {
 		return fmt.Errorf("count settlements: %w", err)
 	}
-	if reverts >= maxReverts {
-		return api.Errorf(api.ReasonRateLimited, "%d payments of this payer failed to settle within an hour", reverts).
-			WithHint("nothing was taken; fund the wallet, then try again after Retry-After").WithRetryAfter(revertWindow)
+	if err := e.admit(p); err != nil {
+		return err
 	}
 	if e.buys, err = e.purchase(ctx, e.paid, e.subject); err != nil {
 		return err
 	}
-	if err := e.simulate(ctx); err != nil {
+	if err := e.tried(ctx, p); err != nil {
 		if row, lookup := e.presented(ctx); lookup == nil && row != nil { // at another node meanwhile
 			return e.replay(ctx, c, *row)
 		}
 		return err
 	}
 	return nil
+}
+
+// sit gives c one of its payer's seats, so that their settlements come one after another where they are many.
+func (e *exact) sit(ctx context.Context, c *Claim) error {
+	k := e.key()
+	k.Nonce = [32]byte{}
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Wait)
+	defer cancel()
+	if err := e.seats.seize(ctx, k, maxAttempts); err != nil {
+		return crowded("%d payments of this payer are being settled, the limit", maxAttempts)
+	}
+	c.seat = func() { e.seats.release(k) }
+	return nil
+}
+
+// since is when the hour began in which failures count.
+func (e *exact) since() time.Time { return e.cfg.Now().Add(-revertWindow) }
+
+// admit says why no settlement is begun for a payer who stands so, nil if it is. What fails costs the service gas and the payer nothing.
+func (e *exact) admit(p Payer) error {
+	switch {
+	case p.Failed >= maxAttempts:
+		return api.Errorf(api.ReasonRateLimited, "%d payments of this payer failed to settle within an hour", p.Failed).
+			WithHint("fund the wallet, then try again after Retry-After").WithRetryAfter(revertWindow)
+	case p.Pending+p.Failed >= maxAttempts:
+		return crowded("%d payments of this payer are being settled or have failed to within an hour, the limit", p.Pending+p.Failed)
+	case p.Customer:
+	case e.gas.limited() && e.subject.Pack == "":
+		return api.Errorf(api.ReasonChainUnavailable, "calls of wallets that have never paid here are not settled now").
+			WithHint("buy a credit package (POST %s?pack=%s), or use an API key", api.PathPurchase, api.CreditStarter).
+			WithRetryAfter(revertWindow)
+	case p.Strangers >= maxStrangers:
+		return crowded("%d payments of wallets that have never paid here are being settled, the limit of the service", p.Strangers)
+	}
+	if e.balance != nil && e.balance.Cmp(new(big.Int).Add(new(big.Int).SetUint64(p.Value), new(big.Int).SetUint64(e.paid.Value))) < 0 {
+		return crowded("the payer has too little for this payment beside those that are being settled")
+	}
+	return nil
+}
+
+// crowded is the answer where others are settled first.
+func crowded(format string, args ...any) error {
+	return api.Errorf(api.ReasonRateLimited, format, args...).
+		WithHint("send the same payment again after Retry-After; do not pay again").WithRetryAfter(retrySettle)
 }
 
 // check checks what can be checked without the chain. The signature comes last: what it is of, the other reasons say better.
@@ -222,49 +273,66 @@ func (s *Settler) timely(e Exact) error {
 	switch {
 	case e.ValidAfter > now.Unix():
 		return refusedExact(api.ReasonNotYetValid, "the authorization does not hold before %d; it is %d", e.ValidAfter, now.Unix())
-	case time.Unix(min(e.ValidBefore, farFuture), 0).Before(now.Add(leastLife)):
+	case e.ends().After(now.Add(longestLife)):
+		return refusedExact(api.ReasonExpiresTooLate, "the authorization ends at %d, more than %s from now, %d", e.ValidBefore, longestLife,
+			now.Unix())
+	case e.ends().Before(now.Add(leastLife)):
 		return refusedExact(api.ReasonExpired, "the authorization has to hold for %s more; it ends at %d, and it is %d", leastLife,
 			e.ValidBefore, now.Unix())
 	}
 	return nil
 }
 
-// farFuture is a moment in seconds with which one can reckon.
-const farFuture = 1 << 40
-
-// simulate has the node try the settlement, and notes how much gas it takes.
-func (e *exact) simulate(ctx context.Context) (err error) {
+// tried asks for the balance of the payer, who stands as p says, and has the node try the settlement. From then on others can use the
+// authorization.
+func (e *exact) tried(ctx context.Context, p Payer) (err error) {
+	if e.balance, err = e.cfg.Sender.BalanceOf(ctx, e.paid.From, e.paid.Value, p.Customer); errors.Is(err, ErrPoor) {
+		return refusedExact(api.ReasonNoFunds, "the payer has less than the authorization allows")
+	} else if err != nil {
+		return unable(err)
+	}
+	if err := e.admit(p); err != nil {
+		return err
+	}
+	if err := e.first(ctx); err != nil {
+		return err
+	}
 	e.gasUsed, err = e.cfg.Sender.Simulate(ctx, e.paid.Authorization)
 	switch {
 	case errors.Is(err, ErrUsed):
-		return refusedExact(api.ReasonAuthUsed, "the authorization was used or cancelled already")
-	case errors.Is(err, ErrPoor):
-		return refusedExact(api.ReasonNoFunds, "the payer has less than the authorization allows")
+		return api.Errorf(api.ReasonAuthUsed, "the authorization was used or cancelled already").
+			WithHint("unless it was cancelled, its transfer has arrived: name that to the operator; else sign a new authorization")
 	case errors.Is(err, ErrReverts):
-		return refusedExact(api.ReasonUnsettled, "%s", err)
+		return e.given(api.ReasonUnsettled, "%s", err)
 	case err != nil:
 		return unable(err)
 	}
 	return nil
 }
 
-// unable is the answer where nothing was tried, because of us or the chain.
+// given is the answer to a payment that is refused once others have it.
+func (e *exact) given(reason api.Reason, format string, args ...any) error {
+	return api.Errorf(reason, format, args...).WithHint("this service has settled nothing; the authorization holds until %s: "+
+		"send the same payment again, or sign another after its end", e.paid.ends().UTC().Format(time.RFC3339))
+}
+
+// unable is the answer where nothing was settled, because of us or the chain.
 func unable(cause error) error {
 	return errors.Join(api.Errorf(api.ReasonChainUnavailable, "payments cannot be settled now").
-		WithHint("nothing was taken; send the same payment again later, or use an API key").WithRetryAfter(retryChain), cause)
+		WithHint("send the same payment again later; do not pay again, or use an API key").WithRetryAfter(retryChain), cause)
 }
 
 // spend settles the payment and spends it on an answer, or on a key.
 func (e *exact) spend(ctx context.Context, c *Claim, body []byte) error {
 	if err := e.timely(e.paid); err != nil { // to answer has taken its time
-		return err
+		return e.given(api.ReasonExpired, "%s", api.AsError(err).Message)
 	}
 	row := Settlement{
 		Authorization: e.paid.Authorization, Identifier: e.paid.Identifier, Payload: e.paid.Payload,
 		Op: e.subject.Op, Pack: e.subject.Pack, Purchase: e.buys, Fingerprint: e.subject.Fingerprint, Body: body,
 		State: SettlementPending, At: e.cfg.Now().UTC(), Facilitator: e.cfg.Facilitator,
 	}
-	row, broadcast, err := e.begin(ctx, row, e.gasUsed)
+	row, broadcast, err := e.begin(ctx, row)
 	if err != nil {
 		return err
 	}
@@ -287,7 +355,8 @@ func outcome(row Settlement, cause error) error {
 		return nil
 	case SettlementFailed:
 		return api.Errorf(api.ReasonUnsettled, "the authorization was not settled: %s", row.Why).
-			WithHint("nothing was taken; sign a new authorization")
+			WithHint("it holds until %s, and where others submit it, the same payment gets its answer; else sign a new one",
+				row.ends().UTC().Format(time.RFC3339))
 	}
 	pending := api.Errorf(api.ReasonSettling, "the payment is being settled").
 		WithHint("send the same request with the same payment again; do not pay again").WithRetryAfter(retrySettle)

@@ -28,9 +28,13 @@ type bank struct {
 	store *store.Store
 
 	mu       sync.Mutex
-	poor     bool // the payer has nothing once it comes to paying
-	held     bool // what is sent waits
-	hidden   bool // the node shows nothing that is in a block
+	poor     bool     // the payer has nothing once it comes to paying
+	refuses  bool     // the node says that the token would refuse what is tried
+	has      *big.Int // a payer's balance; nil is plenty
+	asked    int      // for balances
+	customer bool     // the last of these was of one
+	held     bool     // what is sent waits
+	hidden   bool     // the node shows nothing that is in a block
 	dry      bool
 	price    *big.Int // of gas
 	unserved bool
@@ -77,6 +81,19 @@ func (b *bank) Ready(context.Context) (x402.Funds, error) {
 	return has, b.deaf
 }
 
+func (b *bank) BalanceOf(_ context.Context, _ string, least uint64, customer bool) (*big.Int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked, b.customer = b.asked+1, customer
+	switch {
+	case b.has == nil:
+		return big.NewInt(1e15), nil
+	case b.has.Cmp(new(big.Int).SetUint64(least)) < 0:
+		return b.has, x402.ErrPoor
+	}
+	return b.has, nil
+}
+
 func (b *bank) Simulate(_ context.Context, a x402.Authorization) (uint64, error) {
 	if b.onSimulate != nil {
 		b.onSimulate()
@@ -86,6 +103,9 @@ func (b *bank) Simulate(_ context.Context, a x402.Authorization) (uint64, error)
 	b.tried++
 	if _, used := b.used[a.Key()]; used || b.canceled[a.Key()] {
 		return 0, x402.ErrUsed
+	}
+	if b.refuses {
+		return 0, x402.ErrReverts
 	}
 	return 65_000, b.deaf
 }
@@ -109,7 +129,7 @@ func (b *bank) Prepare(_ context.Context, a x402.Authorization, _, floor uint64,
 
 // Send takes a transaction. It must have been written down.
 func (b *bank) Send(ctx context.Context, raw []byte) error {
-	rows, err := b.store.PendingSettlements(ctx, rail, 100)
+	rows, err := b.store.PendingSettlements(ctx, rail, now().AddDate(9, 0, 0), 100)
 	if err != nil {
 		return err
 	}
@@ -221,6 +241,7 @@ type settler struct {
 
 	sells    *account.Shop // nil for none
 	deposits *billing.Deposits
+	wait     time.Duration
 }
 
 func (s *settler) Settled(rail string, state x402.SettlementState) {
@@ -261,6 +282,7 @@ func (s *settler) restart() {
 	s.Settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Name: "Global Dollar", Version: "1", Sender: s.bank, Store: s.store,
 		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(), Shop: s.sells, Deposits: s.deposits,
+		Wait: s.wait,
 	})
 }
 
@@ -268,6 +290,13 @@ func (s *settler) restart() {
 func exact(nonce byte) x402.Exact {
 	e := x402.Exact{Authorization: x402.Authorization{Rail: rail, From: payer, To: treasury, Value: 1_000, ValidBefore: now().Unix() + 60, Nonce: [32]byte{nonce}}}
 	e.Signature[0], e.Payload = 1, fmt.Sprint("payload ", nonce)
+	return e
+}
+
+// by is e as another payer has signed it.
+func by(e x402.Exact, payer byte) x402.Exact {
+	e.From = fmt.Sprintf("0x%040x", 0x3000+int(payer))
+	e.Payload += " of " + e.From
 	return e
 }
 
@@ -378,7 +407,9 @@ func TestExactChecks(t *testing.T) {
 		"too near an end": {func(e *x402.Exact) { e.ValidBefore = at + 5 }, api.ReasonExpired},
 		"near an end":     {func(e *x402.Exact) { e.ValidBefore = at + 6 }, ""},
 		"over":            {func(e *x402.Exact) { e.ValidBefore = 0 }, api.ReasonExpired},
-		"for ever":        {func(e *x402.Exact) { e.ValidBefore = 1<<63 - 1 }, ""},
+		"too far an end":  {func(e *x402.Exact) { e.ValidBefore = at + 901 }, api.ReasonExpiresTooLate},
+		"a far end":       {func(e *x402.Exact) { e.ValidBefore = at + 900 }, ""},
+		"for ever":        {func(e *x402.Exact) { e.ValidBefore = 1<<63 - 1 }, api.ReasonExpiresTooLate},
 		"signature":       {func(e *x402.Exact) { e.Signature[0] = 2 }, api.ReasonBadSignature},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -394,7 +425,9 @@ func TestExactChecks(t *testing.T) {
 				c.Close()
 				return
 			}
-			is(t, err, one.want)
+			if is(t, err, one.want); err == nil {
+				c.Close()
+			}
 			if s.bank.tried != tried {
 				t.Errorf("%s: the chain was asked", name)
 			}
@@ -407,7 +440,7 @@ func TestExactChecks(t *testing.T) {
 	defer c.Close()
 	s.now = s.now.Add(55 * time.Second) // while the answer was made
 	is(t, c.Spend(t.Context(), []byte("late")), api.ReasonExpired)
-	if rows, err := s.store.PendingSettlements(t.Context(), rail, 1); err != nil || len(rows) > 0 || len(s.bank.sent) > 0 {
+	if rows, err := s.store.PendingSettlements(t.Context(), rail, s.now, 1); err != nil || len(rows) > 0 || len(s.bank.sent) > 0 {
 		t.Errorf("%v was kept, %v", rows, err)
 	}
 }
@@ -437,6 +470,7 @@ func TestExactPrices(t *testing.T) {
 		}
 		for _, value := range []uint64{one.price - 1, one.price, one.price + 1} {
 			e := exact(1)
+			e.Identifier = "0123456789abcdef"
 			e.Value = value
 			c, err := s.ClaimExact(t.Context(), e, one.Subject)
 			if err == nil {
@@ -469,6 +503,19 @@ func TestExactFrontRun(t *testing.T) {
 		t.Errorf("the receipt names %s", got)
 	}
 	s.booked(1_000)
+	if _, _, err := s.pay(exact(3), fresh(), "answer"); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []struct {
+		after time.Duration
+		want  int
+	}{{0, 1}, {24 * time.Hour, 0}} { // who may have another service with our treasury
+		s.now = now().Add(one.after)
+		if err := s.Resume(t.Context()); err != nil || s.Foreign() != one.want {
+			t.Errorf("after %s: %d were settled by others, want %d, %v", one.after, s.Foreign(), one.want, err)
+		}
+	}
+	s.now = now()
 	used := exact(2)
 	s.bank.byOthers(used.Authorization)
 	_, _, err = s.pay(used, fresh(), "x")
@@ -508,7 +555,7 @@ func TestExactReverted(t *testing.T) {
 	}
 	s.now = s.now.Add(time.Hour + time.Second)
 	later := exact(5)
-	later.ValidBefore += 4_000
+	later.ValidBefore = s.now.Unix() + 60
 	if _, _, err := s.pay(later, fresh(), "answer"); err != nil {
 		t.Errorf("an hour later: %v", err)
 	}
@@ -617,9 +664,15 @@ func TestResumeBounds(t *testing.T) {
 	s := newSettler(t)
 	s.bank.held = true
 	e := exact(1)
-	e.ValidBefore = 1<<63 - 1
-	_, _, err := s.pay(e, fresh(), "answer")
-	is(t, err, api.ReasonSettling)
+	e.ValidBefore = 1<<63 - 1 // which earlier releases have taken
+	tx, err := s.bank.Prepare(t.Context(), e.Authorization, 0, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := x402.Settlement{Authorization: e.Authorization, State: x402.SettlementPending, At: now(), Body: []byte("answer"), Txs: []x402.SignedTx{tx}}
+	if err := s.store.BeginSettlement(t.Context(), row, now(), func(x402.Payer) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
 	for range 20 {
 		s.now = s.now.Add(time.Hour)
 		if err := s.Resume(t.Context()); err != nil {
@@ -630,7 +683,7 @@ func TestResumeBounds(t *testing.T) {
 	for _, raw := range s.bank.sent {
 		different[string(raw)] = true
 	}
-	if len(different) != 5 || len(s.bank.sent) != 21 {
+	if len(different) != 4 || len(s.bank.sent) != 20 {
 		t.Errorf("%d transactions were signed, %d sent", len(different), len(s.bank.sent))
 	}
 }
@@ -652,7 +705,7 @@ func TestResumeEnds(t *testing.T) {
 		s.now = s.now.Add(11 * time.Minute)
 	}
 	stolen := exact(2)
-	stolen.ValidBefore += 3_600
+	stolen.ValidBefore = s.now.Unix() + 900
 	_, _, err = s.pay(stolen, fresh(), "answer")
 	is(t, err, api.ReasonSettling)
 	s.bank.byOthers(stolen.Authorization)

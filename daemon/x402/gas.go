@@ -25,6 +25,8 @@ type GasStore interface {
 	UnknownGas(ctx context.Context, rail string, since time.Time, limit int) (hashes [][32]byte, err error)
 	// LostGas sums what those have cost, in wei, that were signed since a time and have moved nothing.
 	LostGas(ctx context.Context, rail string, since time.Time) (*big.Int, error)
+	// CountForeign counts those of a rail that were settled since a time by a transaction that is not ours, though we settle there too.
+	CountForeign(ctx context.Context, rail string, since time.Time) (int, error)
 	// CountPending counts the settlements that are pending, and says since when the oldest is.
 	CountPending(ctx context.Context, rail string) (n int, oldest time.Time, err error)
 }
@@ -35,11 +37,8 @@ type GasObserver interface {
 	Burnt(rail string, gas uint64, fee *big.Int, reverted bool) // a transaction of ours is in a block; fee may be nil
 }
 
-// Errors of what is not settled for the sake of the gas.
-var (
-	ErrLost = errors.New("the gas lost to transactions that moved nothing is above the budget of a day")
-	ErrDear = errors.New("the gas costs too much of the price")
-)
+// ErrDear is why a payment is not settled that costs too much gas.
+var ErrDear = errors.New("the gas costs too much of the price")
 
 // UsualGas is that of a settlement, before there was one.
 const UsualGas = 66_000
@@ -70,6 +69,8 @@ type gasState struct {
 	off  error    // why nothing can be settled, nil if it can
 	lost *big.Int // to reverts; nil while that is not known
 	used uint64   // that the last settlement took, 0 before there was one
+
+	foreign int // settlements by transactions of others in a day
 }
 
 func (g *gas) change(act func(*gasState)) {
@@ -97,14 +98,18 @@ func (g *gas) refresh(ctx context.Context) error {
 	return nil
 }
 
-// closed says why payments of a price in micro-USDG are not taken now, nil if they are.
+// limited reports whether gas above the budget was lost: then calls are settled for customers alone.
+func (g *gas) limited() bool {
+	p := g.state()
+	return p.lost != nil && g.policy.Reverts != nil && p.lost.Cmp(g.policy.Reverts) > 0
+}
+
+// closed says why payments of a price in micro-USDG are taken from nobody now, nil if they are.
 func (g *gas) closed(price int64) error {
 	p := g.state()
 	switch cost := g.cost(p); {
 	case p.off != nil:
 		return p.off
-	case p.lost != nil && g.policy.Reverts != nil && p.lost.Cmp(g.policy.Reverts) > 0:
-		return ErrLost
 	case cost != nil && g.policy.MaxPercent > 0:
 		const hundred = 100
 		if new(big.Int).Mul(cost, big.NewInt(hundred)).Cmp(new(big.Int).Mul(big.NewInt(price), big.NewInt(g.policy.MaxPercent))) > 0 {
@@ -177,7 +182,11 @@ func (g *gas) account(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sum gas of settlements: %w", err)
 	}
-	g.change(func(p *gasState) { p.lost = lost })
+	foreign, err := g.store.CountForeign(ctx, g.rail, g.now().Add(-revertDay))
+	if err != nil {
+		return fmt.Errorf("count settlements by others: %w", err)
+	}
+	g.change(func(p *gasState) { p.lost, p.foreign = lost, foreign })
 	return nil
 }
 
@@ -186,6 +195,7 @@ type Standing struct {
 	Rail       string     `json:"rail"`
 	By         string     `json:"by"`      // address of the key that pays the gas, or host of the facilitator
 	Off        string     `json:"off"`     // why nothing is offered by standard x402, "" if it is
+	Limited    bool       `json:"limited"` // above the budget of lost gas: calls are settled for customers alone
 	Balance    string     `json:"balance"` // of the key, in wei
 	GasPrice   string     `json:"gasPrice"`
 	Gas        uint64     `json:"gas"`        // of the last settlement
@@ -193,6 +203,7 @@ type Standing struct {
 	MaxPercent int64      `json:"maxPercent"` // of a price that it may be; 0 is any
 	Lost       string     `json:"lost"`       // to reverts in the last day, in wei
 	Budget     string     `json:"budget"`     // of that
+	Foreign    int        `json:"foreign"`    // settled in the last day by transactions of others, though this service settles there itself
 	Pending    int        `json:"pending"`
 	OldestAt   *time.Time `json:"oldestAt"`  // of those
 	Left       bool       `json:"left"`      // it is in the books and nothing settles there any more: what is pending waits for that
@@ -221,6 +232,9 @@ func (w Waiting) Standing(configured bool) Standing {
 	return st
 }
 
+// Foreign is how many payments of the last day transactions of others have settled, as far as is known.
+func (s *Settler) Foreign() int { return s.gas.state().foreign }
+
 // Standing returns the last known state of s.
 func (s *Settler) Standing(ctx context.Context) (Standing, error) { return s.gas.standing(ctx) }
 
@@ -228,7 +242,8 @@ func (g *gas) standing(ctx context.Context) (Standing, error) {
 	p := g.state()
 	st := Standing{
 		Rail: g.rail, By: g.sender.Address(), Balance: wei(p.Balance), GasPrice: wei(p.GasPrice), Gas: p.usual(),
-		MaxPercent: g.policy.MaxPercent, Lost: wei(p.lost), Budget: wei(g.policy.Reverts),
+		MaxPercent: g.policy.MaxPercent, Lost: wei(p.lost), Budget: wei(g.policy.Reverts), Limited: g.limited(),
+		Foreign: p.foreign,
 	}
 	if cost := g.cost(p); cost != nil && cost.IsInt64() {
 		st.CostMicros = new(int64)

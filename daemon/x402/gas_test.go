@@ -61,10 +61,11 @@ func TestGasPrice(t *testing.T) {
 	}
 }
 
-// TestGasLost adds up what transactions cost that move nothing, for any reason, over a day, and stops at the budget.
+// TestGasLost adds up what transactions cost that move nothing, for any reason, over a day. Above the budget calls are settled for customers
+// alone, and packs of credits for everybody.
 func TestGasLost(t *testing.T) {
 	t.Parallel()
-	s := newSettler(t)
+	s := newMarket(t)
 	s.told, s.gas.Reverts = []string{}, big.NewInt(100_000*gwei) // that of two
 	s.restart()
 	if err := s.Resume(t.Context()); err != nil {
@@ -78,27 +79,54 @@ func TestGasLost(t *testing.T) {
 		if _, ok := s.Offer(fresh()); !ok {
 			t.Errorf("after %d it is not offered", i)
 		}
-		e := exact(i)
-		e.From = "0x300000000000000000000000000000000000000" + string('5'+rune(i))
-		_, _, err := s.pay(e, fresh(), "answer")
+		_, _, err := s.pay(by(exact(i), i), fresh(), "answer")
 		is(t, err, api.ReasonUnsettled)
 	}
 	s.bank.poor = false
+	strangers := byte(0)
 	check := func(open bool) {
 		t.Helper()
-		_, ok := s.Offer(fresh())
-		if err := s.Resume(t.Context()); ok != open || errors.Is(err, x402.ErrLost) == open {
-			t.Errorf("offered: %v, %v", ok, err)
+		if _, ok := s.Offer(fresh()); !ok {
+			t.Error("it is not offered")
+		}
+		if err := s.Resume(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if st, err := s.Standing(t.Context()); err != nil || st.Off != "" || st.Limited == open {
+			t.Errorf("%+v, %v", st, err)
+		}
+		strangers++
+		e := by(exact(strangers+100), strangers)
+		e.ValidBefore = s.now.Unix() + 60
+		c, err := s.ClaimExact(t.Context(), e, fresh())
+		if err == nil {
+			c.Close()
+		}
+		if (err == nil) != open {
+			t.Errorf("a stranger's call: %v, want %v", err, open)
+		}
+		if e.Value = 1_000_000; !open {
+			is(t, err, api.ReasonChainUnavailable)
+			if c, err := s.ClaimExact(t.Context(), e, pack(api.CreditStarter)); err != nil {
+				t.Errorf("a stranger's purchase: %v", err)
+			} else {
+				c.Close()
+			}
+		}
+		mine := exact(strangers + 100)
+		mine.ValidBefore = s.now.Unix() + 60
+		if c, err := s.ClaimExact(t.Context(), mine, fresh()); err != nil {
+			t.Errorf("a customer's call: %v", err)
+		} else {
+			c.Close()
 		}
 	}
 	check(false)
-	_, _, err := s.pay(exact(8), fresh(), "answer")
-	is(t, err, api.ReasonChainUnavailable)
 	s.restart() // which knows it from the books
 	_ = s.Resume(t.Context())
 	check(false)
 	st, err := s.Standing(t.Context())
-	if err != nil || st.Lost != "150000000000000" || st.Budget != "100000000000000" || st.Off != x402.ErrLost.Error() || st.Gas != 66_000 || st.Pending != 0 {
+	if err != nil || st.Lost != "150000000000000" || st.Budget != "100000000000000" || st.Gas != 66_000 || st.Pending != 0 {
 		t.Errorf("%+v, %v", st, err)
 	}
 	if body, _, err := s.pay(exact(9), fresh(), "x"); err != nil || body != "answer" {
@@ -132,13 +160,14 @@ func TestGasUnknown(t *testing.T) {
 	s.restart()
 	s.bank.held = true
 	e := exact(1)
-	e.ValidBefore += 7_200
+	e.ValidBefore += 840
 	_, _, err := s.pay(e, fresh(), "answer")
 	is(t, err, api.ReasonSettling)
 	s.now = s.now.Add(3 * time.Minute)
 	if err := s.Resume(t.Context()); err != nil || len(s.bank.sent) != 2 {
 		t.Fatalf("it is not replaced: %v", err)
 	}
+	s.now = s.now.Add(time.Minute) // for its next attempt
 	s.bank.byOthers(e.Authorization)
 	if err := s.Resume(t.Context()); err != nil {
 		t.Fatal(err)
@@ -227,6 +256,9 @@ func TestFacilitates(t *testing.T) {
 					t.Errorf("%s: %q, %v", name, body, err)
 				}
 				s.booked(1_000)
+				if err := s.Resume(t.Context()); err != nil || s.Foreign() != 0 {
+					t.Errorf("what a facilitator settles is said to be of others: %d, %v", s.Foreign(), err)
+				}
 			} else {
 				is(t, err, api.ReasonSettling)
 				for range 2 { // nothing is taken, and nothing asked for twice
@@ -315,7 +347,7 @@ func TestFacilitatorUnready(t *testing.T) {
 	if body, _, err := s.pay(exact(1), fresh(), "x"); err != nil || body != "answer" {
 		t.Errorf("%q, %v", body, err)
 	}
-	if list, err := s.store.PendingSettlements(t.Context(), rail, 10); err != nil || slices.ContainsFunc(list, func(x402.Settlement) bool { return true }) {
+	if list, err := s.store.PendingSettlements(t.Context(), rail, s.now, 10); err != nil || slices.ContainsFunc(list, func(x402.Settlement) bool { return true }) {
 		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -48,7 +48,7 @@ func TestSettleAtTwoNodes(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range byte(2 * each) {
 		all.Go(func() {
-			if _, c, err := nodes[i%2].pay(exact(i+1), fresh(), "answer"); err != nil || !c.Receipt.Success {
+			if _, c, err := nodes[i%2].pay(by(exact(i+1), i), fresh(), "answer"); err != nil || !c.Receipt.Success {
 				t.Errorf("%d: %v", i, err)
 			}
 		})

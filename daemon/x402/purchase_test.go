@@ -318,7 +318,7 @@ func TestPurchaseRefused(t *testing.T) {
 				m.bank.count++ // the one that is held has its place
 			}
 			e := starter(9, "")
-			e.ValidBefore = far + 3_600
+			e.ValidBefore = far + 600
 			key, err := m.buy(e)
 			if one.want == "" {
 				if err != nil || key.Key == "" {
@@ -470,6 +470,8 @@ func TestPurchaseMoved(t *testing.T) {
 func TestPurchaseAtOnce(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t)
+	m.wait = time.Minute // for one another: three of a payer are settled at a time
+	m.restart()
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	told := map[string]int{}

@@ -13,21 +13,22 @@ const (
 	replaceAfter = 2 * time.Minute // that a transaction waits for its block before it is sent again at a higher price
 	mostTxs      = 5               // of a settlement, each a quarter dearer than the one before
 	surelyOver   = 10 * time.Minute
+	longestPause = 2 * time.Minute // between two attempts
 )
 
 // Resume continues pending settlements, at the start and from time to time: it finishes those that are in a block, and broadcasts the bytes
-// of the others again. It also checks whether settlement is possible, and fails with ErrDry, ErrUnserved or ErrLost if not.
+// of the others again. It also checks whether settlement is possible, and fails with ErrDry or ErrUnserved if not.
 func (s *Settler) Resume(ctx context.Context) error {
 	if err := s.gas.refresh(ctx); err != nil {
 		return err // so are the others
 	}
-	list, err := s.cfg.Store.PendingSettlements(ctx, s.cfg.Rail, resumeLimit)
+	list, err := s.cfg.Store.PendingSettlements(ctx, s.cfg.Rail, s.cfg.Now(), resumeLimit)
 	if err != nil {
 		return fmt.Errorf("read settlements: %w", err)
 	}
 	var failed error
 	for _, row := range list {
-		if err := s.resume(ctx, row, replaceAfter); err != nil && failed == nil {
+		if err := errors.Join(s.resume(ctx, row, replaceAfter), s.putOff(ctx, row)); err != nil && failed == nil {
 			failed = fmt.Errorf("go on with the settlement for %s: %w", row.From, err)
 		}
 	}
@@ -40,9 +41,23 @@ func (s *Settler) Resume(ctx context.Context) error {
 	return failed
 }
 
+// putOff sets the next attempt of a settlement that is pending still: the longer it takes, the later, and once it has surely ended.
+func (s *Settler) putOff(ctx context.Context, row Settlement) error {
+	const backOff = 4 // a fraction of its age
+	now, over := s.cfg.Now(), row.ends().Add(surelyOver+time.Second)
+	next := now.Add(min(now.Sub(row.At)/backOff, longestPause))
+	if now.Before(over) && next.After(over) {
+		next = over
+	}
+	if err := s.cfg.Store.PutOff(ctx, row.Key(), next); err != nil {
+		return fmt.Errorf("put off settlement: %w", err)
+	}
+	return nil
+}
+
 // Retry continues a pending settlement now, replaces its transaction at a higher price if it is in no block, and returns the settlement.
 func (s *Settler) Retry(ctx context.Context, k Key) (Settlement, error) {
-	if err := s.locks.seize(ctx, k); err != nil {
+	if err := s.locks.seize(ctx, k, 1); err != nil {
 		return Settlement{}, err
 	}
 	defer s.locks.release(k)
@@ -77,7 +92,7 @@ func (s *Settler) resume(ctx context.Context, row Settlement, patience time.Dura
 	if !errors.Is(err, ErrUnused) || row.State != SettlementPending {
 		return err
 	}
-	now, last, ends := s.cfg.Now(), row.Txs[len(row.Txs)-1], time.Unix(min(row.ValidBefore, farFuture), 0)
+	now, last, ends := s.cfg.Now(), row.Txs[len(row.Txs)-1], row.ends()
 	switch {
 	case now.Add(-surelyOver).After(ends):
 		_, err := s.fail(ctx, row, "the authorization has ended before it was in a block")

@@ -11,6 +11,7 @@ import (
 var (
 	ErrUsed     = errors.New("the authorization was used or cancelled")
 	ErrPoor     = errors.New("the payer has less than the authorization allows")
+	ErrBusy     = errors.New("too many payments that come to nothing are checked now")
 	ErrReverts  = errors.New("the token refuses the authorization")
 	ErrDry      = errors.New("the key that pays the gas has too little ether")
 	ErrUnserved = errors.New("the facilitator does not settle now")
@@ -44,7 +45,10 @@ type Sender interface {
 	SignerOf(a Authorization) (address string, err error)
 	// Ready reports ErrDry where there is too little ether for a settlement, ErrUnserved where the facilitator settles none.
 	Ready(ctx context.Context) (Funds, error)
-	// Simulate says how much gas a settlement takes now, or ErrUsed, ErrPoor, ErrReverts.
+	// BalanceOf is what an address has of the rail's token, or ErrPoor where that is less than least. Nothing of an authorization is given
+	// away. After many payments that came to nothing it fails with ErrBusy, except for customers.
+	BalanceOf(ctx context.Context, address string, least uint64, customer bool) (*big.Int, error)
+	// Simulate says how much gas a settlement takes now, or ErrUsed, ErrReverts. Whoever is asked has the signature then, and can use it.
 	Simulate(ctx context.Context, a Authorization) (gas uint64, err error)
 	// Prepare signs a settlement with an account nonce that is not below floor, or one that replaces another at a higher price; or ErrDry.
 	Prepare(ctx context.Context, a Authorization, gas, floor uint64, replaces []byte) (SignedTx, error)

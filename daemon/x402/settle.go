@@ -13,13 +13,13 @@ import (
 
 // begin signs a settlement, stores it with the signed bytes, and then broadcasts them. Where err is not nil, nothing was broadcast;
 // broadcast says why the node has not taken them, if it has not: they are sent again.
-func (s *Settler) begin(ctx context.Context, row Settlement, gasUsed uint64) (begun Settlement, broadcast, err error) {
-	held, unlock, err := s.lock(ctx)
+func (e *exact) begin(ctx context.Context, row Settlement) (begun Settlement, broadcast, err error) {
+	held, unlock, err := e.lock(ctx)
 	if err != nil {
 		return row, nil, err
 	}
 	defer unlock()
-	tx, err := s.sign(ctx, row.Authorization, gasUsed, nil)
+	tx, err := e.sign(ctx, row.Authorization, e.gasUsed, nil)
 	if err == nil {
 		err = held(ctx)
 	}
@@ -28,7 +28,7 @@ func (s *Settler) begin(ctx context.Context, row Settlement, gasUsed uint64) (be
 	}
 	row.Txs = []SignedTx{tx}
 	ctx = context.WithoutCancel(ctx)
-	switch err := s.store(ctx, row); {
+	switch err := e.store(ctx, row); {
 	case errors.Is(err, ErrIdentified):
 		return row, nil, identified()
 	case errors.Is(err, ErrTaken): // at another node
@@ -36,7 +36,7 @@ func (s *Settler) begin(ctx context.Context, row Settlement, gasUsed uint64) (be
 	case err != nil:
 		return row, nil, fmt.Errorf("write down settlement: %w", err)
 	}
-	return row, s.cfg.Sender.Send(ctx, tx.Raw), nil
+	return row, e.cfg.Sender.Send(ctx, tx.Raw), nil
 }
 
 // lock has nobody else sign with an account nonce until unlock is called: in this process, and among the nodes. held says why another node
@@ -75,18 +75,18 @@ func (s *Settler) sign(ctx context.Context, a Authorization, gas uint64, replace
 }
 
 // store stores a settlement that begins. One that is to make a key reserves its place, while nobody else is at keys or credits.
-func (s *Settler) store(ctx context.Context, row Settlement) error {
+func (e *exact) store(ctx context.Context, row Settlement) error {
 	if row.Purchase == nil {
-		return s.cfg.Store.BeginSettlement(ctx, row)
+		return e.cfg.Store.BeginSettlement(ctx, row, e.since(), e.admit)
 	}
-	books, err := s.cfg.Deposits.Lock(ctx)
+	books, err := e.cfg.Deposits.Lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer books.Unlock()
-	err = s.cfg.Store.BeginSettlement(ctx, row)
+	err = e.cfg.Store.BeginSettlement(ctx, row, e.since(), e.admit)
 	if errors.Is(err, account.ErrDuplicate) {
-		return refusedExact(api.ReasonUnsettled, "no key can be made for this authorization")
+		return e.given(api.ReasonUnsettled, "no key can be made for this authorization")
 	}
 	return err
 }

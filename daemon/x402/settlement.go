@@ -47,6 +47,15 @@ func (s Settlement) paidBy(t Transfer) bool {
 		t.Amount == s.Value
 }
 
+// Payer is how a payer stands on a rail.
+type Payer struct {
+	Pending   int    // settlements of theirs
+	Value     uint64 // that these are to move
+	Failed    int    // since a time
+	Customer  bool   // one of theirs was settled, ever
+	Strangers int    // pending settlements of all payers who are no customers
+}
+
 // Errors of SettlementStore.
 var (
 	ErrTaken      = errors.New("the authorization was taken already")
@@ -60,8 +69,14 @@ type SettlementStore interface {
 	Settlements(ctx context.Context, k Key, identifier string) ([]Settlement, error)
 	// SettledFor returns the newest of those of a payer on a rail for a request that were settled since a time, or none.
 	SettledFor(ctx context.Context, rail, payer, fingerprint string, since time.Time) ([]Settlement, error)
-	// BeginSettlement stores one with its first transaction, or fails with ErrTaken or ErrIdentified.
-	BeginSettlement(ctx context.Context, s Settlement) error
+	// Payer returns how the payer of k stands; strangers are counted among those who buy packs or who pay for calls.
+	Payer(ctx context.Context, k Key, buys bool, since time.Time) (Payer, error)
+	// FirstIdentifier notes the identifier with which an authorization came first, until some time, and returns it; first reports whether
+	// this is it.
+	FirstIdentifier(ctx context.Context, k Key, identifier string, until time.Time) (noted string, first bool, err error)
+	// BeginSettlement stores one with its first transaction, or fails with ErrTaken, ErrIdentified, or what admit says of how its payer
+	// stands then, by Payer with since.
+	BeginSettlement(ctx context.Context, s Settlement, since time.Time, admit func(Payer) error) error
 	// AddSettlementTx stores a further transaction of one that is pending.
 	AddSettlementTx(ctx context.Context, k Key, tx SignedTx) error
 	// FinishSettlement notes that one was settled by the transfer of r, which is spent on it, once; or fails with ErrSpent. Where it buys
@@ -73,10 +88,10 @@ type SettlementStore interface {
 	BoughtKey(ctx context.Context, k Key) (api.IssuedKey, [sha256.Size]byte, error)
 	// FailSettlement notes that a pending one has moved nothing, and returns it as it is then: it may have been settled meanwhile.
 	FailSettlement(ctx context.Context, k Key, why string, at time.Time) (Settlement, error)
-	// PendingSettlements returns those of a rail that are, oldest first, at most limit.
-	PendingSettlements(ctx context.Context, rail string, limit int) ([]Settlement, error)
-	// FailedSettlements counts those of a payer on a rail that have failed since a time.
-	FailedSettlements(ctx context.Context, rail, payer string, since time.Time) (int, error)
+	// PendingSettlements returns those of a rail whose next attempt is due at a time, in the order of these, at most limit.
+	PendingSettlements(ctx context.Context, rail string, due time.Time, limit int) ([]Settlement, error)
+	// PutOff notes when the next attempt of a pending one is due. At first it is at once.
+	PutOff(ctx context.Context, k Key, next time.Time) error
 	// LockSigner waits, for a bounded time, until no other node signs with the account of a rail, and keeps it so until end is called. held
 	// says why the lock was lost before that, if it was.
 	LockSigner(ctx context.Context, rail string) (held func(ctx context.Context) error, end func(), err error)

@@ -86,6 +86,7 @@ const (
 	ReasonBadSignature     Reason = "invalid_signature" // from here on of standard x402
 	ReasonNotYetValid      Reason = "not_yet_valid"
 	ReasonExpired          Reason = "expired"
+	ReasonExpiresTooLate   Reason = "expires_too_late"
 	ReasonNoFunds          Reason = "insufficient_funds"
 	ReasonAuthUsed         Reason = "authorization_used"
 	ReasonUnsettled        Reason = "settlement_failed"
@@ -123,7 +124,7 @@ func Reasons() []Reason {
 		ReasonMalformedProof, ReasonPaymentsDisabled, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
 		ReasonInvalidSignIn, ReasonPaymentRequired, ReasonInsufficient, ReasonAmountMismatch, ReasonWrongRecipient,
 		ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch, ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired,
-		ReasonAlreadyUsed, ReasonBadSignature, ReasonNotYetValid, ReasonExpired, ReasonNoFunds, ReasonAuthUsed,
+		ReasonAlreadyUsed, ReasonBadSignature, ReasonNotYetValid, ReasonExpired, ReasonExpiresTooLate, ReasonNoFunds, ReasonAuthUsed,
 		ReasonUnsettled, ReasonIDConflict, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed,
 		ReasonOwnerDisabled,
 		ReasonPackNotFound, ReasonSnapshotNotFound, ReasonCitationNotFound, ReasonNothingFound, ReasonNotFound, ReasonDepositNotFound,
@@ -151,7 +152,7 @@ func (r Reason) Answer() (Code, int) {
 		return CodePaymentRequired, http.StatusPaymentRequired
 	case ReasonAmountMismatch, ReasonWrongRecipient, ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch,
 		ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired, ReasonAlreadyUsed, ReasonBadSignature, ReasonNotYetValid,
-		ReasonExpired, ReasonNoFunds, ReasonAuthUsed, ReasonUnsettled:
+		ReasonExpired, ReasonExpiresTooLate, ReasonNoFunds, ReasonAuthUsed, ReasonUnsettled:
 		return CodePaymentInvalid, http.StatusPaymentRequired
 	case ReasonPackAccessDenied:
 		return CodePackNotSubscribed, http.StatusForbidden

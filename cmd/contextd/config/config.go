@@ -138,8 +138,8 @@ type Config struct {
 		EtherUSD     string   `key:"ether_usd" default:"state" doc:"What an ether costs, to compare: a number, or state"`
 		_            struct{} `doc:"for what the crypto pack's newest state says. Empty means that nothing is compared."`
 		RevertBudget string   `key:"revert_budget" default:"0.002" doc:"Ether that transactions which moved nothing"`
-		_            struct{} `doc:"may cost in 24 hours, on each chain. Above it nothing is offered by standard x402. 0 is"`
-		_            struct{} `doc:"any."`
+		_            struct{} `doc:"may cost in 24 hours, on each chain. Above it, standard x402 settles calls only for"`
+		_            struct{} `doc:"wallets that have paid before; credits go on. 0 is any."`
 	} `key:"gas" doc:"What the gas may cost by which payments of standard x402 are settled."`
 	SMTP struct {
 		Host         string        `key:"host" doc:"Name of the mail server."`
