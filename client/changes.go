@@ -95,16 +95,31 @@ func (p Page) Changes(pack string, c *api.ChangesResponse) error {
 		p.cited("  ", human.Line(p.flagChange(f)), f.Ref, "")
 	}
 	for _, r := range c.Rows {
-		text := state.Called(r.Name, r.Symbol) + "  " + strings.Replace(human.FieldMove(r.Field, r.From, r.To), "→", arrow, 1)
-		if r.ChangePct != nil {
-			text += "  " + human.Percent(*r.ChangePct)
+		moved, late := state.Moved(r, c.Citations), ""
+		text := moved.Label
+		for _, cell := range moved.Cells {
+			text += "  " + p.signed(strings.Replace(cell.Text, "→", arrow, 1), cell.Sign)
 		}
-		p.cited("  ", human.Line(text), r.Ref, state.ViewRow{Stale: r.Stale}.Late(p.ages, p.read))
+		if r.Stale {
+			late = moved.Age(c.Freshness.Told())
+		}
+		p.cited("  ", text, r.Ref, late)
 	}
 	for _, h := range c.Headlines {
 		p.cited("  new  ", h.At.In(p.Now.Location()).Format("15:04")+"  "+human.Line(h.Title), h.Ref, "")
 	}
-	p.line("%s", p.closing(c))
+	var closing []string
+	for _, cell := range state.Closing(*c) {
+		switch text := cell.Text; cell.Sign {
+		case 1:
+			closing = append(closing, p.Style.Good(text))
+		case -1:
+			closing = append(closing, p.Style.Warn(text))
+		default:
+			closing = append(closing, text)
+		}
+	}
+	p.line("%s", strings.Join(closing, ", "))
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -119,26 +134,4 @@ func (p Page) flagChange(f api.ChangedFlag) string {
 		text += ", happened " + p.clock(*f.EventAt)
 	}
 	return text
-}
-
-// closing is the last line: whether all is well, and which sources did not answer.
-func (p Page) closing(c *api.ChangesResponse) string {
-	var parts []string
-	switch {
-	case !c.To.After(c.From):
-		parts = append(parts, "no newer state")
-	case c.Clear:
-		parts = append(parts, p.Style.Good("all clear"))
-	}
-	if c.SourcesAsked > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d sources answered", c.SourcesAnswered, c.SourcesAsked))
-	}
-	for _, s := range c.Sources {
-		if s.To == api.HealthOK {
-			parts = append(parts, human.Line(s.ID)+" answers again")
-		} else {
-			parts = append(parts, p.Style.Warn(human.Line(s.ID)+" "+string(s.To)))
-		}
-	}
-	return strings.Join(parts, ", ")
 }

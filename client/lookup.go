@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -187,20 +188,13 @@ func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width i
 		}
 		for _, result := range found.Results {
 			for _, r := range result.Rows {
-				name := r.Name
-				if r.Symbol != "" && r.Symbol != r.Name {
-					name += " (" + r.Symbol + ")"
+				row, values := state.Answered(r, shownFields), []string(nil)
+				for _, cell := range row.Cells {
+					values = append(values, cell.Text)
 				}
-				values := make([]string, 0, shownFields)
-				for _, f := range r.Shown(shownFields) {
-					values = append(values, human.Field(f.Name, f.Value))
-				}
-				age := human.Age(time.Duration(r.AgeSeconds) * time.Second)
-				if r.Stale {
-					age = "STALE " + age
-				}
+				age := row.Age(r.FetchedAt.Add(time.Duration(r.AgeSeconds) * time.Second))
 				table.Rows = append(table.Rows, []string{
-					strings.TrimSuffix(result.Q, o.suffix()), human.Label(name, max(width*3/10, leastName)),
+					strings.TrimSuffix(result.Q, o.suffix()), human.Label(row.Label, max(width*3/10, leastName)),
 					human.Label(strings.Join(values, " · "), 200), age, fmt.Sprintf("[%d]", r.Ref),
 				})
 			}

@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/session"
@@ -208,11 +209,7 @@ func (a answer) name() string {
 	if a.row == nil {
 		return view.Line(a.q)
 	}
-	name := view.Line(a.row.Name)
-	if symbol := view.Line(a.row.Symbol); symbol != "" && !strings.EqualFold(symbol, name) {
-		name += " (" + symbol + ")"
-	}
-	return name
+	return view.Line(state.Called(a.row.Name, a.row.Symbol))
 }
 
 func answers(found *api.LookupResponse) (list []answer) {
@@ -322,12 +319,15 @@ func (e *Env) answerLines(l *view.List, found *api.LookupResponse, width, height
 	if len(rows) == 0 {
 		return nil
 	}
-	longest := 4
+	longest, ages := 4, 7
 	for _, a := range rows {
 		longest = max(longest, view.Width(a.name()))
+		if a.row != nil && a.row.Stale {
+			ages = 11 // STALE 2h05m
+		}
 	}
 	columns := []view.Column{{Title: "NAME", Width: min(longest, width/3)}, {Title: "FIGURES"},
-		{Title: "AGE", Width: 7, Right: true}, {Title: "REF", Width: 5, Right: true}}
+		{Title: "AGE", Width: ages, Right: true}, {Title: "REF", Width: 5, Right: true}}
 	if width < 60 { // the figures go before the source
 		columns[3].Width = 0
 	}
@@ -341,36 +341,22 @@ func (e *Env) answerLines(l *view.List, found *api.LookupResponse, width, height
 			}
 			return view.Row(t, columns, []string{a.name(), near, "", ""})
 		}
-		age := human.Age(e.Session.ServiceNow().Sub(a.row.FetchedAt))
-		if a.row.Stale {
-			age = t.Warn.On(t.Glyphs.Warn + age)
+		row := state.Answered(*a.row, mostFigures)
+		figures := make([]string, len(row.Cells))
+		for i, cell := range row.Cells {
+			figures[i] = signed(t, view.Line(cell.Text), cell.Sign)
 		}
-		return view.Row(t, columns, []string{t.Bold.On(a.name()), figures(t, a.row), age, fmt.Sprintf("[%d]", a.row.Ref)})
+		age := row.Age(e.Session.ServiceNow())
+		if row.Stale {
+			age = t.Warn.On(age)
+		}
+		return view.Row(t, columns, []string{t.Bold.On(a.name()), strings.Join(figures, "  "), age, fmt.Sprintf("[%d]", a.row.Ref)})
 	})
 	return append([]string{view.Header(t, columns)}, list...)
 }
 
-// figures are the fields of a row in a line, the asked ones first, changes coloured by their sign.
-func figures(t view.Theme, row *api.LookupRow) string {
-	const most = 6
-	var parts []string
-	for _, f := range row.Shown(most) {
-		if f.Value == nil {
-			continue
-		}
-		text := view.Line(human.Field(f.Name, f.Value))
-		if x, is := f.Value.(float64); is && human.FieldMoves(f.Name) {
-			switch {
-			case x > 0:
-				text = t.Good.On(text)
-			case x < 0:
-				text = t.Bad.On(text)
-			}
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, "  ")
-}
+// mostFigures is how many figures of a row stand in a line.
+const mostFigures = 6
 
 // watchEvery is the least time between two questions for the watchlist that nobody asked for.
 const watchEvery = time.Minute

@@ -175,12 +175,12 @@ func (p painter) flashed(path, value string) string {
 }
 
 // signed is text in the colour of its sign.
-func (p painter) signed(text string, sign int) string {
+func signed(t view.Theme, text string, sign int) string {
 	switch sign {
 	case 1:
-		return p.t.Good.On(text)
+		return t.Good.On(text)
 	case -1:
-		return p.t.Bad.On(text)
+		return t.Bad.On(text)
 	}
 	return text
 }

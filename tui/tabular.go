@@ -67,7 +67,7 @@ func (p painter) table(t *Table, from *state.ViewTable) {
 		}
 		row.cells = append(row.cells, names[i], sign)
 		for _, c := range columns {
-			text := view.Cut(p.signed(c.Cells[i], c.Of.Cells[i].Sign), c.Width, p.t.Glyphs.Ellipsis)
+			text := view.Cut(signed(p.t, c.Cells[i], c.Of.Cells[i].Sign), c.Width, p.t.Glyphs.Ellipsis)
 			if c.Of.Field == from.Warning {
 				text = p.t.Warn.On(view.Cut(c.Cells[i], c.Width, p.t.Glyphs.Ellipsis))
 			}
@@ -157,7 +157,7 @@ func (p painter) said(cells []state.Cell, width int) (text string) {
 		piece := view.Line(c.Text)
 		piece = piece[:min(len(piece), len(kept))]
 		kept = kept[len(piece):]
-		text += p.signed(piece, c.Sign)
+		text += signed(p.t, piece, c.Sign)
 	}
 	return text + tail
 }

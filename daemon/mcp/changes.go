@@ -24,8 +24,7 @@ func changesText(pack string, body []byte) (string, error) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return "", err
 	}
-	read := r.Freshness.GeneratedAt.Add(time.Duration(r.Freshness.AgeSeconds) * time.Second)
-	c := changesWriter{r: r, refs: make(map[int]bool), read: read}
+	c := changesWriter{r: r, refs: make(map[int]bool), read: r.Freshness.Told()}
 	from, to := r.From.UTC().Format(time.RFC3339Nano), r.To.UTC().Format(time.RFC3339Nano)
 	c.line("Pack %s from %s to %s, %s.", pack, from, to, old(r.Freshness))
 	for _, f := range r.Flags {
@@ -41,8 +40,11 @@ func changesText(pack string, body []byte) (string, error) {
 		c.refs[h.Ref] = true
 		c.line("new: %s [%d] %s", quoted(h.Title), h.Ref, h.At.UTC().Format("15:04"))
 	}
-	c.closing()
-	var links []string
+	var closing, links []string
+	for _, cell := range state.Closing(r) {
+		closing = append(closing, cell.Text)
+	}
+	c.line("%s", strings.Join(closing, ", "))
 	for _, s := range r.Citations {
 		if !c.refs[s.Ref] { // of a row that the text leaves out
 			continue
@@ -92,17 +94,14 @@ func (c *changesWriter) rows() {
 			c.line("and %s that moved by no more than %s", human.Plural(len(c.r.Rows)-i, "row"), moveText(r))
 			return
 		}
-		text := label(r.Name)
-		if r.Symbol != "" && r.Symbol != r.Name {
-			text += " (" + label(r.Symbol) + ")"
-		}
-		text += " " + human.FieldMove(r.Field, r.From, r.To)
-		if r.ChangePct != nil {
-			text += " " + human.Percent(*r.ChangePct)
+		moved := state.Moved(r, c.r.Citations)
+		text := state.Called(label(r.Name), label(r.Symbol))
+		for _, cell := range moved.Cells {
+			text += " " + cell.Text
 		}
 		text += fmt.Sprintf(" [%d]", r.Ref)
 		if r.Stale {
-			text += " STALE" + c.staleFor(r.Ref)
+			text += " " + moved.Age(c.read)
 		}
 		c.refs[r.Ref] = true
 		c.line("%s", text)
@@ -119,48 +118,4 @@ func move(r api.ChangedRow) float64 {
 // moveText is the size of a row's move in words.
 func moveText(r api.ChangedRow) string {
 	return strings.TrimPrefix(human.Percent(move(r)), "+")
-}
-
-// staleFor says since when the source [ref] did not answer.
-func (c *changesWriter) staleFor(ref int) string {
-	for _, s := range c.r.Citations {
-		if s.Ref == ref {
-			return " " + human.Age(c.read.Sub(s.FetchedAt))
-		}
-	}
-	return ""
-}
-
-// closing says whether all is well, and who did not answer.
-func (c *changesWriter) closing() {
-	worse := 0
-	for _, f := range c.r.Flags {
-		if state.Worse(f) {
-			worse++
-		}
-	}
-	var parts []string
-	switch {
-	case !c.r.To.After(c.r.From):
-		parts = append(parts, "no newer state")
-	case c.r.Clear:
-		parts = append(parts, "all clear")
-	case worse > 0:
-		parts = append(parts, human.Plural(worse, "flag")+" appeared or rose")
-	}
-	if c.r.SourcesAsked > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d sources answered", c.r.SourcesAnswered, c.r.SourcesAsked))
-	}
-	text := strings.Join(parts, ", ")
-	for _, s := range c.r.Sources {
-		switch {
-		case s.From == s.To:
-			text += fmt.Sprintf("; %s still %s", s.ID, s.To)
-		case s.To == api.HealthOK:
-			text += fmt.Sprintf("; %s answers again", s.ID)
-		default:
-			text += fmt.Sprintf("; %s %s", s.ID, s.To)
-		}
-	}
-	c.line("%s", text)
 }

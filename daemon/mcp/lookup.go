@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -69,22 +70,12 @@ func rowText(q string, r api.LookupRow, fields int) string {
 		}
 		values = append(values, human.Field(f.Name, f.Value))
 	}
-	age := time.Duration(r.AgeSeconds) * time.Second
-	told := fmt.Sprintf("%d s", r.AgeSeconds)
-	if r.Stale || age >= 2*time.Minute {
-		told = human.Age(age)
-	}
-	if r.Stale {
-		told = "STALE " + told
-	}
-	name := label(r.Name)
-	if r.Symbol != "" && r.Symbol != r.Name {
-		name += " (" + label(r.Symbol) + ")"
-	}
+	age := state.Answered(r, 0).Age(r.FetchedAt.Add(time.Duration(r.AgeSeconds) * time.Second))
+	name := state.Called(label(r.Name), label(r.Symbol))
 	if (r.Kind == "stablecoin" || r.Kind == "protocol" || r.Kind == "chain") && !strings.Contains(strings.ToLower(q), r.Kind) {
 		name += " " + r.Kind
 	}
-	return fmt.Sprintf("%s %s [%d] %s", name, strings.Join(values, " · "), r.Ref, told)
+	return fmt.Sprintf("%s %s [%d] %s", name, strings.Join(values, " · "), r.Ref, age)
 }
 
 // label is a name that somebody outside chose: in quotation marks unless it is as short as names are, and could be no sentence.

@@ -284,10 +284,7 @@ func called(v *jsonx.Value) string {
 	for _, n := range slices.Backward(state.RowNames()) {
 		name = cmp.Or(text(n), name)
 	}
-	if symbol := text("symbol"); symbol != "" && symbol != name {
-		return name + " (" + symbol + ")"
-	}
-	return name
+	return state.Called(name, text("symbol"))
 }
 
 // sources lists the sources, once: how each does, where that is known, and its link. Where it is not, those that nothing refers to are left

@@ -140,9 +140,6 @@ const excerptFields = 6
 
 // Excerpt tells what a row of a name says, in a line.
 func Excerpt(name, symbol string, fields api.Fields) string {
-	if symbol != "" && symbol != name {
-		name += " (" + symbol + ")"
-	}
 	var values []string
 	for _, f := range fields[:min(len(fields), excerptFields)] {
 		value := f.Value
@@ -151,5 +148,5 @@ func Excerpt(name, symbol string, fields api.Fields) string {
 		}
 		values = append(values, human.Field(f.Name, value))
 	}
-	return strings.TrimSpace(human.Label(name, 120) + " " + strings.Join(values, " · "))
+	return strings.TrimSpace(human.Label(Called(name, symbol), 120) + " " + strings.Join(values, " · "))
 }
