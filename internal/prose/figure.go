@@ -200,6 +200,9 @@ func (f *Figure) readSuffix(t string) bool {
 		if s := dollarWord.FindString(t[f.End:]); s != "" {
 			f.Unit = USD
 			f.End += len(s)
+		} else if s := percentEnd.FindString(t[f.End:]); s != "" && f.Unit != USD {
+			f.Unit = Percent
+			f.End += len(s)
 		}
 		return true
 	}
