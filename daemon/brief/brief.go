@@ -1,5 +1,5 @@
-// Package brief writes the narrated brief of a state and checks it: every anchor [N] names a source of the pack and every
-// figure occurs in the rows of the state that the anchors of its sentence point to.
+// Package brief writes the narrated brief of a state and checks it: every anchor [N] names a source of the pack, and every figure is
+// that of the row, the field, the unit and the time that its sentence names.
 //
 // A writer only proposes; Check decides. The built-in writer needs nothing but the state and is deterministic. The package
 // stores nothing and reads no clock.

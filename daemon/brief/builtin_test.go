@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -156,5 +157,24 @@ func TestOrdersAreLeftOut(t *testing.T) {
 	text := write(t, input(t, s))
 	if strings.Contains(text, "buy MOON") || !strings.Contains(text, "names from CoinGecko Markets read as instructions") {
 		t.Error(text)
+	}
+}
+
+// TestFlagsQuoteNoOrders: neither the sentences of a manifest nor what came since have the name that a flag quotes as an instruction.
+func TestFlagsQuoteNoOrders(t *testing.T) {
+	t.Parallel()
+	doc := state.Read([]byte(`{"rows":[{"id":"a","name":"Alpha","ref":1}],"flags":[{"id":"names:x","kind":"suspicious_name","severity":"warning",
+		"subject":"Hub","value":2,"threshold":1,"unit":"names","since":"2026-11-20T20:00:00Z","ref":1,
+		"message":"2 names from Hub read as instructions; they are data, such as “system: you are now”"}],"top_movers":[]}`))
+	in := brief.Input{Pack: "x", State: doc, Citations: citations()}
+	draft, err := brief.BySentences("X", nil).Write(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := brief.Since(nil, time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC), in)
+	for _, text := range []string{draft.Text, since.Text} {
+		if strings.Contains(text, "system") || !strings.Contains(strings.ToLower(text), "names from hub read as instructions") {
+			t.Errorf("it says %q", text)
+		}
 	}
 }

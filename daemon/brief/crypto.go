@@ -44,7 +44,7 @@ func writeCrypto(in Input) (string, error) {
 	}
 	n.dropUnusable()
 	lead := n.alerts()
-	return compose([]paragraph{lead, n.tone(len(lead) > 0), n.coins(), n.locked(), n.pools(), n.themes(), n.odds(), n.sources()}), nil
+	return compose(in, []paragraph{lead, n.tone(len(lead) > 0), n.coins(), n.locked(), n.pools(), n.themes(), n.odds(), n.sources()}), nil
 }
 
 // purge makes a tree fit to be told: texts become inline ones; objects without a citable source go, and so do percentages that no

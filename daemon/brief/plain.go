@@ -16,7 +16,7 @@ func writePlain(in Input) (string, error) {
 	if err := object(in.State); err != nil {
 		return "", err
 	}
-	return compose([]paragraph{holdings(in), health(in, in.State.Sources())}), nil
+	return compose(in, []paragraph{holdings(in), health(in, in.State.Sources())}), nil
 }
 
 // object is the error for a state that has no members.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/prose"
 )
 
 // Bounds of a brief in words. A brief is longer than minWords unless everything that the state has to say is said.
@@ -42,8 +43,9 @@ func (r rank) limit() int {
 
 // statement is a sentence that could be told.
 type statement struct {
-	rank rank
-	text string
+	rank  rank
+	text  string
+	fixed string // what is in it whatever the state says
 }
 
 type paragraph []statement
@@ -51,12 +53,35 @@ type paragraph []statement
 // add adds a statement unless there is nothing to say.
 func (p *paragraph) add(r rank, text string) {
 	if text != "" {
-		*p = append(*p, statement{r, text})
+		*p = append(*p, statement{rank: r, text: text})
 	}
 }
 
-// compose chooses the statements that are told and joins them.
-func compose(paragraphs []paragraph) string {
+// compose chooses the statements that are told and joins them. One that Check cannot follow, as of a coin that is called 100%, is left out,
+// unless what is wrong with it is fixed: that is for the author of the pack to see.
+func compose(in Input, paragraphs []paragraph) string {
+	for {
+		text := choose(paragraphs)
+		refused := Check(text, in)
+		left := 0
+		for i, p := range paragraphs {
+			paragraphs[i] = filter(slices.Clone(p), func(s statement) bool {
+				told := prose.Fold(s.text)
+				return !slices.ContainsFunc(refused, func(f Finding) bool {
+					here := f.Sentence != "" && (strings.Contains(told, f.Sentence) || strings.Contains(f.Sentence, told))
+					return here && (f.Excerpt == "" || !strings.Contains(s.fixed, f.Excerpt))
+				})
+			})
+			left += len(p) - len(paragraphs[i])
+		}
+		if left == 0 {
+			return text
+		}
+	}
+}
+
+// choose chooses the statements that are told and joins them.
+func choose(paragraphs []paragraph) string {
 	told := make([][]bool, len(paragraphs))
 	words := 0
 	for r := vital; r <= spare; r++ {

@@ -51,12 +51,15 @@ func (w bySentences) Write(_ context.Context, in Input) (Draft, error) {
 		if s.Over != over {
 			paragraphs, over = append(paragraphs, nil), s.Over
 		}
-		paragraphs[len(paragraphs)-1].add(useful, s.write(in, rows))
+		if text := s.write(in, rows); text != "" {
+			last := &paragraphs[len(paragraphs)-1]
+			*last = append(*last, statement{useful, text, s.fixed()})
+		}
 	}
 	if len(paragraphs) > 1 && len(slices.Concat(paragraphs[1:]...)) == 0 {
 		paragraphs = append(paragraphs, holdings(in))
 	}
-	text := compose(append(paragraphs, troubles(in, in.State.Sources())))
+	text := compose(in, append(paragraphs, troubles(in, in.State.Sources())))
 	if text == "" {
 		return Draft{}, errNothing
 	}
@@ -85,16 +88,22 @@ func (s Sentence) write(in Input, rows []api.Fields) string {
 	}
 	text := items[0]
 	if s.Listed {
-		nothing := func(string) any { return nil }
-		before, _ := s.Before.Fill("", nothing)
-		after, _ := s.After.Fill("", nothing)
-		text = before + and(items) + after
+		text = fixed(s.Before) + and(items) + fixed(s.After)
 	}
 	end := "."
 	if trimmed := strings.TrimRight(text, ".!"); trimmed != text {
 		text = trimmed
 	}
 	return sentenceCase(text) + cite(refs...) + end
+}
+
+// fixed is what the sentence says of any rows.
+func (s Sentence) fixed() string { return fixed(s.Before) + " " + fixed(s.Item) + " " + fixed(s.After) }
+
+// fixed is a template without its fields.
+func fixed(t human.Template) string {
+	text, _ := t.Fill("", func(string) any { return nil })
+	return text
 }
 
 // choose are the rows in the order of the sentence, without those beyond its bounds.
@@ -144,12 +153,20 @@ const maxTold = 160
 func raised(in Input, flags []api.Flag) (p paragraph) {
 	told := 0
 	for _, f := range flags {
-		if text := prose.Inline(f.Message); !sourceFlag(f) && citable(in, f.Ref) && sayable(text, maxTold) && told < 2*oneSentence {
+		if text := messageOf(f); !sourceFlag(f) && citable(in, f.Ref) && sayable(text, maxTold) && told < 2*oneSentence {
 			told++
 			p.add(vital, sentenceCase(strings.TrimRight(text, "."))+cite(f.Ref)+".")
 		}
 	}
 	return p
+}
+
+// messageOf is what a flag says, without the name that it quotes where that reads as an instruction.
+func messageOf(f api.Flag) string {
+	if f.Kind == api.FlagSuspiciousName {
+		return incident(api.Flag{Kind: f.Kind, Subject: prose.Inline(f.Subject)}, false)
+	}
+	return prose.Inline(f.Message)
 }
 
 // troubles tells the sources that do not answer, and that all others do.

@@ -90,7 +90,7 @@ func (w *since) raised(old, now []api.Flag, of time.Time, known bool) (items []s
 }
 
 func (w *since) flag(how string, f api.Flag) string {
-	text := prose.Inline(human.Label(f.Message, maxHeadline))
+	text := human.Label(messageOf(f), maxHeadline)
 	if text == "" {
 		text = prose.Inline(human.Label(f.Subject, maxName))
 	}

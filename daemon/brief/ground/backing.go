@@ -26,6 +26,7 @@ func Claims(text string, doc *state.Document, citations []api.Citation) ([]Claim
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(c.claims, func(a, b Claim) int { return a.Start - b.Start })
 	runes := []rune(text)
 	for i, claim := range c.claims { // with the signs and spaces that the text has
 		c.claims[i].Text = string(runes[claim.Start:min(claim.End, len(runes))])
@@ -42,6 +43,7 @@ func read(text string, doc *state.Document, citations []api.Citation) (*checker,
 	t := prose.Fold(strings.ToValidUTF8(text, "\uFFFD"))
 	c := &checker{index: x, citations: citations, text: t, spans: prose.Find(t, x.texts)}
 	c.links()
+	c.orders()
 	for _, s := range prose.Sentences(t, c.spans) {
 		c.check(s)
 	}
@@ -66,38 +68,18 @@ func (c *checker) claim(s prose.Sentence, f prose.Figure, b backing, anchors []i
 	})
 }
 
-// writtenAt is where a text or a time of r has f as it is written, nil for nowhere.
-func (c *checker) writtenAt(r *row, f prose.Figure, masked string) *backing {
-	if path, ok := r.figures[f.Raw]; ok {
-		return &backing{r, path}
+// nearest is the one of several that the sentence names last before f, else the first. A figure is of what it measures, and only then
+// of what was judged by it.
+func (r *reading) nearest(f prose.Figure, list []backing) backing {
+	if measured := slices.DeleteFunc(slices.Clone(list), func(b backing) bool { return b.row.judges }); len(measured) > 0 {
+		list = measured
 	}
-	if i := c.timed(r, f, masked); i >= 0 {
-		return &backing{r, r.times[i].path}
-	}
-	return nil
-}
-
-// quote finds the first of rows that has f as it is written.
-func (c *checker) quote(rows []*row, f prose.Figure, masked string) (backing, bool) {
-	for _, r := range rows {
-		if b := c.writtenAt(r, f, masked); b != nil {
-			return *b, true
-		}
-	}
-	return backing{}, false
-}
-
-// nearest is the row of rows whose name stands last before f in the sentence, else the first. A figure is of what it measures, and only
-// then of what was judged by it.
-func (c *checker) nearest(s prose.Sentence, f prose.Figure, rows []*row) *row {
-	if measured := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.judges }); len(measured) > 0 {
-		rows = measured
-	}
-	best, last := rows[0], -1
-	for _, p := range c.spans {
-		r := c.index.phrases[p.Phrase].row
-		if p.Named && p.Start >= s.Start && p.End <= s.Start+f.Start && p.End > last && slices.Contains(rows, r) {
-			best, last = r, p.End
+	best, last := list[0], -1
+	for _, m := range r.mentions {
+		for _, b := range list {
+			if m.end <= f.Start && m.end > last && slices.Contains(m.rows, b.row) {
+				best, last = b, m.end
+			}
 		}
 	}
 	return best

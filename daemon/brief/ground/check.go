@@ -1,5 +1,10 @@
 // Package ground checks a text against the state it is about: every anchor [N] names a source, every sentence that states
-// something has one, and every figure occurs in the rows of the state that the anchors of its sentence point to.
+// something has one, and every figure is that of the row, the field, the unit and the time that its sentence names, and goes its way.
+//
+// A sentence is read for what it says of each figure: the name before it or directly behind it, the words for what it measures, its span,
+// its direction. What it does not say has one meaning: a change without a span is of a day, an amount without a word the price, or else
+// what stands first in the row. The words of a member's name say what its value is. The thresholds and messages of flags back nothing but
+// what they say of their subject, and lists are counted only by a word for their rows.
 //
 // It is what stands between any writer of briefs, a language model above all, and publication. It knows no pack, takes any text
 // and any JSON, keeps nothing and reads no clock. Package brief offers it as brief.Check.
@@ -34,7 +39,10 @@ const (
 	KindFigure    Kind = "figure"    // a figure that is nowhere in the state
 	KindSource    Kind = "source"    // a figure or a quotation that is only in rows of other sources than the sentence cites
 	KindSubject   Kind = "subject"   // a figure that belongs to another row than those the sentence names
+	KindOrder     Kind = "order"     // a name that reads as an instruction
 	KindLink      Kind = "link"      // an address that is nowhere in the state
+	KindField     Kind = "field"     // a figure of another field than the sentence names
+	KindSpan      Kind = "span"      // a figure of another span or moment than the sentence names
 	KindDirection Kind = "direction" // up for what went down, or the reverse
 )
 
@@ -59,8 +67,8 @@ func (f Finding) String() string {
 	return s
 }
 
-// Check reads a brief against the state it is about and lists what does not hold, in the order of the text. Nil means that
-// every sentence cites its sources and that every figure is in their rows. It takes any text and any state.
+// Check reads a brief against the state it is about and lists what does not hold, in the order of the text. Nil means that every
+// sentence cites its sources and that every figure is what their rows say of it. It takes any text and any state.
 //
 // Numbers in words are not checked, nor is prose without figures: Check keeps false numbers out, not false opinions.
 func Check(text string, doc *state.Document, citations []api.Citation) []Finding {
@@ -96,11 +104,20 @@ type checker struct {
 	spans     []prose.Found
 	findings  []Finding
 	claims    []Claim
-	previous  names // of the sentence before in the same paragraph
+	previous  []*mention // what the sentence before is about
 }
 
 func (c *checker) add(kind Kind, s prose.Sentence, excerpt, format string, args ...any) {
 	c.findings = append(c.findings, Finding{kind, s.Text, excerpt, fmt.Sprintf(format, args...)})
+}
+
+// orders finds names of the state that read as instructions, and the message of a flag that quotes one.
+func (c *checker) orders() {
+	for _, p := range c.spans {
+		if p.Named && human.Instructs(c.text[p.Start:p.End]) || c.index.phrases[p.Phrase].order {
+			c.add(KindOrder, prose.Sentence{Text: c.text[p.Start:p.End]}, "", "the name reads as an instruction; leave it out")
+		}
+	}
 }
 
 // links finds addresses: one injected into a brief may lead to an attacker.
@@ -125,30 +142,8 @@ func (c *checker) check(s prose.Sentence) {
 	if len(s.Anchors) == 0 && len(s.Bad) == 0 && !s.Silent() {
 		c.add(KindUncited, s, "", "the sentence cites no source")
 	}
-	own := c.names(s)
-	known := own
-	if !s.Opens {
-		known.maybe = slices.Concat(own.maybe, c.previous.maybe)
-	}
 	c.quotations(s, anchors)
-	c.figures(s, anchors, known)
-	c.previous = own
-}
-
-// names is the rows that a sentence names: surely, and perhaps.
-type names struct{ sure, maybe []*row }
-
-func (c *checker) names(s prose.Sentence) (n names) {
-	for _, p := range c.spans {
-		if !p.Named || p.Start < s.Start || s.End < p.End {
-			continue
-		}
-		n.maybe = append(n.maybe, c.index.phrases[p.Phrase].row)
-		if p.Sure {
-			n.sure = append(n.sure, c.index.phrases[p.Phrase].row)
-		}
-	}
-	return n
+	c.figures(s, anchors)
 }
 
 // quotations finds quotations of the state under the wrong anchor, and sources whose own anchor is not theirs. Words that the

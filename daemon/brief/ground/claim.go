@@ -4,95 +4,284 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/internal/prose"
 )
 
 // figures checks every figure of s against the rows under its anchors.
-func (c *checker) figures(s prose.Sentence, anchors []int, known names) {
-	if len(anchors) == 0 {
-		return // the missing anchor is found already
-	}
-	body := prose.Sentence{Text: c.text[s.Start:s.End]}
-	masked := body.Masked()
-	list := prose.Figures(masked)
-	for i, f := range list {
-		readings := []prose.Figure{f}
-		if i+1 < len(list) {
-			if g, ok := f.Within(list[i+1], masked[f.End:list[i+1].Start]); ok {
-				readings = append(readings, g)
+func (c *checker) figures(s prose.Sentence, anchors []int) {
+	r := c.read(s)
+	if len(anchors) > 0 { // else the missing anchor is found already
+		for i := range r.figures {
+			if b, ok := c.figure(r, i, anchors); ok {
+				c.claim(s, r.figures[i].Figure, b, anchors)
 			}
 		}
-		if f.UsualSpan() {
-			continue
-		}
-		backing, ok := c.inPhrase(s.Start+f.Start, s.Start+f.End, anchors)
-		if !ok {
-			backing, ok = c.counted(f, anchors)
-		}
-		if !ok {
-			backing, ok = c.figure(s, masked, readings, anchors, known)
-		}
-		if ok {
-			c.claim(s, f, backing, anchors)
+		for _, f := range r.quoted {
+			if b, ok := c.inPhrase(r, f, anchors); ok {
+				c.claim(s, f, b, anchors)
+			} else {
+				c.unfounded(s, f, func(x *row) bool { return c.written(r, &said{Figure: f}, x, text{}) != wrongValue })
+			}
 		}
 	}
+	c.previous = r.first()
 }
 
-// inPhrase finds the phrase of a row under the anchors that t[start:end] lies within.
-func (c *checker) inPhrase(start, end int, anchors []int) (backing, bool) {
+// first is what the sentence is about for one that goes on about it: the first name and those listed with it. It stands nowhere in that.
+func (r *reading) first() (about []*mention) {
+	list := r.mentions
+	if at := slices.IndexFunc(list, func(m *mention) bool { return m.name && len(m.rows) > 0 }); at >= 0 {
+		list = r.groupAt(list[at])
+	}
+	for _, m := range list {
+		about = append(about, &mention{said: m.said, rows: m.rows, name: m.name, refs: m.refs})
+	}
+	return about
+}
+
+// inPhrase finds the title, message or other text of a row under the anchors that f lies within.
+func (c *checker) inPhrase(r *reading, f prose.Figure, anchors []int) (backing, bool) {
+	var list []backing
 	for _, p := range c.spans {
-		if p.Start <= start && end <= p.End && c.index.phrases[p.Phrase].row.under(anchors) {
-			return backing{c.index.phrases[p.Phrase].row, c.index.phrases[p.Phrase].path}, true
+		of := c.index.phrases[p.Phrase]
+		if p.Start <= r.Start+f.Start && r.Start+f.End <= p.End && of.row.under(anchors) && (!p.Named || of.long) {
+			list = append(list, backing{of.row, of.path})
 		}
 	}
-	return backing{}, false
+	if list == nil {
+		return backing{}, false
+	}
+	return r.nearest(f, list), true
 }
 
-// counted finds the list whose length f is, or that of a group in it.
-func (c *checker) counted(f prose.Figure, anchors []int) (backing, bool) {
+// counted finds the list whose length f is, or that of a group in it, by the word for its rows behind f.
+func (c *checker) counted(f *said, anchors []int) (backing, bool) {
 	if f.Kind != prose.Number || f.Unit != prose.Plain || f.Sign != 0 || f.Half != 0.5 {
 		return backing{}, false
 	}
-	for _, n := range c.index.counts {
-		at := slices.IndexFunc(n.rows, func(r *row) bool { return r.under(anchors) })
-		if float64(n.n) == f.Value && at >= 0 {
-			return backing{n.rows[at], n.path}, true
+	for _, l := range c.index.lists {
+		for _, n := range l.counts() {
+			at := slices.IndexFunc(n.rows, func(r *row) bool { return r.under(anchors) })
+			if float64(n.n) == f.Value && at >= 0 && slices.ContainsFunc(f.stems, n.counts) {
+				return backing{n.rows[at], n.path}, true
+			}
 		}
 	}
 	return backing{}, false
 }
 
+// step is how far a value came to back a figure.
+type step int
+
+const (
+	wrongValue step = iota
+	wrongSubject
+	wrongField
+	wrongSpan
+	wrongWay
+	backed
+)
+
 // figure checks one figure; any of its readings may hold. It returns what backs the figure, and false where it has found nothing.
-func (c *checker) figure(s prose.Sentence, masked string, readings []prose.Figure, anchors []int, known names) (backing, bool) {
-	f := readings[0]
-	counted := func(r *row) bool { return len(matches(r, readings)) > 0 }
-	written := func(r *row) bool { return c.writtenAt(r, f, masked) != nil }
-	cited := slices.DeleteFunc(slices.Clone(c.index.rows), func(r *row) bool { return !r.under(anchors) })
-	quoted := slices.ContainsFunc(cited, written)
-	rows := slices.DeleteFunc(slices.Clone(cited), func(r *row) bool { return !counted(r) })
-	if len(rows) == 0 {
-		if !quoted {
-			c.unfounded(s, f, func(r *row) bool { return written(r) || counted(r) })
+func (c *checker) figure(r *reading, i int, anchors []int) (backing, bool) {
+	f := &r.figures[i]
+	if b, ok := c.inPhrase(r, f.Figure, anchors); ok {
+		return b, true
+	}
+	var best step
+	var backs []backing
+	for _, x := range c.index.rows {
+		if !x.under(anchors) {
+			continue
 		}
-		return c.quote(cited, f, masked)
+		reached, path := c.backs(r, f, x)
+		if reached == backed {
+			backs = append(backs, backing{x, path})
+		}
+		best = max(best, reached)
 	}
-	rows, sure := subjects(rows, known)
-	lost := !sure && (f.Bare() || anyUnder(known.sure, anchors)) // the sentence names other rows than these
-	if !quoted && (lost || !c.belongs(s, f, rows, anchors)) {
-		c.add(KindSubject, s, f.Raw, "the figure belongs to another row than the one that the sentence names")
-		return backing{}, false
+	if len(backs) > 0 {
+		return r.nearest(f.Figure, backs), true
 	}
-	if want := prose.Direction(c.nameless(s, masked), f); want != 0 && (sure || !quoted) && opposes(rows, readings, want) {
-		c.add(KindDirection, s, f.Raw, "the figure moves the other way")
-		return backing{}, false
+	if b, ok := c.counted(f, anchors); ok {
+		return b, true
 	}
-	if lost {
-		return c.quote(cited, f, masked)
+	has := func(x *row) bool { reached, _ := c.backs(r, f, x); return reached > wrongValue }
+	switch best {
+	case wrongSubject:
+		c.add(KindSubject, r.Sentence, f.Raw, "the figure belongs to another row than the one that the sentence names")
+	case wrongField:
+		c.add(KindField, r.Sentence, f.Raw, "the figure is of another field than the one that the sentence names")
+	case wrongSpan:
+		c.add(KindSpan, r.Sentence, f.Raw, "the figure is of another time than the sentence says")
+	case wrongWay:
+		c.add(KindDirection, r.Sentence, f.Raw, "the figure moves the other way")
+	default:
+		c.unfounded(r.Sentence, f.Figure, has)
 	}
-	r := c.nearest(s, f, rows)
-	return backing{r, matches(r, readings)[0].path}, true
+	return backing{}, false
+}
+
+// backs reports how far x comes to back f, and by which of its values.
+func (c *checker) backs(r *reading, f *said, x *row) (best step, path string) {
+	for at := range x.numbers {
+		n := &x.numbers[at]
+		fits := slices.ContainsFunc(f.readings, func(g prose.Figure) bool {
+			return (g.Kind == prose.Number || g.Kind == prose.Span) && equals(g, *n, x)
+		})
+		if !fits {
+			continue
+		}
+		reached := c.number(r, f, x, n)
+		if reached == backed {
+			return backed, n.path
+		}
+		best = max(best, reached)
+	}
+	if i := c.timed(x, f.Figure, r.text); i >= 0 {
+		if c.about(r, f, x, nil) || !c.haveTimes(f) {
+			return backed, x.times[i].path
+		}
+		best = max(best, wrongSubject)
+	}
+	for _, t := range x.texts {
+		reached := c.written(r, f, x, t)
+		if reached == backed {
+			return backed, t.path
+		}
+		best = max(best, reached)
+	}
+	return best, ""
+}
+
+// number reports how far n, which equals f, comes to back it.
+func (c *checker) number(r *reading, f *said, x *row, n *number) step {
+	switch {
+	case !c.about(r, f, x, n):
+		return wrongSubject
+	case !fieldFits(f, x, n):
+		return wrongField
+	case !spanFits(f, x, n):
+		return wrongSpan
+	case (n.change || x.judges && n.unit == prose.Percent) && (n.value*float64(f.direction) < 0 || n.value*float64(f.Sign) < 0):
+		return wrongWay
+	}
+	return backed
+}
+
+// about reports whether f is said of x, or of what n is about by its name.
+func (c *checker) about(r *reading, f *said, x *row, n *number) bool {
+	if x.source {
+		return true
+	}
+	if refs := r.venue(f); refs != nil && !x.under(refs) {
+		return false
+	}
+	if n != nil { // btcDominancePct is of Bitcoin, whatever row it stands in
+		m := r.lastName(f)
+		symbol := slices.ContainsFunc(n.words, func(w string) bool { return c.index.symbols[w] })
+		switch {
+		case m != nil && (symbol || m.shortened(n.words)):
+			return !symbol || m.means(n.words)
+		case symbol && len(f.subjects) == 0:
+			return true
+		}
+	}
+	covered := slices.ContainsFunc(f.subjects, func(m *mention) bool { return m.covers(x) })
+	if covered || len(f.subjects) > 0 && !f.inherits {
+		return covered
+	}
+	return !x.named() && x.within.path == "" || r.hints(x, n)
+}
+
+// hints reports whether a sentence without a name has a word for the rows of x, or for what n, or else any number of x, measures.
+func (r *reading) hints(x *row, n *number) bool {
+	words := r.wordsIn(0, len(r.text))
+	measured := func(m string) bool {
+		return slices.ContainsFunc(x.numbers, func(o number) bool { return (n == nil || n.path == o.path) && slices.Contains(o.words, m) })
+	}
+	listed := func(word string) bool { return slices.Contains(x.lists, prose.Stem(word)) }
+	return slices.ContainsFunc(words, listed) || slices.ContainsFunc(concepts(words), measured)
+}
+
+// venue is the sources of which the sentence names one directly behind f or the name before it.
+func (r *reading) venue(f *said) []int {
+	for _, m := range r.mentions {
+		if m.refs == nil {
+			continue
+		}
+		for _, end := range append([]int{f.End}, ends(f.subjects)...) {
+			if m.start >= end && (r.text[end:m.start] == " on " || r.text[end:m.start] == " at ") {
+				return m.refs
+			}
+		}
+	}
+	return nil
+}
+
+func ends(list []*mention) (all []int) {
+	for _, m := range list {
+		all = append(all, m.end)
+	}
+	return all
+}
+
+// lastName is the last name before f in the sentence, else one of what f is of, else nil.
+func (r *reading) lastName(f *said) (last *mention) {
+	for _, m := range append(slices.Clone(f.subjects), r.mentions...) {
+		if m.name && (m.end <= f.Start || last == nil && slices.Contains(f.subjects, m)) {
+			last = m
+		}
+	}
+	return last
+}
+
+// haveTimes reports whether what f is of has times of its own.
+func (c *checker) haveTimes(f *said) bool {
+	return slices.ContainsFunc(f.subjects, func(m *mention) bool {
+		return slices.ContainsFunc(m.rows, func(x *row) bool { return len(x.times) > 0 })
+	})
+}
+
+// written reports how far a text of x, which says f as it is written, comes to back it: what it says of the figure counts.
+func (c *checker) written(r *reading, f *said, x *row, t text) step {
+	if !t.long || !strings.Contains(t.text, f.Raw) {
+		return wrongValue
+	}
+	body := prose.Sentence{Text: t.text}
+	own := &reading{Sentence: body, text: t.text, words: prose.Words(t.text)}
+	own.periods = prose.Periods(own.words)
+	for _, g := range prose.Figures(t.text) {
+		if g.UsualSpan() {
+			continue
+		}
+		own.figures = append(own.figures, said{Figure: g, readings: []prose.Figure{g}})
+	}
+	best := wrongValue
+	for i := range own.figures {
+		own.describe(i)
+		g := &own.figures[i]
+		if g.Raw != f.Raw {
+			continue
+		}
+		reached := backed
+		shares := func(m string) bool { return slices.Contains(g.measures, m) }
+		switch {
+		case !c.about(r, f, x, nil):
+			reached = wrongSubject
+		case len(f.measures) > 0 && len(g.measures) > 0 && !slices.ContainsFunc(f.measures, shares):
+			reached = wrongField
+		case f.over != 0 && g.over != 0 && f.over != g.over, f.ago != g.ago:
+			reached = wrongSpan
+		case f.direction*g.direction < 0:
+			reached = wrongWay
+		}
+		best = max(best, reached)
+	}
+	return best
 }
 
 // unfounded adds the finding for a figure that no row under the anchors has.
@@ -102,84 +291,6 @@ func (c *checker) unfounded(s prose.Sentence, f prose.Figure, has func(*row) boo
 		return
 	}
 	c.add(KindFigure, s, f.Raw, "the state has no such figure")
-}
-
-// attached is what stands between a name and a figure that is surely its own.
-var attached = regexp.MustCompile(`^(?:,| is| trades at| at| holds| by)? \(?(?:up |down )?$`)
-
-// belongs reports whether one of rows has the name that f directly follows, as in Solana (4.2%). It is true if f follows none.
-func (c *checker) belongs(s prose.Sentence, f prose.Figure, rows []*row, anchors []int) bool {
-	at := s.Start + f.Start
-	first := at
-	var owners []*row
-	for _, p := range c.spans {
-		if !p.Named || p.Start < s.Start || p.End >= at || !attached.MatchString(c.text[p.End:at]) {
-			continue
-		}
-		if c.listed(p) {
-			return true
-		}
-		// The longest name counts: Wrapped Bitcoin is not Bitcoin.
-		if p.Start < first {
-			first, owners = p.Start, nil
-		}
-		if p.Start == first && p.Sure && c.index.phrases[p.Phrase].row.under(anchors) {
-			owners = append(owners, c.index.phrases[p.Phrase].row)
-		}
-	}
-	return len(owners) == 0 || slices.ContainsFunc(rows, func(r *row) bool { return slices.Contains(owners, r) })
-}
-
-// listed reports whether another name stands directly before p, so that the figures behind p may belong to several.
-func (c *checker) listed(p prose.Found) bool {
-	joins := []string{" ", ", ", " and ", ", and ", " or ", " & "}
-	return slices.ContainsFunc(c.spans, func(q prose.Found) bool {
-		return q.Named && q.End < p.Start && slices.Contains(joins, c.text[q.End:p.Start])
-	})
-}
-
-// nameless blots out the names in the text of s, for a coin may be called Up.
-func (c *checker) nameless(s prose.Sentence, masked string) string {
-	t := []byte(masked)
-	for _, p := range c.spans {
-		if p.Named && s.Start <= p.Start && p.End <= s.End {
-			for i := p.Start; i < p.End; i++ {
-				t[i-s.Start] = '_'
-			}
-		}
-	}
-	return string(t)
-}
-
-// subjects narrows the rows that hold a figure to those that the sentence names, or else to those that need no name. It is not
-// sure if there are neither.
-func subjects(rows []*row, known names) (narrowed []*row, sure bool) {
-	for _, fits := range []func(*row) bool{
-		func(r *row) bool { return slices.Contains(known.maybe, r) },
-		func(r *row) bool { return !r.named },
-	} {
-		if list := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !fits(r) }); len(list) > 0 {
-			return list, true
-		}
-	}
-	return rows, false
-}
-
-// anyUnder reports whether one of the anchors points to one of rows.
-func anyUnder(rows []*row, anchors []int) bool {
-	return slices.ContainsFunc(rows, func(r *row) bool { return r.under(anchors) })
-}
-
-func matches(r *row, readings []prose.Figure) []number {
-	var list []number
-	for _, n := range r.numbers {
-		if slices.ContainsFunc(readings, func(f prose.Figure) bool {
-			return (f.Kind == prose.Number || f.Kind == prose.Span) && equals(f, n, r)
-		}) {
-			list = append(list, n)
-		}
-	}
-	return list
 }
 
 const months = `(January|February|March|April|May|June|July|August|September|October|November|December)`
@@ -213,18 +324,6 @@ func (c *checker) timed(r *row, f prose.Figure, masked string) int {
 	})
 }
 
-// opposes reports whether every percentage in rows that one of the readings shows goes against want.
-func opposes(rows []*row, readings []prose.Figure, want int) bool {
-	for _, r := range rows {
-		for _, n := range matches(r, readings) {
-			if n.unit != prose.Percent || n.value*float64(want) >= 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // equals reports whether f is n, rounded at the precision that f is written with.
 func equals(f prose.Figure, n number, r *row) bool {
 	value, half := f.Value, f.Half
@@ -242,9 +341,9 @@ func equals(f prose.Figure, n number, r *row) bool {
 func counts(f prose.Figure, n number, r *row) bool {
 	switch f.Unit {
 	case prose.USD:
-		return (n.unit == prose.USD || n.unit == prose.Plain && !r.typed[prose.USD]) && !coarse(f, n.value)
+		return (n.unit == prose.USD || n.unit == prose.Plain && slices.ContainsFunc(n.words, amount)) && !coarse(f, n.value)
 	case prose.Percent, prose.Basis:
-		return n.unit == prose.Percent || n.unit == prose.Plain && !r.typed[prose.Percent]
+		return n.unit == prose.Percent || n.unit == prose.Plain && !r.typed[prose.Percent] && slices.ContainsFunc(n.words, level)
 	case prose.Currency:
 		return n.unit == prose.Plain
 	}

@@ -17,9 +17,9 @@ import (
 
 // number is a numeric leaf of a state.
 type number struct {
+	field
 	path  string
 	value float64
-	unit  prose.Unit
 	share bool // a part of one, so that 0.288 may be written 28.8%
 }
 
@@ -27,12 +27,28 @@ type number struct {
 type row struct {
 	path    string // of the object, "" for the state itself and for citations
 	refs    []int
+	within  *row // the one around it
 	numbers []number
-	figures map[string]string // paths of the texts that contain a figure, by the figure as it is written there
+	texts   []text
 	times   []moment
 	typed   map[prose.Unit]bool // the units that its members declare
-	named   bool                // a name tells it from the rows beside it
+	titles  []string            // names that tell it from the rows beside it
+	symbol  string              // in lower case
+	handles []string            // words for it where it has no name: those of its member
+	lists   []string            // words for it and the rows beside it
 	judges  bool                // it holds a figure of another row against a threshold
+	flag    field               // what such a figure is
+	quotes  bool                // its message quotes a name that reads as an instruction
+	source  bool                // it is a citation
+}
+
+// named reports whether a name tells r from the rows beside it.
+func (r *row) named() bool { return len(r.titles) > 0 }
+
+// text is one of a row, as a brief may contain it.
+type text struct {
+	path, text string
+	long       bool // a title or a message, and no name
 }
 
 type moment struct {
@@ -50,13 +66,32 @@ type phrase struct {
 	path   string
 	row    *row
 	source bool // it names a source
+	long   bool // a title or a message, and no name
+	order  bool // it quotes a name that reads as an instruction
+}
+
+// list is an array of the state, and the row that it is part of.
+type list struct {
+	path string
+	rows []*jsonx.Value
+	row  *row
 }
 
 // count is how many elements a member has, or how many of them share a group.
 type count struct {
-	path string // of the list
+	path string   // of the list
+	of   []string // words for what is counted
 	n    int
 	rows []*row
+}
+
+// counts reports whether a word, without its ending, is one for what n counts.
+func (n *count) counts(stem string) bool {
+	switch stem {
+	case "row", "item", "entry", "element":
+		return true
+	}
+	return slices.Contains(n.of, stem)
 }
 
 // index is what a state says, ready to look up. It knows no pack: a value belongs to the nearest object around it that has a
@@ -65,18 +100,21 @@ type index struct {
 	rows    []*row
 	texts   []prose.Phrase
 	phrases []phrase // of texts, in the same order
-	counts  []count
+	lists   []list
+	fields  map[string]field       // by the name of the member
+	symbols map[string]bool        // of rows, in lower case
+	spans   map[time.Duration]bool // that members have
 }
 
 func readIndex(doc *state.Document, citations []api.Citation) (*index, error) {
 	if err := doc.Err(); err != nil {
 		return nil, fmt.Errorf("decode state: %w", err)
 	}
-	x := &index{}
-	x.walk(doc.Root(), place{}, &row{typed: map[prose.Unit]bool{}, figures: map[string]string{}}, prose.Plain)
+	x := &index{symbols: map[string]bool{}, spans: map[time.Duration]bool{}, fields: map[string]field{}}
+	x.walk(doc.Root(), place{}, &row{typed: map[prose.Unit]bool{}}, prose.Plain)
 	for i, c := range citations {
-		r := x.open("", []int{i + 1})
-		r.named = true
+		r := x.open("", []int{i + 1}, nil)
+		r.source = true
 		r.times = append(r.times, moment{Time: c.FetchedAt})
 		x.text(place{key: "sourceId"}, c.SourceID, r)
 	}
@@ -95,8 +133,8 @@ func (p place) member(name string) place {
 
 func (p place) element(i int) place { return place{fmt.Sprintf("%s[%d]", p.path, i), p.key} }
 
-func (x *index) open(path string, refs []int) *row {
-	r := &row{path: path, refs: refs, typed: map[prose.Unit]bool{}, figures: map[string]string{}}
+func (x *index) open(path string, refs []int, within *row) *row {
+	r := &row{path: path, refs: refs, within: within, typed: map[prose.Unit]bool{}}
 	x.rows = append(x.rows, r)
 	return r
 }
@@ -106,20 +144,20 @@ func (x *index) walk(v *jsonx.Value, p place, r *row, declared prose.Unit) {
 	switch {
 	case v.IsObject():
 		if refs := refsOf(v); refs != nil {
-			r = x.open(p.path, refs)
+			r = x.open(p.path, refs, r)
+			r.called(p, v)
 		}
 		declared = prose.Plain
 		if u := v.Member("unit"); u != nil {
-			declared = unitOf(u.Text())
+			declared = readField(u.Text()).unit
 		}
-		byName := slices.SortedStableFunc(slices.Values(v.Members), func(a, b *jsonx.Value) int { return strings.Compare(a.Name, b.Name) })
-		for _, m := range byName {
+		for _, m := range v.Members {
 			if m.Name != "ref" && m.Name != "sources" {
 				x.walk(m, p.member(m.Name), r, declared)
 			}
 		}
 	case v.IsArray():
-		x.count(v.Members, p.path, r)
+		x.lists = append(x.lists, list{p.path, v.Members, r})
 		for i, element := range v.Members {
 			x.walk(element, p.element(i), r, declared)
 		}
@@ -152,11 +190,12 @@ func refsOf(object *jsonx.Value) []int {
 	return refs
 }
 
-// count notes the length of a list at path, and of every group of objects in it that have the same text in the same member.
-func (x *index) count(list []*jsonx.Value, path string, r *row) {
+// counts are the length of l, and of every group of objects in it that have the same text in the same member.
+func (l list) counts() []count {
 	groups := map[string]*count{}
-	all := count{path: path, n: len(list)}
-	for i, v := range list {
+	path := l.path
+	all := count{path: path, n: len(l.rows), of: stems(path)}
+	for i, v := range l.rows {
 		if !v.IsObject() {
 			continue
 		}
@@ -169,7 +208,7 @@ func (x *index) count(list []*jsonx.Value, path string, r *row) {
 			group := m.Name + "\x00" + m.Text()
 			g := groups[group]
 			if g == nil {
-				g = &count{path: path}
+				g = &count{path: path, of: append(stems(path), stems(m.Text())...)}
 				groups[group] = g
 			}
 			g.n++
@@ -177,14 +216,24 @@ func (x *index) count(list []*jsonx.Value, path string, r *row) {
 		}
 	}
 	if all.rows == nil {
-		all.rows = []*row{r}
+		all.rows = []*row{l.row}
 	}
-	x.counts = append(x.counts, all)
+	counts := []count{all}
 	for _, k := range slices.Sorted(maps.Keys(groups)) {
 		if g := groups[k]; g.n > 1 {
-			x.counts = append(x.counts, *g)
+			counts = append(counts, *g)
 		}
 	}
+	return counts
+}
+
+// stems are the words of a path or of the value of a group, without their endings.
+func stems(name string) []string {
+	list := split(name[strings.LastIndexByte(name, '.')+1:])
+	for i, w := range list {
+		list[i] = prose.Stem(w)
+	}
+	return list
 }
 
 func (x *index) text(p place, s string, r *row) {
@@ -195,17 +244,49 @@ func (x *index) text(p place, s string, r *row) {
 	if strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
 		return
 	}
-	name := slices.Contains([]string{"name", "symbol", "pair", "title", "question", "subject", "id", "sourceId"}, p.key)
-	r.named = r.named || name
-	variants := []string{prose.Parenthesize(prose.Fold(s)), prose.Fold(prose.Inline(s))}
+	long := p.key == "title" || p.key == "question" || p.key == "message"
+	name := long && p.key != "message" || slices.Contains([]string{"name", "symbol", "pair", "subject", "id", "sourceId"}, p.key)
+	if name && p.key != "sourceId" {
+		r.titles = append(r.titles, s)
+	}
+	if p.key == "symbol" {
+		r.symbol = strings.ToLower(s)
+		x.symbols[r.symbol] = true
+	}
+	inline := prose.Fold(prose.Inline(s))
+	variants := []string{prose.Parenthesize(prose.Fold(s)), inline}
+	if at := strings.LastIndex(inline, " ("); name && at > 0 && strings.HasSuffix(inline, ")") {
+		variants = append(variants, inline[:at]) // without what it says aside
+	}
 	for _, v := range slices.Compact(variants) {
 		if prose.Says(v) {
 			x.texts = append(x.texts, prose.Phrase{Text: v, Name: name})
-			x.phrases = append(x.phrases, phrase{p.path, r, p.key == "sourceId"})
+			x.phrases = append(x.phrases, phrase{p.path, r, p.key == "sourceId", long, r.quotes && p.key == "message"})
 		}
-		for _, f := range prose.Figures(v) {
-			r.figures[f.Raw] = p.path
-		}
+	}
+	if p.key != "id" {
+		r.texts = append(r.texts, text{p.path, inline, long})
+	}
+}
+
+// called notes what r, the object v at p, is called beside its names.
+func (r *row) called(p place, v *jsonx.Value) {
+	words := split(p.key)
+	for i, w := range words {
+		words[i] = prose.Stem(w)
+	}
+	if !strings.HasSuffix(p.path, "]") {
+		r.handles = words
+		return
+	}
+	r.lists = words
+	if v.Member("threshold") != nil {
+		r.judges, r.flag = true, readFlag(v)
+	}
+	kind := v.Member("kind")
+	r.quotes = kind != nil && kind.Text() == api.FlagSuspiciousName
+	if g := v.Member("group"); g != nil && g.IsString() {
+		r.lists = append(r.lists, prose.Stem(strings.ToLower(g.Text())))
 	}
 }
 
@@ -215,33 +296,26 @@ func (x *index) number(p place, leaf *jsonx.Value, r *row, declared prose.Unit) 
 	if err != nil {
 		return // or null, true or false
 	}
-	u := unitOf(p.key)
-	if u == prose.Basis {
-		v, u = v/100, prose.Percent
+	f, known := x.fields[p.key]
+	if !known {
+		f = readField(p.key)
+		x.fields[p.key] = f
 	}
-	r.judges = r.judges || p.key == "threshold"
-	if u == prose.Plain && (p.key == "value" || p.key == "threshold") {
-		u = declared
+	if f.unit == prose.Basis {
+		v, f.unit = v/100, prose.Percent
 	}
-	if u != prose.Plain {
-		r.typed[u] = true
+	x.spans[f.over] = true
+	if f.unit == prose.Plain && (p.key == "value" || p.key == "threshold") {
+		f.unit = declared
 	}
-	share := v >= 0 && v <= 1 && u == prose.Plain
-	r.numbers = append(r.numbers, number{p.path, v, u, share && !strings.Contains(strings.ToLower(p.key), "score")})
-}
-
-// unitOf reads a unit from the end of a member's name or from a unit member.
-func unitOf(name string) prose.Unit {
-	lower := strings.ToLower(name)
-	switch {
-	case strings.HasSuffix(lower, "usd"):
-		return prose.USD
-	case strings.HasSuffix(lower, "pct"), strings.HasSuffix(lower, "percent"):
-		return prose.Percent
-	case strings.HasSuffix(name, "Bp"):
-		return prose.Basis
+	if r.judges && p.key == "value" {
+		f.words, f.over, f.change = r.flag.words, r.flag.over, r.flag.change
 	}
-	return prose.Plain
+	if f.unit != prose.Plain {
+		r.typed[f.unit] = true
+	}
+	share := v >= 0 && v <= 1 && f.unit == prose.Plain && !slices.Contains(f.words, "score")
+	r.numbers = append(r.numbers, number{f, p.path, v, share})
 }
 
 // elsewhere lists the anchors, at most three, whose rows hold what match accepts.

@@ -50,7 +50,7 @@ func TestManifestShown(t *testing.T) {
 			`","time":1795204800000,"url":"https://earthquake.usgs.gov/earthquakes/eventpage/` + id + `"},"geometry":{"coordinates":[1,2,10.5]}}`
 	}
 	body := `{"type":"FeatureCollection","features":[` + quake("us1", "10 km N of Nowhere", "4.6") + "," +
-		quake("us2", "off the coast", "6.3") + "]}"
+		quake("us2", "off the coast", "6.3") + "," + quake("us3", "133 km SSE of Somewhere, Alaska", "5.9") + "," + quake("us4", "Tonga", "4.2") + "]}"
 	transport := answers(func(*http.Request) string { return body })
 	f := source.NewFetcher(source.Config{Now: func() time.Time { return now }, Transport: transport})
 	out := f.Fetch(t.Context(), p.Sources[0].Connector, nil)
@@ -63,9 +63,13 @@ func TestManifestShown(t *testing.T) {
 	if err != nil || !strings.Contains(string(state), row) {
 		t.Errorf("state %s, %v", state, err)
 	}
-	draft, err := w.Write(t.Context(), brief.Input{Pack: p.ID, State: read(state), Citations: p.Citations(read(state), p.Status(in), now)})
+	about := brief.Input{Pack: p.ID, State: read(state), Citations: p.Citations(read(state), p.Status(in), now)}
+	draft, err := w.Write(t.Context(), about)
 	const told = "Magnitude 6.3, off the coast [1].\n\n" +
-		"The strongest quakes of the day: 6.3 off the coast and 4.6 10 km N of Nowhere [1].\n\n"
+		"The strongest quakes of the day: 6.3 off the coast, 5.9 133 km SSE of Somewhere, Alaska and 4.6 10 km N of Nowhere [1].\n\n"
+	if wrong := brief.Check(draft.Text, about); len(wrong) > 0 {
+		t.Error(wrong)
+	}
 	if err != nil || !strings.HasPrefix(draft.Text, told) {
 		t.Errorf("brief %q, %v", draft.Text, err)
 	}

@@ -1,0 +1,472 @@
+package ground
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/internal/prose"
+)
+
+// reading is a sentence taken apart.
+type reading struct {
+	prose.Sentence
+	text     string // with spaces in the place of anchors
+	words    []prose.Word
+	mentions []*mention
+	periods  []prose.Period
+	figures  []said
+	quoted   []prose.Figure // those in titles and messages of the state
+	known    []*mention     // of the sentence before
+}
+
+// said is a figure with what the sentence says of it.
+type said struct {
+	prose.Figure
+	readings  []prose.Figure // of which any may hold
+	subjects  []*mention     // what it is of; any of them
+	measures  []string       // concepts and words beside it
+	direction int
+	over      time.Duration // 0 where none is said
+	ago       time.Duration // how long ago, past for before, 0 where nothing is said
+	follows   bool          // it may be of an earlier time: it stands behind after, from or against
+	named     bool          // its measures stand behind it
+	of        bool          // other words say what it is of
+	ranked    bool          // it is told as a place in an order
+	listed    bool          // it goes on with a list, in the words of the figure before
+	beside    bool          // a word for the direction, or a sign, stands directly beside it
+	stems     []string      // all words beside it, without endings
+	inherits  bool          // its subjects are those of the sentence before, which it may go on about
+	pair      *mention      // what it is of, where names and figures stand in two lists
+}
+
+// read takes s apart.
+func (c *checker) read(s prose.Sentence) *reading {
+	body := prose.Sentence{Text: c.text[s.Start:s.End]}
+	r := &reading{Sentence: s, text: body.Masked(), known: c.previous}
+	r.words = prose.Words(r.text)
+	r.mentions = c.mentions(s, r.words)
+	r.periods = slices.DeleteFunc(prose.Periods(r.words), func(p prose.Period) bool { return c.inName(s.Start+p.Start, s.Start+p.End) })
+	list := prose.Figures(r.text)
+	for i, f := range list {
+		one := said{Figure: f, readings: []prose.Figure{f}}
+		if i+1 < len(list) {
+			if g, ok := f.Within(list[i+1], r.text[f.End:list[i+1].Start]); ok {
+				one.readings = append(one.readings, g)
+			}
+		}
+		switch {
+		case c.inName(s.Start+f.Start, s.Start+f.End), f.UsualSpan(), f.Kind == prose.Span && c.spanned(r.periods, f):
+			continue
+		case c.quoted(s.Start+f.Start, s.Start+f.End):
+			r.quoted = append(r.quoted, f)
+			continue
+		}
+		r.figures = append(r.figures, one)
+	}
+	for i := range r.figures {
+		r.describe(i)
+	}
+	for i := range r.figures {
+		if m := r.figures[i].pair; m != nil {
+			r.figures[i].subjects = []*mention{m}
+			continue
+		}
+		r.figures[i].subjects = r.subjects(i)
+	}
+	for i := len(r.figures) - 1; i > 0; i-- { // A rose 1 % and B 2 % in a week
+		if a, b := &r.figures[i-1], r.figures[i]; b.listed && a.over == 0 && a.ago == 0 {
+			a.over = b.over
+		}
+	}
+	return r
+}
+
+// quoted reports whether text[start:end] lies within a title or a message of the state.
+func (c *checker) quoted(start, end int) bool {
+	return slices.ContainsFunc(c.spans, func(p prose.Found) bool {
+		return p.Start <= start && end <= p.End && c.index.phrases[p.Phrase].long
+	})
+}
+
+// inName reports whether text[start:end] is part of a name that says more than it.
+func (c *checker) inName(start, end int) bool {
+	return slices.ContainsFunc(c.spans, func(p prose.Found) bool {
+		rest := ""
+		if p.Named && p.Start <= start && end <= p.End && !c.index.phrases[p.Phrase].long {
+			rest = c.text[p.Start:start] + c.text[end:p.End]
+		}
+		return len(strings.TrimSpace(rest)) > 1 && prose.Says(rest)
+	})
+}
+
+// spanned reports whether f is a span that a member of the state has.
+func (c *checker) spanned(periods []prose.Period, f prose.Figure) bool {
+	return slices.ContainsFunc(periods, func(p prose.Period) bool {
+		return p.Start < f.End && f.Start < p.End && c.index.spans[p.Length]
+	})
+}
+
+// before is the text between the figure before the i-th, or the start of the sentence, and the i-th.
+func (r *reading) before(i int) (start, end int) {
+	if i > 0 {
+		start = r.figures[i-1].End
+	}
+	return start, r.figures[i].Start
+}
+
+// behind is the text that belongs to the i-th figure from its end on: up to the next one, or to where another clause or item begins.
+func (r *reading) behind(i int) (start, end int) {
+	start, end = r.figures[i].End, len(r.text)
+	if i+1 < len(r.figures) {
+		end = r.figures[i+1].Start
+	}
+	for _, stop := range []string{
+		",", ";", ":", "(", ")", ". ", " and ", " but ", " while ", " or ", " after ", " from ", " against ", " versus ",
+	} {
+		if at := strings.Index(r.text[start:end], stop); at >= 0 {
+			end = start + at
+		}
+	}
+	for _, m := range r.mentions {
+		if m.start >= start && m.start < end && m.name && m.start > start+8 {
+			end = m.start
+		}
+	}
+	return start, end
+}
+
+// describe reads what the sentence says of the i-th figure, but for its subject.
+func (r *reading) describe(i int) {
+	f := &r.figures[i]
+	from, to := r.before(i)
+	start, end := r.behind(i)
+	f.listed = i > 0 && listing(r.blot(from, to, true))
+	from = r.clause(from, to)
+	if i > 0 {
+		if _, of := r.behind(i - 1); of < to {
+			from = max(from, of) // what stands behind the figure before is of it
+		}
+	}
+	f.stems = append(r.stemsIn(from, to), r.stemsIn(start, end)...)
+	f.measures = r.measuresBehind(i, start, end)
+	if f.named = len(f.measures) > 0; !f.named {
+		f.measures = r.measuresBefore(f.Figure, from, to)
+	}
+	f.of = strings.HasPrefix(strings.TrimSpace(r.text[start:end]), "of ")
+	masked := r.nameless(0, len(r.text))
+	f.direction = prose.Direction(masked, f.Figure)
+	f.beside = f.direction != 0
+	if f.direction == 0 {
+		f.direction = prose.Heading(masked[from:to], masked[start:end])
+	}
+	switch before := strings.TrimRight(r.text[from:to], " $€£¥"); {
+	case strings.HasSuffix(before, "#"), slices.Contains([]string{"th", "st", "nd", "rd"}, f.Raw[max(0, len(f.Raw)-2):]):
+		f.ranked = true
+	default:
+		if words := prose.Words(before); len(words) > 0 {
+			switch words[len(words)-1].Text {
+			case "after", "from", "against", "versus", "vs", "than", "was", "were":
+				f.follows = true
+			case "rank", "ranked", "ranks", "ranking", "number", "no", "place", "position":
+				f.ranked = true
+			}
+		}
+	}
+	r.dated(f, i, from, to, start, end)
+	for at := i - 1; f.listed && at >= 0; at-- {
+		k := r.figures[at]
+		if len(f.measures) == 0 {
+			f.measures = k.measures
+		}
+		if k.percent() == f.percent() {
+			if f.direction == 0 {
+				f.direction = k.direction
+			}
+			f.stems = append(f.stems, k.stems...)
+			break
+		}
+	}
+}
+
+// percent reports whether f is told in percent.
+func (f *said) percent() bool { return f.Unit == prose.Percent || f.Unit == prose.Basis }
+
+// clause is where the clause that ends at to begins, at from at the earliest.
+func (r *reading) clause(from, to int) int {
+	for _, stop := range []string{";", " while ", ", and ", ", but ", " but ", ", whereas "} {
+		if at := strings.LastIndex(r.text[from:to], stop); at >= 0 {
+			from += at + len(stop)
+		}
+	}
+	return from
+}
+
+// nameless is text[from:to] with the names in it blotted out.
+func (r *reading) nameless(from, to int) string { return r.blot(from, to, false) }
+
+// blot is text[from:to] with the names in it blotted out, and all other mentions too where they are asked for.
+func (r *reading) blot(from, to int, all bool) string {
+	t := []byte(r.text[from:to])
+	for _, m := range r.mentions {
+		for i := max(m.start, from); (all || m.name) && i < min(m.end, to); i++ {
+			t[i-from] = '_'
+		}
+	}
+	return string(t)
+}
+
+// listing reports whether text, between two figures, only goes on with a list.
+func listing(text string) bool {
+	for _, w := range prose.Words(text) {
+		switch w.Text {
+		case "and", "at", "by", "with", "for", "to", "in", "on", "then", "or", "the", "usd", "of":
+		default:
+			if strings.Trim(w.Text, "_") != "" && prose.SpanOf(w.Text) == 0 {
+				return false
+			}
+		}
+	}
+	return !strings.Contains(text, ";")
+}
+
+// stemsIn lists the words of text[from:to] without their endings, but for those of names.
+func (r *reading) stemsIn(from, to int) []string {
+	list := r.wordsIn(from, to)
+	for i, w := range list {
+		list[i] = prose.Stem(w)
+	}
+	return list
+}
+
+func (r *reading) named(w prose.Word) bool {
+	return slices.ContainsFunc(r.mentions, func(m *mention) bool { return m.name && m.start <= w.Start && w.End <= m.end })
+}
+
+// measuresBehind are the concepts that stand behind a figure, as in $2 billion of volume. What follows another preposition is of something
+// else.
+func (r *reading) measuresBehind(i, start, end int) []string {
+	words := r.wordsIn(start, end)
+	for at, w := range words {
+		switch w {
+		case "on", "with", "at", "to", "by", "for", "as", "where", "when", "against", "than", "in":
+			return nil
+		}
+		if found, n := conceptAt(words[at:]); len(found) > 0 {
+			if i+1 < len(r.figures) && end == r.figures[i+1].Start && at+n >= len(words)-1 && at > 0 && words[0] != "of" {
+				return nil // of the next
+			}
+			if found = fitting(found, r.figures[i].Figure); len(found) > 0 {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// measuresBefore are the concepts that stand last before f.
+func (r *reading) measuresBefore(f prose.Figure, from, to int) (last []string) {
+	words := r.wordsIn(from, to)
+	for at := range words {
+		if found, _ := conceptAt(words[at:]); len(fitting(found, f)) > 0 {
+			last = fitting(found, f)
+		}
+	}
+	return last
+}
+
+func (r *reading) wordsIn(from, to int) (list []string) {
+	for _, w := range r.words {
+		if w.Start >= from && w.End <= to && !r.named(w) {
+			list = append(list, w.Text)
+		}
+	}
+	return list
+}
+
+// fitting are those of the concepts that f can be of.
+func fitting(concepts []string, f prose.Figure) (list []string) {
+	for _, c := range concepts {
+		fits := true
+		switch f.Unit {
+		case prose.USD, prose.Currency:
+			fits = !breadth(c) && (amount(c) || !level(c))
+		case prose.Percent, prose.Basis:
+			fits = !breadth(c)
+		}
+		if fits {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// dated reads the time that f is of: what stands behind it counts first, and a span that opens the sentence is that of all its figures.
+func (r *reading) dated(f *said, i, from, to, start, end int) {
+	var found *prose.Period
+	for at := range r.periods {
+		p := &r.periods[at]
+		switch {
+		case p.Start >= start && p.End <= end:
+			if found == nil || found.Start < start {
+				found = p
+			}
+		case p.Start >= from && p.End <= to && (found == nil || found.End <= to):
+			found = p
+		case found == nil && p.End <= r.figures[0].Start && !p.Ago:
+			found = p
+		}
+	}
+	if found == nil {
+		for _, w := range append(r.stemsIn(from, to), r.stemsIn(start, end)...) {
+			switch w {
+			case "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday":
+				f.ago = past
+			}
+		}
+		return
+	}
+	if found.Ago {
+		f.ago = found.Length
+	} else {
+		f.over = found.Length
+	}
+}
+
+// subjects is what the i-th figure is of: the name last before it, or the one that stands directly behind it where none is new, or what the
+// figure before is of. nil means that the sentence does not say.
+func (r *reading) subjects(i int) []*mention {
+	f := &r.figures[i]
+	from, to := r.before(i)
+	if m := r.lastIn(from, to, true); m != nil {
+		if of := r.qualified(m); of != nil { // fees on Bitcoin
+			return []*mention{m, of}
+		}
+		if group := r.groupAt(m); group[0].start >= from {
+			return r.paired(i, group)
+		}
+		return []*mention{m}
+	}
+	if m := r.attached(f.End); m != nil {
+		return []*mention{m}
+	}
+	if m := r.lastIn(from, to, false); m != nil {
+		return []*mention{m}
+	}
+	var next *mention
+	until := len(r.text)
+	if i+1 < len(r.figures) {
+		until = r.figures[i+1].Start
+	}
+	for _, m := range r.mentions {
+		if m.refs == nil && m.start >= f.End && m.end <= until && (next == nil || m.name && !next.name) {
+			next = m
+		}
+	}
+	if i > 0 {
+		if r.clause(from, to) == from {
+			f.inherits = r.figures[i-1].inherits
+			return r.figures[i-1].subjects
+		}
+		var all []*mention
+		for _, m := range r.mentions {
+			if m.refs == nil && (m.end <= f.Start || m == next) {
+				all = append(all, m)
+			}
+		}
+		return all
+	}
+	if next != nil && !r.pronoun() {
+		return []*mention{next}
+	}
+	if !r.Opens {
+		f.inherits = !r.pronoun()
+		return r.known
+	}
+	return nil
+}
+
+// lastIn is the last mention in text[from:to] that is a name, or none; nil for none. One that the figure before it has taken is not new,
+// and one that says the place of a name is no subject.
+func (r *reading) lastIn(from, to int, name bool) (last *mention) {
+	for _, m := range r.mentions {
+		if m.start < from || m.end > to || m.name != name || m.refs != nil || r.taken(m) {
+			continue
+		}
+		if of := r.qualified(m); !name || of == nil || !of.name {
+			last = m
+		}
+	}
+	return last
+}
+
+// qualified is what m says the place of, as in a pool on Base; nil for nothing.
+func (r *reading) qualified(m *mention) *mention {
+	if !strings.HasSuffix(r.text[:m.start], " on ") {
+		return nil
+	}
+	var last *mention
+	for _, o := range r.mentions {
+		if len(o.rows) > 0 && o.end < m.start && !strings.ContainsAny(r.text[o.end:m.start], ",;:.(") {
+			last = o
+		}
+	}
+	return last
+}
+
+// taken reports whether m stands directly behind a figure that no name stands before.
+func (r *reading) taken(m *mention) bool {
+	return slices.ContainsFunc(r.figures, func(f said) bool {
+		return len(f.subjects) == 1 && f.subjects[0] == m && f.End <= m.start
+	})
+}
+
+// attached is the name that stands directly behind end, as in 6.9 at Tonga.
+func (r *reading) attached(end int) (best *mention) {
+	for _, m := range r.mentions {
+		if !m.name || m.start < end || m.refs != nil {
+			continue
+		}
+		switch strings.TrimSuffix(r.text[end:m.start], "the ") {
+		case " ", " at ", " for ", " in ", " near ", " on ", " off ", " of ":
+			if best == nil || m.end > best.end {
+				best = m
+			}
+		}
+	}
+	return best
+}
+
+// paired is the part of group that the i-th figure is of, where as many figures follow as there are names: A and B are at 1 and 2.
+func (r *reading) paired(i int, group []*mention) []*mention {
+	first, last := i, i
+	end := group[len(group)-1].end
+	for last+1 < len(r.figures) && r.figures[last+1].Unit == r.figures[first].Unit && r.lastIn(end, r.figures[last+1].Start, true) == nil {
+		last++
+	}
+	a := r.figures[first]
+	if last-first+1 != len(group) || len(a.readings) > 1 && r.text[a.End:r.figures[first+1].Start] != " and " {
+		return group // or a range
+	}
+	for _, w := range r.stemsIn(end, r.figures[first].Start) {
+		if w == "between" || w == "from" {
+			return group
+		}
+	}
+	for at := first + 1; at <= last; at++ {
+		r.figures[at].pair = group[at-first]
+	}
+	return group[:1]
+}
+
+// pronoun reports whether the sentence starts with a word for what the one before is about.
+func (r *reading) pronoun() bool {
+	if len(r.words) == 0 {
+		return false
+	}
+	switch r.words[0].Text {
+	case "it", "its", "they", "their", "this", "that", "these", "those":
+		return true
+	}
+	return false
+}
