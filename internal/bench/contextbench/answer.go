@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,11 +40,11 @@ func readReply(doc map[string]any) (r reply) {
 			if x, is := v.(float64); is && strings.Contains(path, "aggregates.") {
 				r.aggregates[path] = x
 			}
-			if text, is := v.(string); is && strings.HasPrefix(path, "read.") && strings.HasSuffix(path, ".at") {
-				for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z", "2006-01-02T15:04"} {
-					if at, err := time.Parse(layout, text); err == nil {
+			if text, is := v.(string); is && (path == "read" || strings.HasPrefix(path, "read.")) {
+				for _, m := range minutes.FindAllString(text, -1) {
+					at, err := time.Parse("2006-01-02T15:04", m)
+					if err == nil {
 						r.moments = append(r.moments, at)
-						break
 					}
 				}
 			}
@@ -51,6 +52,9 @@ func readReply(doc map[string]any) (r reply) {
 	}
 	return r
 }
+
+// minutes are moments as a question is told to be read.
+var minutes = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d`)
 
 // walk visits the plain values below v with the names that lead there.
 func walk(path string, v any, visit func(path string, v any)) {
@@ -200,7 +204,8 @@ func (w want) judgeRows(p *past, r reply) (used int, outcome, why string) {
 			return 0, untrue, err.Error()
 		}
 		states = p.within(from, until)
-		if slices.ContainsFunc(r.moments, func(t time.Time) bool { return t.Before(from) || t.After(until) }) {
+		within := func(t time.Time) bool { return !t.Before(from) && !t.After(until) }
+		if len(r.moments) > 0 && !slices.ContainsFunc(r.moments, within) {
 			return 0, untrue, fmt.Sprintf("read as about %v", r.moments)
 		}
 	}

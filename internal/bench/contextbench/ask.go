@@ -208,7 +208,6 @@ func askSet(ctx context.Context, cfg config, set string) (list []answered, err e
 			h, p, err = packPast(ctx, cfg, shippedPacks()[i], of[pack])
 		}
 		if err == nil {
-			p.now = h.clock()
 			var some []answered
 			some, err = h.askThem(ctx, p, of[pack])
 			list = append(list, some...)
@@ -226,6 +225,7 @@ func askSet(ctx context.Context, cfg config, set string) (list []answered, err e
 func (h *host) askThem(ctx context.Context, p *past, questions []asked) (list []answered, err error) {
 	for _, q := range questions {
 		h.set(h.clock().Add(pause))
+		p.now = h.clock()
 		status, body, err := h.caller.get(ctx, "/v1/lookup", nil, "q", q.Q, "limit", "10")
 		if err != nil {
 			return nil, err

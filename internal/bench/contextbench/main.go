@@ -18,6 +18,11 @@
 // right, a right refusal, nothing where there would be an answer, or false: unmarked and not the truth. A false one counts ten times. The
 // open set is there to work with. The held set is scored once, at the end of the work, and is neither read nor quoted before.
 //
+// With -statements it holds sentences about real states against the check that a model's brief has to pass (brief.Check). The sentences of
+// statements.txt are filled with what a state says, and are true; ten kinds of false ones have the figure of another row, another span,
+// a flag, another count, another market or a part in place of a total, are reversed, or of another week, direction or unit. 2,000 more are
+// true ones of which one thing was changed: subject, figure, field, unit, span or direction.
+//
 // There is no network, no language model and no chance but the seed's: the same seed gives the same scores. What the daemon
 // does not serve is "not measured". A test below its aim ends the program with status 1, after the table.
 package main
@@ -50,31 +55,41 @@ func main() {
 	flag.IntVar(&cfg.wrong, "wrong", 3, "wrong answers shown of each class")
 	flag.StringVar(&cfg.only, "pack", "", "measure this shipped `pack` alone")
 	set := flag.String("questions", "", "ask this `set` of questions alone: open or held")
-	verbose := flag.Bool("v", false, "with -questions, list each question that was answered falsely or not at all")
+	statements := flag.Bool("statements", false, "judge the check of briefs by true and false sentences alone")
+	verbose := flag.Bool("v", false, "with -questions and -statements, list each case that is wrong")
 	dir := flag.String("o", "", "write contextbench.md and contextbench.json to this `directory` too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if *set != "" {
-		list, err := askSet(ctx, cfg, *set)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "contextbench:", err)
-			os.Exit(1)
-		}
-		fmt.Print(tally(list, *verbose))
-		return
-	}
-	r, err := run(ctx, cfg)
-	if err == nil {
-		err = write(r, *dir, os.Stdout)
-	}
-	if err == nil {
-		err = r.missed()
-	}
+	err := measure(ctx, cfg, *set, *statements, *verbose, *dir)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "contextbench:", err)
 		os.Exit(1)
 	}
+}
+
+// measure prints what is asked for.
+func measure(ctx context.Context, cfg config, set string, statements, verbose bool, dir string) error {
+	switch {
+	case set != "":
+		list, err := askSet(ctx, cfg, set)
+		if err == nil {
+			fmt.Print(tally(list, verbose))
+		}
+		return err
+	case statements:
+		table, err := judgeStatements(ctx, cfg, verbose)
+		fmt.Print(table)
+		return err
+	}
+	r, err := run(ctx, cfg)
+	if err == nil {
+		err = write(r, dir, os.Stdout)
+	}
+	if err == nil {
+		err = r.missed()
+	}
+	return err
 }
 
 // run measures the crypto pack, then the shipped ones.

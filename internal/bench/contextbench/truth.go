@@ -238,25 +238,29 @@ func keyed(list []*thing, kind, key string) *thing {
 
 // amounts are what an aggregate may be: several where its words leave open what is counted.
 func (w want) amounts(list []*thing) (all []float64) {
-	switch w.Agg {
-	case "up", "down", "breadth":
-		var up, down, upAll, downAll float64
-		for _, t := range list {
-			day, known := t.numbers["change24hPct"]
-			if t.kind != "asset" || !known {
-				continue
-			}
-			count := func(n *float64, is, counts bool) {
-				if is && counts {
-					*n++
+	if w.Kind == "stablecoin" && w.Agg == "sum" && len(w.Where) == 0 { // of the dollar, or all
+		dollar := w
+		dollar.Where = []string{"peg=peggedUSD"}
+		all = dollar.amounts(list)
+	}
+	if slices.Contains([]string{"up", "down", "breadth"}, w.Agg) {
+		for _, without := range []func(t *thing) bool{
+			func(*thing) bool { return false }, func(t *thing) bool { return t.texts["stable"] != "" },
+			func(t *thing) bool { // that have the price of another coin
+				return t.texts["stable"] != "" || slices.Contains([]string{"staked-ether", "wrapped-bitcoin", "weth"}, t.key)
+			},
+		} {
+			up, down := 0.0, 0.0
+			for _, t := range list {
+				if day := t.numbers["change24hPct"].value; t.kind == "asset" && !without(t) && day > 0 {
+					up++
+				} else if t.kind == "asset" && !without(t) && day < 0 {
+					down++
 				}
 			}
-			count(&upAll, day.value > 0, true)
-			count(&downAll, day.value < 0, true)
-			count(&up, day.value > 0, t.texts["stable"] == "")
-			count(&down, day.value < 0, t.texts["stable"] == "")
+			all = append(all, map[string][]float64{"up": {up}, "down": {down}, "breadth": {up, down, 100 * up / (up + down)}}[w.Agg]...)
 		}
-		return map[string][]float64{"up": {up, upAll}, "down": {down, downAll}, "breadth": {up, upAll, down, downAll}}[w.Agg]
+		return all
 	}
 	found := w.where(list)
 	if w.Agg == "count" {
@@ -272,7 +276,7 @@ func (w want) amounts(list []*thing) (all []float64) {
 	if w.Agg == "avg" {
 		return []float64{sum / n}
 	}
-	return []float64{sum}
+	return append(all, sum)
 }
 
 // moments are the ends of the span in which a part's moment lies: a tick may be as far from it as states are apart.
