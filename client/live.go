@@ -52,7 +52,7 @@ func plain(path string) string {
 
 // write writes for people what the changes come to, or all of them, a line each. What is of now says how old the data is that is overdue.
 func (r changeReport) write(p Page, o digestOptions) error {
-	p = p.of(r.state, p.Now)
+	p = p.of(r.state, r.Freshness, p.Now)
 	var list []news
 	told := counted(len(r.Changes))
 	if o.all {

@@ -91,7 +91,7 @@ func (p Page) age(f api.Freshness, overdue ...string) string {
 
 // State draws an answer of fresh: the overview of a crypto state, the tables of any other, or the tree of what is neither.
 func (p Page) State(pack string, m *api.StateResponse) error {
-	p = p.of(m.State, p.Now)
+	p = p.of(m.State, m.Freshness, p.Now)
 	if told := m.Freshness.Told(); told.After(p.Now) { // by a clock that is ahead of this one
 		p.read = told
 	}
@@ -99,8 +99,9 @@ func (p Page) State(pack string, m *api.StateResponse) error {
 	return p.state(fmt.Sprintf("%s  %s  %s", p.Style.Bold(human.Line(pack)), age, p.clock(m.Freshness.GeneratedAt)), pack, m)
 }
 
-func (p Page) of(text json.RawMessage, read time.Time) Page {
-	p.doc, p.read = state.Read(text), read
+// of is p for a state as it is seen beside f.
+func (p Page) of(text json.RawMessage, f api.Freshness, read time.Time) Page {
+	p.doc, p.read = state.Read(text).As(f), read
 	p.ages = p.doc.Ages()
 	return p
 }
@@ -120,7 +121,7 @@ func (p Page) Snapshot(pack string, at time.Time, m *api.StateResponse) error {
 	if !at.Equal(at.Truncate(time.Minute)) {
 		layout = "2006-01-02 15:04:05.000 MST"
 	}
-	p = p.of(m.State, m.Freshness.Told())
+	p = p.of(m.State, m.Freshness, m.Freshness.Told())
 	minute := at.In(p.Now.Location()).Format(layout)
 	header := fmt.Sprintf("%s  as of %s  from the state of %s", p.Style.Bold(human.Line(pack)), minute, p.clock(m.Freshness.GeneratedAt))
 	return p.state(header, pack, m)
@@ -134,7 +135,7 @@ func (p Page) state(header, pack string, m *api.StateResponse) error {
 	p.line("%s", header)
 	if v, ok := p.doc.View(pack); ok {
 		p.overview(v)
-	} else if err := p.Tree(m.State); err != nil {
+	} else if err := p.Tree(p.doc.Text()); err != nil {
 		return err
 	}
 	_, err := w.Write(b.Bytes())

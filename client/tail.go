@@ -201,7 +201,7 @@ func (t *tail) lines(r changeReport) func(io.Writer, int, cli.Style) error {
 func (t *tail) state(ctx context.Context, event sdk.Event) error {
 	return t.stateAnd(ctx, event, func(w io.Writer, _ int, style cli.Style) error {
 		at := event.State.TS.In(t.Now().Location()).Format(time.TimeOnly)
-		overdue := Page{Style: style, Now: t.Now()}.of(event.State.State, t.Now()).overdue(event.State.TS)
+		overdue := Page{Style: style, Now: t.Now()}.of(event.State.State, event.State.FreshnessAt(t.Now()), t.Now()).overdue(event.State.TS)
 		_, err := fmt.Fprintf(w, "%s  state of %d bytes%s\n", style.Bold(at+"  "+event.State.Pack), len(event.State.State), overdue)
 		return err
 	})

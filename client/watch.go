@@ -299,6 +299,9 @@ func (w *watch) follow(ctx context.Context, client *sdk.Client) error {
 			continue
 		}
 		s := alert.State{Pack: w.pack, At: event.State.TS, Doc: state.Read(event.State.State), Demo: stream.Connection().Demo}
+		if f := event.State.Freshness; f != nil {
+			s = s.As(*f)
+		}
 		if w.gap {
 			w.gap = false
 			if err := w.missed(ctx, client, s); err != nil {

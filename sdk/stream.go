@@ -115,7 +115,8 @@ type listener struct {
 	yield      func(Event, error) bool
 	stopped    bool // the reader of the events has had enough
 	last       time.Time
-	tries      int // failed attempts in a row
+	troubled   string // see troubleOf
+	tries      int    // failed attempts in a row
 	reconnects int
 }
 
@@ -202,13 +203,14 @@ func (l *listener) connect(ctx context.Context) error {
 		if event.Type == api.EventPulse || event.Type == api.EventDelta {
 			l.tries = 0
 			silence.Reset(streamSilence)
-			if event.State.TS.Before(l.last) || event.State.TS.Equal(l.last) && !l.stream.req.Repeats {
+			troubled, repeats := troubleOf(event.State.Freshness), event.State.TS.Equal(l.last)
+			if event.State.TS.Before(l.last) || repeats && !l.stream.req.Repeats && troubled == l.troubled {
 				continue // before: of a node that does not have the newest yet
 			}
 			if err := l.proven(ctx, event.State); err != nil {
 				return err
 			}
-			l.last = event.State.TS
+			l.last, l.troubled = event.State.TS, troubled
 		}
 		if event.Type != "" && !l.yield(event, nil) {
 			l.stopped = true
@@ -256,6 +258,20 @@ func (l *listener) open(ctx context.Context) (*http.Response, error) {
 		return nil, ErrorOf(resp)
 	}
 	return resp, nil
+}
+
+// troubleOf names the sources that f says are not ok, and its flags.
+func troubleOf(f *api.Freshness) string {
+	var b strings.Builder
+	if f != nil {
+		for _, s := range f.Sources {
+			fmt.Fprintln(&b, s.ID, s.Status)
+		}
+		for _, flag := range f.Flags {
+			fmt.Fprintln(&b, flag.ID, flag.Kind)
+		}
+	}
+	return b.String()
 }
 
 // proves reports whether states come with their leaves.

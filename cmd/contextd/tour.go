@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -159,7 +160,7 @@ func (t *tour) snapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(answer.State, again.State) || answer.Freshness != again.Freshness {
+	if !bytes.Equal(answer.State, again.State) || !reflect.DeepEqual(answer.Freshness, again.Freshness) {
 		return errors.New("two snapshots of one minute differ")
 	}
 	var then api.CryptoState

@@ -18,6 +18,7 @@ type Walk struct {
 
 	t        testing.TB
 	answered map[string]time.Time
+	failed   map[string]bool // the last attempt
 	dead     func(source string) bool
 }
 
@@ -25,7 +26,7 @@ type Walk struct {
 func NewWalk(t testing.TB, changes ...func(*daemon.Config)) *Walk {
 	t.Helper()
 	d := Open(t, append(changes, func(c *daemon.Config) { c.Every = 5 * time.Minute })...)
-	w := &Walk{Daemon: d, t: t, answered: map[string]time.Time{}, dead: func(string) bool { return false }}
+	w := &Walk{Daemon: d, t: t, answered: map[string]time.Time{}, failed: map[string]bool{}, dead: func(string) bool { return false }}
 	d.Clock.Advance(time.Minute + 250*time.Millisecond) // the schedule's next refresh is minutes away
 	w.Again()
 	d.Run(t)
@@ -38,7 +39,7 @@ func (w *Walk) Again() {
 	err := w.Refresh(w.t.Context(), api.PackCrypto)
 	all := true
 	for _, id := range w.Sources() {
-		if !w.dead(id) {
+		if w.failed[id] = w.dead(id); !w.failed[id] {
 			w.answered[id], all = w.Clock.Now(), false
 		}
 	}
@@ -91,11 +92,21 @@ func (w *Walk) Sources() []string {
 // Answered is when the source [ref] last answered.
 func (w *Walk) Answered(ref int) time.Time { return w.answered[w.Sources()[ref-1]] }
 
-// Late tells how old what the source [ref] said last is, and whether it is overdue: it did not answer when the state was made, or is older
+// Failed lists the sources whose last attempt failed.
+func (w *Walk) Failed() (ids []string) {
+	for _, id := range w.Sources() {
+		if w.failed[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Late tells how old what the source [ref] said last is, and whether it is overdue: it did not answer when it was last asked, or is older
 // than its interval and a minute.
 func (w *Walk) Late(ref int) (age time.Duration, late bool) {
 	age = w.Clock.Now().Sub(w.Answered(ref))
-	return age, w.Answered(ref).Before(w.Made) || age > interval(w.Sources()[ref-1])+time.Minute
+	return age, w.failed[w.Sources()[ref-1]] || age > interval(w.Sources()[ref-1])+time.Minute
 }
 
 // Truth is the freshness that every form has to tell now. Sources of which the state shows nothing do not count.

@@ -16,8 +16,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Body is an encoded JSON answer of which only the two ages, at its very end, change with the time of reading. Everything
-// before is encoded and compressed once; the text of the current second is kept for all who ask within it.
+// Body is an encoded JSON answer of which only the ages, and how the sources do, at its very end, change with the time of reading.
+// Everything before is encoded and compressed once; the text of the current second is kept for all who ask within it.
 type Body struct {
 	generatedAt time.Time
 	ages        api.Ages
@@ -38,24 +38,24 @@ type rendering struct {
 // gzipHeader is the ten bytes every gzip stream of this package begins with: deflate, no name, no time, unknown system.
 func gzipHeader() []byte { return []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255} }
 
-// FreshBody encodes the answer of fresh for p, whose state has the given ages, told with b.
-func FreshBody(p state.Pulse, b state.Narration, ages api.Ages) (*Body, error) {
+// FreshBody encodes the answer of fresh for p, told with b.
+func FreshBody(p state.Pulse, b state.Narration) (*Body, error) {
 	var head bytes.Buffer
 	head.WriteString(`{"state":`)
 	head.Write(p.State)
 	head.WriteByte(',')
 	s := narrationMembers(b)
 	s.Citations, s.BriefCitations = p.Citations, b.Citations
-	return s.body(&head, p, ages)
+	return s.body(&head, p)
 }
 
-// BriefBody encodes the answer of brief for b, told with p, whose state has the given ages.
-func BriefBody(p state.Pulse, b state.Narration, ages api.Ages) (*Body, error) {
+// BriefBody encodes the answer of brief for b, told with p.
+func BriefBody(p state.Pulse, b state.Narration) (*Body, error) {
 	s := narrationMembers(b)
 	if s.Citations = b.Citations; s.Citations == nil {
 		s.Citations = p.Citations
 	}
-	return s.body(bytes.NewBufferString("{"), p, ages)
+	return s.body(bytes.NewBufferString("{"), p)
 }
 
 // shared are the members that fresh and brief share.
@@ -81,14 +81,14 @@ func narrationMembers(b state.Narration) (s shared) {
 	return s
 }
 
-func (s shared) body(head *bytes.Buffer, p state.Pulse, ages api.Ages) (*Body, error) {
+func (s shared) body(head *bytes.Buffer, p state.Pulse) (*Body, error) {
 	text, err := jsonx.Encode(s)
 	if err != nil {
 		return nil, err
 	}
 	head.Write(text[1 : len(text)-1])
 	fmt.Fprintf(head, `,"freshness":{"generatedAt":%q,"ageSeconds":`, p.GeneratedAt.UTC().Format(time.RFC3339Nano))
-	return &Body{generatedAt: p.GeneratedAt, ages: ages, head: head.Bytes()}, nil
+	return &Body{generatedAt: p.GeneratedAt, ages: p.Ages(), head: head.Bytes()}, nil
 }
 
 // deflate compresses head, up to a sync marker behind which more blocks can follow.
@@ -128,8 +128,20 @@ func (b *Body) render(now time.Time, kept *atomic.Pointer[rendering], text func(
 	if r := kept.Load(); r != nil && r.age == f.AgeSeconds && r.data == f.DataAgeSeconds {
 		return r.bytes
 	}
-	tail := strconv.FormatInt(f.AgeSeconds, 10) + `,"dataAgeSeconds":` + strconv.FormatInt(f.DataAgeSeconds, 10) + "}}"
+	tail := strconv.FormatInt(f.AgeSeconds, 10) + `,"dataAgeSeconds":` + strconv.FormatInt(f.DataAgeSeconds, 10) + troubles(f) + "}}"
 	r := &rendering{age: f.AgeSeconds, data: f.DataAgeSeconds, bytes: text(tail)}
 	kept.Store(r)
 	return r.bytes
+}
+
+// troubles are the members of f that are only there where not all sources are ok.
+func troubles(f api.Freshness) string {
+	if len(f.Sources) == 0 {
+		return ""
+	}
+	text, _ := jsonx.Encode(struct { // of texts, numbers and times: this cannot fail
+		Sources []api.SourceTrouble `json:"sources"`
+		Flags   []api.Flag          `json:"flags,omitempty"`
+	}{f.Sources, f.Flags})
+	return "," + string(text[1:len(text)-1])
 }

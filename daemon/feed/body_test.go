@@ -39,11 +39,11 @@ func brief() state.Narration {
 // bodies makes both bodies of a pulse.
 func bodies(t testing.TB, p state.Pulse, b state.Narration) (fresh, brief *feed.Body) {
 	t.Helper()
-	fresh, err := feed.FreshBody(p, b, api.AgesOf(p.State))
+	fresh, err := feed.FreshBody(p, b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if brief, err = feed.BriefBody(p, b, api.AgesOf(p.State)); err != nil {
+	if brief, err = feed.BriefBody(p, b); err != nil {
 		t.Fatal(err)
 	}
 	return fresh, brief
@@ -267,10 +267,10 @@ func TestBodyRefusesWhatJSONCannotSay(t *testing.T) {
 	t.Parallel()
 	p, b := pulse("crypto", born()), brief()
 	b.At = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-	if body, err := feed.FreshBody(p, b, api.AgesOf(p.State)); err == nil || body != nil {
+	if body, err := feed.FreshBody(p, b); err == nil || body != nil {
 		t.Errorf("fresh: %v, %v", body, err)
 	}
-	if body, err := feed.BriefBody(p, b, api.AgesOf(p.State)); err == nil || body != nil {
+	if body, err := feed.BriefBody(p, b); err == nil || body != nil {
 		t.Errorf("brief: %v, %v", body, err)
 	}
 }

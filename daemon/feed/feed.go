@@ -40,7 +40,15 @@ func (e *Edition) Citation(i int) []byte { return e.cites[i] }
 
 // Freshness is that of the state at now.
 func (e *Edition) Freshness(now time.Time) api.Freshness {
-	return e.Doc.Ages().Freshness(e.GeneratedAt, now)
+	return e.Ages().Freshness(e.GeneratedAt, now)
+}
+
+// RowAt says whether what the source of row said is stale at now, or so old that the row is left out.
+func (e *Edition) RowAt(row *state.Row, now time.Time) (stale, gone bool) {
+	ages := e.Ages()
+	status := ages.Of(row.Ref, now)
+	_, late := ages.Late(row.Ref, now)
+	return row.Stale || late || status != api.SourceOK, status == api.SourceError
 }
 
 // Feed is the newest edition of every pack. Make one with New.
@@ -141,17 +149,20 @@ func (f *Feed) PublishBrief(pack string, b state.Narration) error {
 	})
 }
 
-// PublishRows puts rows in place of those of the newest edition of pack: its sources were asked again, and gave no newer state.
-func (f *Feed) PublishRows(pack string, rows *state.Tables) {
-	f.publish.Lock()
-	defer f.publish.Unlock()
-	s := f.slot(pack)
-	if s == nil || s.edition.Load() == nil || rows == nil {
-		return
-	}
-	next := *s.edition.Load()
-	next.Rows, next.looked = rows, new(looked)
-	s.edition.Store(&next)
+// PublishHealth puts rows, if there are any, in place of those of the newest edition of pack, and health in place of how its sources did:
+// they were asked again, and gave no newer state.
+func (f *Feed) PublishHealth(pack string, rows *state.Tables, health api.Ages) error {
+	return f.update(pack, func(old *Edition) (*Edition, error) {
+		if old == nil {
+			return nil, fmt.Errorf("sources of %s: no state yet", pack)
+		}
+		next := *old
+		next.Health, next.frames = &health, new(frames)
+		if rows != nil {
+			next.Rows, next.looked = rows, new(looked)
+		}
+		return &next, nil
+	})
 }
 
 // update replaces the edition of pack by what change makes of it, with its bodies encoded.
@@ -167,10 +178,10 @@ func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) 
 	if err != nil {
 		return err
 	}
-	if next.fresh, err = FreshBody(next.Pulse, next.Brief, next.Doc.Ages()); err != nil {
+	if next.fresh, err = FreshBody(next.Pulse, next.Brief); err != nil {
 		return fmt.Errorf("encode fresh of %s: %w", pack, err)
 	}
-	if next.brief, err = BriefBody(next.Pulse, next.Brief, next.Doc.Ages()); err != nil {
+	if next.brief, err = BriefBody(next.Pulse, next.Brief); err != nil {
 		return fmt.Errorf("encode brief of %s: %w", pack, err)
 	}
 	next.parts = new(parts)

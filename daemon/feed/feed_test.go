@@ -3,6 +3,7 @@ package feed_test
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +53,7 @@ func TestLatest(t *testing.T) {
 	if e.Doc.Table().Len() != 4 || e.Doc.Table().Search("priceUsd", 1).Total != 1 {
 		t.Errorf("table of %d leaves", e.Doc.Table().Len())
 	}
-	if got := e.Freshness(born().Add(61 * time.Second)); got != (api.Freshness{GeneratedAt: born(), AgeSeconds: 61, DataAgeSeconds: 61}) {
+	if got := e.Freshness(born().Add(61 * time.Second)); !reflect.DeepEqual(got, api.Freshness{GeneratedAt: born(), AgeSeconds: 61, DataAgeSeconds: 61}) {
 		t.Errorf("freshness %+v", got)
 	}
 }

@@ -35,7 +35,7 @@ func (e *Edition) Part(names string) *Edition {
 	part.frames, part.parts = new(frames), new(parts)
 	part.State = e.Doc.Part(names)
 	part.Proof.Scope = api.ScopeFull
-	if part.fresh, _ = FreshBody(part.Pulse, part.Brief, part.Doc.Ages()); len(p.made) < maxParts {
+	if part.fresh, _ = FreshBody(part.Pulse, part.Brief); len(p.made) < maxParts {
 		p.made[names] = &part
 	}
 	return &part

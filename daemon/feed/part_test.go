@@ -34,7 +34,7 @@ func TestPart(t *testing.T) {
 		if got := string(part.Fresh().Bytes(born())); got != strings.Replace(whole, string(e.State), want, 1) {
 			t.Errorf("%s answers %s", names, got)
 		}
-		if got := string(part.DeltaFrame(false).Text()); !strings.Contains(got, `"state":`+want+`,"ts"`) {
+		if got := string(part.DeltaFrame(false, born()).Text()); !strings.Contains(got, `"state":`+want+`,"ts"`) {
 			t.Errorf("%s streams %s", names, got)
 		}
 	}
@@ -60,7 +60,7 @@ func TestPart(t *testing.T) {
 	if e = latest(t, f, "crypto"); e.Doc.Names() != nil || string(e.Part("a").State) != "{}" {
 		t.Errorf("of no object there is %v, %s", e.Doc.Names(), e.Part("a").State)
 	}
-	f.PublishRows("crypto", state.NewTables(nil, nil))
+	must(t, f.PublishHealth("crypto", state.NewTables(nil, nil), e.Ages()))
 	if got := latest(t, f, "crypto").Part("a").Freshness(born().Add(3e9)); got.AgeSeconds != 2 {
 		t.Errorf("freshness %+v", got)
 	}

@@ -4,41 +4,68 @@ import (
 	"encoding/json"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // frames are the stream frames of an edition, made for the first who asks and shared by all.
-type frames struct{ plain, proven framePair }
+type frames struct {
+	making        sync.Mutex
+	plain, proven atomic.Pointer[framePair]
+}
 
 // framePair is a state as both events.
 type framePair struct {
-	once         sync.Once
+	beside       api.Freshness // zero where all sources are ok
 	pulse, delta *Frame
 }
 
-// PulseFrame is the state of e as a pulse event, with its leaf in the log if proof is set.
-func (e *Edition) PulseFrame(proof bool) *Frame { return e.encodeFrames(proof).pulse }
+// is reports whether p is what is told with f.
+func (p *framePair) is(f api.Freshness) bool {
+	return p != nil && p.beside.AgeSeconds == f.AgeSeconds && len(p.beside.Sources) == len(f.Sources)
+}
+
+// PulseFrame is the state of e as a pulse event at now, with its leaf in the log if proof is set.
+func (e *Edition) PulseFrame(proof bool, now time.Time) *Frame {
+	return e.encodeFrames(proof, now).pulse
+}
 
 // DeltaFrame is the state of e as a delta event, likewise.
-func (e *Edition) DeltaFrame(proof bool) *Frame { return e.encodeFrames(proof).delta }
+func (e *Edition) DeltaFrame(proof bool, now time.Time) *Frame {
+	return e.encodeFrames(proof, now).delta
+}
 
-func (e *Edition) encodeFrames(proof bool) *framePair {
-	pair := &e.frames.plain
+// encodeFrames makes the frames of now, once for all who ask within a second; where all sources are ok, once.
+func (e *Edition) encodeFrames(proof bool, now time.Time) *framePair {
+	kept := &e.frames.plain
 	if proof {
-		pair = &e.frames.proven
+		kept = &e.frames.proven
 	}
-	pair.once.Do(func() {
-		told := api.StreamState{Pack: e.Pack, State: json.RawMessage(e.State), TS: e.GeneratedAt.UTC()}
-		if proof && e.Proof.Log != "" {
-			told.Seq, told.Leaf, told.Scope = &e.Proof.Seq, e.Proof.Leaf, e.Proof.Scope
-		}
-		data, _ := jsonx.Encode(told) // of a text, valid JSON and a time: this cannot fail
-		pair.pulse = NewFrame(api.EventPulse, data)
-		pair.delta = NewFrame(api.EventDelta, data)
-	})
-	return pair
+	f := e.Freshness(now)
+	if len(f.Sources) == 0 {
+		f = api.Freshness{}
+	}
+	if pair := kept.Load(); pair.is(f) {
+		return pair
+	}
+	e.frames.making.Lock()
+	defer e.frames.making.Unlock()
+	if pair := kept.Load(); pair.is(f) {
+		return pair
+	}
+	told, next := api.StreamState{Pack: e.Pack, State: json.RawMessage(e.State), TS: e.GeneratedAt.UTC()}, &framePair{beside: f}
+	if len(f.Sources) > 0 {
+		told.Freshness = &f
+	}
+	if proof && e.Proof.Log != "" {
+		told.Seq, told.Leaf, told.Scope = &e.Proof.Seq, e.Proof.Leaf, e.Proof.Scope
+	}
+	data, _ := jsonx.Encode(told) // of a text, valid JSON and a time: this cannot fail
+	next.pulse, next.delta = NewFrame(api.EventPulse, data), NewFrame(api.EventDelta, data)
+	kept.Store(next)
+	return next
 }
 
 // Failure is a refresh that brought no new state.

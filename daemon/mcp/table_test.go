@@ -40,7 +40,7 @@ func recorded(t *testing.T, tick string) (doc []byte, s api.CryptoState, body []
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := feed.FreshBody(p, state.Narration{Brief: state.Brief{Text: draft.Text, At: at, Of: at}}, api.AgesOf(doc))
+	b, err := feed.FreshBody(p, state.Narration{Brief: state.Brief{Text: draft.Text, At: at, Of: at}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,8 +56,17 @@ func textOf(q api.Query, a reader.Answer, body []byte) string {
 	return text
 }
 
-// age says how old a state is, and its data where a source is overdue. overdue are the sources that are, where that is known.
-func age(f api.Freshness, overdue ...string) string {
+// age says how old a state is, and which sources are not ok.
+func age(f api.Freshness) string {
+	text := ageOf(f)
+	if troubles := state.Troubles(f, func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04Z") }); troubles != "" {
+		text += ", STALE: " + troubles
+	}
+	return text
+}
+
+// ageOf says how old a state is, and its data where a source is overdue. overdue are the sources that are, where that is known.
+func ageOf(f api.Freshness, overdue ...string) string {
 	text := fmt.Sprintf("state of %s, %d s old", f.GeneratedAt.UTC().Format(time.RFC3339), f.AgeSeconds)
 	if f.DataAgeSeconds > f.AgeSeconds {
 		who := human.List(overdue, 3)
@@ -83,8 +92,8 @@ func stateText(pack, of string, part bool, body []byte) (string, error) {
 	}
 	var b strings.Builder
 	w := newStateWriter(&b, m.Freshness)
-	doc := state.Read(m.State)
-	fmt.Fprintf(&b, "Pack %s%s: %s. %s\n", pack, of, age(m.Freshness, doc.Ages().Overdue(w.read)...), stateKey)
+	doc := state.Read(m.State).As(m.Freshness)
+	fmt.Fprintf(&b, "Pack %s%s: %s. %s\n", pack, of, ageOf(m.Freshness, doc.Ages().Overdue(w.read)...), stateKey)
 	if m.Brief != "" && !part {
 		fmt.Fprintf(&b, "\n%s\n%s", m.Brief, dated(m.BriefAt, m.BriefOf, m.Since))
 		w.cited(m.Brief)
@@ -156,7 +165,7 @@ func foundText(q api.Query, searched *state.Document, body []byte) (string, erro
 	}
 	var b strings.Builder
 	w := newStateWriter(&b, r.Freshness)
-	rows, total := searched.Find(q.Text, q.Limit)
+	rows, total := searched.As(r.Freshness).Find(q.Text, q.Limit)
 	if total == 0 {
 		word := human.Short(q.Text, human.Quoted)
 		fmt.Fprintf(&b, "No row of the state of pack %s has the word %q (%s). ", q.Pack, word, age(r.Freshness))

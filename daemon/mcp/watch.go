@@ -130,7 +130,7 @@ func (s *Server) watching(op api.Op, arguments json.RawMessage) (*watching, erro
 		return nil, err
 	}
 	x := &watching{
-		watched: watched{Events: []event{}}, asked: q.At != api.Moment{}, least: q.Severity, full: q.Full,
+		watched: watched{Events: []event{}}, asked: q.At != api.Moment{}, least: q.Severity, full: q.Full, now: s.cfg.Now,
 		lasts: time.Duration(q.Seconds) * time.Second,
 		since: api.Query{Op: api.OpChanges, Pack: q.Pack, At: q.At, Min: q.Min},
 	}
@@ -153,7 +153,9 @@ type watching struct {
 	notified int                           // progress
 
 	newest          *feed.Edition
-	serial, failure int64 // of the last ones looked at
+	serial, failure int64      // of the last ones looked at
+	beside          []api.Flag // told beside the newest state at the last look
+	now             func() time.Time
 }
 
 // run waits until there is news, the time is over, the key ends, the pack is removed, the server stops or the client leaves.
@@ -205,7 +207,7 @@ func (x *watching) begin() error {
 		return x.check()
 	}
 	x.since.At = api.Moment{At: edition.GeneratedAt, Exact: true}
-	x.serial = edition.Serial
+	x.serial, x.beside = edition.Serial, edition.Freshness(x.now()).Flags
 	return nil
 }
 
@@ -214,7 +216,10 @@ func (x *watching) check() error {
 	edition, failed := x.watcher.Latest()
 	x.newest = edition
 	x.fails(edition, failed)
-	if edition.Serial == x.serial {
+	beside := edition.Freshness(x.now()).Flags
+	raised := x.raised(beside)
+	x.beside = beside
+	if edition.Serial == x.serial && !raised {
 		return nil
 	}
 	x.serial = edition.Serial
@@ -226,7 +231,7 @@ func (x *watching) check() error {
 	if err := json.Unmarshal(answer.JSON, &c); err != nil {
 		return fmt.Errorf("read changes: %w", err)
 	}
-	if !x.news(c) {
+	if !raised && !x.news(c) {
 		return nil
 	}
 	if edition, _ = x.watcher.Latest(); edition.GeneratedAt.Equal(c.To) {
@@ -239,6 +244,14 @@ func (x *watching) check() error {
 	}
 	x.Events, x.Reason, x.Changes = append(x.Events, e), endNews, answer.JSON
 	return nil
+}
+
+// raised reports whether flags about sources are news: some of them are graver than asked for, and were not told at the last look.
+func (x *watching) raised(flags []api.Flag) bool {
+	return slices.ContainsFunc(flags, func(f api.Flag) bool {
+		known := slices.ContainsFunc(x.beside, func(old api.Flag) bool { return old.ID == f.ID && old.Kind == f.Kind })
+		return !known && f.Severity.Rank() >= x.least.Rank()
+	})
 }
 
 // fails tells of failed, unless that was told.

@@ -220,7 +220,7 @@ func (a *Alerts) Observe(ctx context.Context, pack string) {
 	if edition == nil {
 		return
 	}
-	s := alert.State{Pack: pack, At: edition.GeneratedAt, Doc: edition.Doc, Demo: a.cfg.Synthetic}
+	s := alert.State{Pack: pack, At: edition.GeneratedAt, Doc: edition.Doc, Demo: a.cfg.Synthetic}.As(edition.Freshness(a.cfg.Now()))
 	if _, err := a.teller.Observe(ctx, s); err != nil {
 		a.cfg.Logger.Error("state not checked for alerts", "pack", pack, "error", err)
 	}

@@ -162,7 +162,7 @@ type view struct {
 
 func newView(p *Pack, in Input) *view {
 	v := &view{
-		pack: p, in: in, status: p.Status(in), pegged: make(map[string]bool), links: p.linksOf(in), prev: in.Prev.Flags(),
+		pack: p, in: in, status: p.Status(in), pegged: make(map[string]bool), links: p.linksOf(in), prev: in.flags(),
 		owners: make(map[string]string),
 	}
 	for _, f := range in.Ended {

@@ -6,6 +6,7 @@ package pack
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,10 +125,14 @@ type Reading struct {
 type Input struct {
 	Readings map[string]Reading // by source id; an absent one was never fetched
 	Prev     *state.Document    // the previous state, nil for the first
+	Beside   []api.Flag         // about sources, that were told beside it
 	Ended    []state.Ended      // flags that ended before it and are remembered
 	Every    time.Duration      // from refresh to refresh: no source is asked more often
 	Now      time.Time
 }
+
+// flags are those that were told before in.Now.
+func (in Input) flags() []api.Flag { return slices.Concat(in.Beside, in.Prev.Flags()) }
 
 // Citations lists every source of p in order, for a state whose source_status is given. start stands in for the time of
 // a source that never answered: the moment the pack was first started.

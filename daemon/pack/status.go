@@ -36,13 +36,13 @@ func (s Source) status(r Reading, now time.Time) api.SourceStatus {
 		at := r.FetchedAt.UTC().Truncate(time.Millisecond)
 		row.FetchedAt = &at
 	}
-	age, reason := now.Sub(r.FetchedAt), ""
-	switch {
+	reason := ""
+	switch aged := row.Aged(now.Sub(r.FetchedAt)); {
 	case r.Doc == nil || r.FetchedAt.IsZero():
 		row.Status, reason = api.SourceError, "no answer yet"
-	case age > 3*s.StaleAfter:
+	case aged == api.SourceError:
 		row.Status, reason = api.SourceError, fmt.Sprintf("last good answer over %d s old", 3*row.StaleAfterSeconds)
-	case age > s.StaleAfter:
+	case aged == api.SourceStale:
 		row.Status, reason = api.SourceStale, fmt.Sprintf("last good answer over %d s old", row.StaleAfterSeconds)
 	case r.Failures > 0 || r.Err != "":
 		row.Status, reason = api.SourceStale, "last attempt failed"

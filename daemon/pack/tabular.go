@@ -118,7 +118,7 @@ func (t Tabular) shown() (list []state.Shown) {
 }
 
 func (t Tabular) compact(p *Pack, in Input) ([]byte, error) {
-	v := &view{pack: p, in: in, status: p.Status(in), prev: in.Prev.Flags()}
+	v := &view{pack: p, in: in, status: p.Status(in), prev: in.flags()}
 	lists := make([][]api.Fields, len(t.Members))
 	for i, m := range t.Members {
 		lists[i] = t.list(v, m)

@@ -11,6 +11,7 @@ import (
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/state"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // stage is an Evaluator that can give other rows than those of an answer, and remembers what it saw.
@@ -195,8 +196,11 @@ func (h *harness) PublishBrief(_ string, b state.Narration) error {
 	return nil
 }
 
-// PublishRows implements pipeline.Publisher.
-func (h *harness) PublishRows(_ string, rows *state.Tables) { h.tables = rows }
+// PublishHealth implements pipeline.Publisher.
+func (h *harness) PublishHealth(_ string, rows *state.Tables, _ api.Ages) error {
+	h.tables = rows
+	return nil
+}
 
 // Fail implements pipeline.Publisher.
 func (h *harness) Fail(string, string) {}

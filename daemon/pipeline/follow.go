@@ -91,7 +91,9 @@ func (p *Pipeline) take(ctx context.Context, news state.News, seen state.Mark) e
 		}
 	}
 	if !seen.Asked.IsZero() && news.Mark.Asked.After(seen.Asked) {
-		p.cfg.Feed.PublishRows(p.cfg.Pack.ID, p.rowsOf(p.newest, p.input()))
+		if err := p.publishHealth(); err != nil {
+			return fmt.Errorf("publish sources of another node: %w", err)
+		}
 		p.cfg.Feed.Fail(p.cfg.Pack.ID, failedAll)
 	}
 	return nil
@@ -118,6 +120,7 @@ func (p *Pipeline) takeState(ctx context.Context, pulse state.Pulse) error {
 	} else {
 		p.newest.Ended = state.EndedAt(last.Ended, last.Doc.Flags(), pulse.Doc.Flags(), pulse.GeneratedAt)
 	}
+	p.newest.Health = p.health(pulse, nil)
 	in := p.input()
 	in.Now = pulse.GeneratedAt
 	if err := p.cfg.Feed.Publish(p.newest, p.told.with(pulse), p.rowsOf(pulse, in)); err != nil {

@@ -64,8 +64,9 @@ type Publisher interface {
 	Publish(p state.Pulse, b state.Narration, rows *state.Tables) error
 	Restore(p state.Pulse, b state.Narration, rows *state.Tables) error // p was stored; it may be told already
 	PublishBrief(pack string, b state.Narration) error
-	PublishRows(pack string, rows *state.Tables) // no newer state was made of them
-	Fail(pack, message string)                   // a refresh brought no new state
+	// PublishHealth says how the sources do of which no newer state was made, and what rows they have.
+	PublishHealth(pack string, rows *state.Tables, health api.Ages) error
+	Fail(pack, message string) // a refresh brought no new state
 }
 
 // Observer is told what a pipeline did; *metrics.Metrics is one.
@@ -211,6 +212,7 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	p.newest.Ended = p.ended(ctx)
 	p.receive(saved)
 	in := p.input()
+	p.newest.Health = p.health(p.newest, p.cfg.Pack.Status(in))
 	in.Now = p.newest.GeneratedAt
 	if err := p.cfg.Feed.Restore(p.newest, p.told.with(p.newest), p.rowsOf(p.newest, in)); err != nil {
 		return fmt.Errorf("publish stored state: %w", err)
@@ -241,6 +243,9 @@ func (p *Pipeline) Status() []api.SourceStatus {
 func (p *Pipeline) input() pack.Input {
 	in := pack.Input{Readings: make(map[string]pack.Reading, len(p.tracks)), Prev: p.newest.Doc, Ended: p.newest.Ended,
 		Every: p.cfg.Every, Now: p.cfg.Now()}
+	if p.newest.Health != nil {
+		in.Beside = p.newest.Health.Freshness(p.newest.GeneratedAt, in.Now).Flags
+	}
 	for _, t := range p.tracks {
 		in.Readings[t.connector.ID] = t.reading
 	}
@@ -342,8 +347,7 @@ func (p *Pipeline) endWithoutState(ctx context.Context, report Report, changed [
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cfg.Feed.PublishRows(p.cfg.Pack.ID, p.rowsOf(p.newest, p.input())) // they are stale from now on
-	return ErrAllFailed
+	return errors.Join(ErrAllFailed, p.publishHealth())
 }
 
 // compact makes the next pulse of what the sources last said, and the rows of all of it. Its time is later than that of the one before even
@@ -367,12 +371,34 @@ func (p *Pipeline) compact() (state.Pulse, *state.Tables, error) {
 	if doc.Err() != nil {
 		return state.Pulse{}, nil, errors.New("compact: the state is not JSON")
 	}
-	return state.Pulse{
+	pulse := state.Pulse{
 		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: text, Doc: doc,
 		Citations: p.cfg.Pack.Citations(doc, p.cfg.Pack.Status(in), p.start),
 		Ended:     state.EndedAt(p.newest.Ended, p.newest.Doc.Flags(), doc.Flags(), in.Now),
 		Sources:   p.sources(),
-	}, p.rows(in), nil
+	}
+	pulse.Health = p.health(pulse, nil)
+	return pulse, p.rows(in), nil
+}
+
+// health is how the sources of a pulse do: as it says, or as status says where that is newer.
+func (p *Pipeline) health(pulse state.Pulse, status []api.SourceStatus) *api.Ages {
+	names := make(map[string]string, len(p.cfg.Pack.Sources))
+	for _, s := range p.cfg.Pack.Sources {
+		names[s.ID] = s.Name
+	}
+	ages := pulse.Read().Ages().Updated(status, names)
+	return &ages
+}
+
+// publishHealth tells of how the sources do that were asked and made no newer state. The caller holds mu.
+func (p *Pipeline) publishHealth() error {
+	if p.newest.GeneratedAt.IsZero() {
+		return nil
+	}
+	in := p.input()
+	p.newest.Health = p.health(p.newest, p.cfg.Pack.Status(in))
+	return p.cfg.Feed.PublishHealth(p.cfg.Pack.ID, p.rowsOf(p.newest, in), *p.newest.Health)
 }
 
 // rowsOf are the rows to tell a stored state with; none where its citations give other meanings to their anchors.

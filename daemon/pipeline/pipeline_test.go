@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -156,9 +157,20 @@ func TestAllFailed(t *testing.T) {
 		if !errors.Is(err, pipeline.ErrAllFailed) || report != (pipeline.Report{Asked: 2, Failed: 2, Unreachable: 1}) {
 			t.Fatalf("Refresh = %+v, %v; want ErrAllFailed", report, err)
 		}
-		if r.edition() != body || !r.saved().Pulse.GeneratedAt.Equal(first.GeneratedAt) {
-			t.Error("generatedAt moved although every source failed")
+		if e := r.edition(); !bytes.Equal(e.State, body.State) || e.Serial != body.Serial || !r.saved().Pulse.GeneratedAt.Equal(first.GeneratedAt) {
+			t.Error("the state moved although every source failed")
 		}
+		told := func() (text string) {
+			f := r.edition().Freshness(r.clock.now())
+			for _, s := range f.Sources {
+				text += fmt.Sprintf("%s %s %d since %s; ", s.ID, s.Status, s.Failures, s.Since.Sub(first.GeneratedAt.Truncate(time.Second)))
+			}
+			for _, f := range f.Flags {
+				text += f.Message + "; "
+			}
+			return text
+		}
+		want(t, "beside the state", told(), "s1 stale 1 since 5m0s; s2 stale 1 since 5m0s; ")
 		got := r.record("s1")
 		want(t, "record", []any{got.Failures, got.Err, got.AttemptedAt, got.FetchedAt, got.NotBefore, len(got.Doc) > 0},
 			[]any{1, "upstream_5xx: out of order", r.clock.now().UTC(), first.GeneratedAt.Truncate(time.Second), r.clock.now().Add(5*time.Minute - slack).UTC(), true})
@@ -168,6 +180,14 @@ func TestAllFailed(t *testing.T) {
 		_, _ = r.Refresh(t.Context(), false)
 		want(t, "attempts after a restart", []int{r.fetcher.asked("s1"), r.fetcher.asked("s2")}, []int{2, 3})
 		want(t, "failures", []int{r.record("s1").Failures, r.record("s2").Failures}, []int{1, 2})
+		after := "s1 stale 1 since 5m0s; s2 stale 2 since 5m0s; s2 is stale: 2 attempts failed in a row; "
+		want(t, "beside the state", told(), after)
+		r.reopen(nil)
+		want(t, "beside the state after another restart", told(), after)
+		r.fetcher.tell(nil, "s1", "s2")
+		time.Sleep(5 * time.Minute)
+		r.refresh()
+		want(t, "beside the state once they answer", told(), "")
 	})
 }
 

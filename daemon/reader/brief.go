@@ -22,7 +22,7 @@ func (r *Reader) fresh(ctx context.Context, v View) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	body, err := feed.FreshBody(edition.Pulse, told, edition.Doc.Ages())
+	body, err := feed.FreshBody(edition.Pulse, told)
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode fresh of %s: %w", v.pack.ID, err)
 	}
@@ -44,7 +44,7 @@ func (r *Reader) brief(ctx context.Context, v View) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	body, err := feed.BriefBody(v.edition.Pulse, told, v.edition.Doc.Ages())
+	body, err := feed.BriefBody(v.edition.Pulse, told)
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode brief of %s: %w", v.pack.ID, err)
 	}

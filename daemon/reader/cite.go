@@ -25,7 +25,11 @@ func (r *Reader) cite(ctx context.Context, v View, window time.Duration) (Answer
 		return Answer{}, err
 	}
 	source := api.Source{ID: c.SourceID, Name: v.pack.Names[c.SourceID], PublicURL: pulse.Citations[v.Ref-1].URL}
-	return encode(api.CiteResponse{Citation: c, Source: source, Freshness: pulse.Doc.Ages().Freshness(pulse.GeneratedAt, r.cfg.Now())})
+	f := pulse.Ages().Freshness(pulse.GeneratedAt, r.cfg.Now())
+	if !v.At.At.IsZero() {
+		f.Sources, f.Flags = nil, nil // how the sources of then do now, is nothing that this is about
+	}
+	return encode(api.CiteResponse{Citation: c, Source: source, Freshness: f})
 }
 
 // citation is what stands in pulse behind the anchor, or the row under it, that v asks for.

@@ -84,6 +84,15 @@ type world struct {
 	now     atomic.Pointer[time.Time]
 }
 
+// has puts rows in place of those of the newest state.
+func (w *world) has(t *testing.T, rows *state.Tables) {
+	t.Helper()
+	edition, _ := w.feed.Latest("crypto")
+	if err := w.feed.PublishHealth("crypto", rows, edition.Ages()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // newWorld makes a world whose clock stands 61 seconds after newest.
 func newWorld(t testing.TB) *world {
 	t.Helper()

@@ -15,16 +15,15 @@ import (
 type looked struct {
 	View
 	now     time.Time
-	overdue []string // sources
-	used    []bool   // citations, by their places
-	nothing bool     // was found so far
+	used    []bool // citations, by their places
+	nothing bool   // was found so far
 	text    []byte
 }
 
 // lookup answers questions from the rows of all that the sources last said.
 func (r *Reader) lookup(v View) (Answer, error) {
 	now := r.cfg.Now()
-	l := looked{View: v, now: now, overdue: v.edition.Doc.Ages().Overdue(now), used: make([]bool, len(v.edition.Citations)), nothing: true}
+	l := looked{View: v, now: now, used: make([]bool, len(v.edition.Citations)), nothing: true}
 	l.text = append(make([]byte, 0, 1024), `{"results":[`...)
 	for q := range strings.SplitSeq(v.Text, ",") {
 		if err := l.answer(q); err != nil {
@@ -62,11 +61,16 @@ func (l *looked) answer(q string) error {
 	l.next()
 	l.text = append(append(append(l.text, `{"q":`...), name...), `,"rows":[`...)
 	for i, row := range found.Rows {
+		stale, gone := l.edition.RowAt(row, l.now)
+		if gone {
+			continue
+		}
 		l.next()
 		age := max(int64(l.now.Sub(row.FetchedAt)/time.Second), 0)
-		if l.text, err = l.edition.Rows.AppendRow(l.text, row, found.Asked[i], age, l.cite(row)); err != nil {
+		if l.text, err = l.edition.Rows.AppendRow(l.text, row, found.Asked[i], age, stale); err != nil {
 			return err
 		}
+		l.cite(row)
 		l.nothing = false
 	}
 	l.text = append(l.text, ']')
@@ -81,14 +85,11 @@ func (l *looked) answer(q string) error {
 	return nil
 }
 
-// cite notes that the source of row is used, and reports whether what it said is stale.
-func (l *looked) cite(row *state.Row) bool {
-	i := row.Ref - 1
-	if i < 0 || i >= len(l.used) {
-		return row.Stale
+// cite notes that the source of row is used.
+func (l *looked) cite(row *state.Row) {
+	if i := row.Ref - 1; i >= 0 && i < len(l.used) {
+		l.used[i] = true
 	}
-	l.used[i] = true
-	return row.Stale || slices.Contains(l.overdue, l.edition.Citations[i].SourceID)
 }
 
 // findable reports questions of which none finds anything.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func (w *world) looked(t *testing.T, q api.Query) (r api.LookupResponse) {
 	if again, err := jsonx.Encode(r); err != nil || !bytes.Equal(again, a.JSON) {
 		t.Errorf("%q is answered\n     %s\nnot %s", q.Text, a.JSON, again)
 	}
-	if found := bytes.Contains(a.JSON, []byte(`"kind"`)); a.Nothing == found {
+	if found := bytes.Contains(a.JSON, []byte(`"rows":[{`)); a.Nothing == found {
 		t.Errorf("%q: nothing is %t in %s", q.Text, a.Nothing, a.JSON)
 	}
 	return r
@@ -49,7 +50,7 @@ func (w *world) looked(t *testing.T, q api.Query) (r api.LookupResponse) {
 func TestLookupOnTheWire(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.feed.PublishRows("crypto", rows(91240))
+	w.has(t, rows(91240))
 	for _, text := range []string{"btc price", "BTC", "btc price note", "news", "assets", "odd", "bitcoim", `wh"at <é>\`, "btc,odd,nothing,news,btc"} {
 		for _, limit := range []int{1, 3} {
 			for _, wait := range []time.Duration{61 * time.Second, 62 * time.Second, 0} {
@@ -67,7 +68,7 @@ func TestLookupOnTheWire(t *testing.T) {
 func TestLookupAges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.feed.PublishRows("crypto", rows(91240))
+	w.has(t, rows(91240))
 	ask := api.Query{Op: api.OpLookup, Pack: "crypto", Text: "btc price,odd", Limit: 3}
 	for _, c := range []struct{ after, btc, odd int64 }{{61, 62, 121}, {0, 1, 60}, {-30, 0, 30}, {3600, 3601, 3660}} {
 		w.clock(newest().Add(time.Duration(c.after) * time.Second))
@@ -83,9 +84,60 @@ func TestLookupAges(t *testing.T) {
 	if both := w.looked(t, api.Query{Op: api.OpLookup, Pack: "crypto", Text: "btc", Limit: 2}).Results[0].Rows; both[0].Key != "bitcoin" {
 		t.Errorf("a symbol stands behind a name: %+v", both)
 	}
-	w.feed.PublishRows("crypto", rows(90000))
+	w.has(t, rows(90000))
 	if price := w.looked(t, ask).Results[0].Rows[0].Fields.Get("priceUsd"); price != 90000.0 {
 		t.Errorf("after new rows the price is %v", price)
+	}
+}
+
+// TestLookupOfASourceThatFails: rows are stale from the first failure on, and are left out once what the source said is too old, although
+// the state, whose bytes stay, calls it ok.
+func TestLookupOfASourceThatFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := newest().Add(time.Minute)
+	p := pulse("crypto", at, fmt.Sprintf(`{"coins":[{"name":"Bitcoin","ref":1}],"source_status":[{"ref":1,"id":"one","status":"ok","fetchedAt":%q,`+
+		`"intervalSeconds":60,"staleAfterSeconds":180},{"ref":2,"id":"two","status":"ok","fetchedAt":%q,"staleAfterSeconds":9000}]}`,
+		at.Format(time.RFC3339Nano), at.Format(time.RFC3339Nano)))
+	if err := w.feed.Publish(p, state.Narration{}, rows(91240)); err != nil {
+		t.Fatal(err)
+	}
+	edition, _ := w.feed.Latest("crypto")
+	ask := api.Query{Op: api.OpLookup, Pack: "crypto", Text: "btc price", Limit: 1}
+	for _, c := range []struct {
+		after    time.Duration
+		failures int
+		want     string // stale of the row, of the sources and kinds of flags
+	}{
+		{119 * time.Second, 0, "false"},
+		{121 * time.Second, 0, "true"}, // it is overdue
+		{61 * time.Second, 1, "true one stale"},
+		{61 * time.Second, 2, "true one stale source_stale"},
+		{181 * time.Second, 0, "true one stale source_stale"},
+		{541 * time.Second, 3, "none one error source_error"},
+	} {
+		w.clock(at.Add(c.after))
+		status := slices.Clone(edition.Doc.Sources())
+		if status[0].Failures = c.failures; c.failures > 0 {
+			status[0].Status = api.SourceStale
+		}
+		if err := w.feed.PublishHealth("crypto", nil, edition.Doc.Ages().Updated(status, nil)); err != nil {
+			t.Fatal(err)
+		}
+		r := w.looked(t, ask)
+		got := "none"
+		if rows := r.Results[0].Rows; len(rows) > 0 {
+			got = fmt.Sprint(rows[0].Stale)
+		}
+		for _, s := range r.Freshness.Sources {
+			got += " " + s.ID + " " + string(s.Status)
+		}
+		for _, f := range r.Freshness.Flags {
+			got += " " + f.Kind
+		}
+		if got != c.want {
+			t.Errorf("after %s and %d failures: %s, want %s", c.after, c.failures, got, c.want)
+		}
 	}
 }
 
@@ -93,7 +145,7 @@ func TestLookupAges(t *testing.T) {
 func TestLookupsOfMany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.feed.PublishRows("crypto", rows(91240))
+	w.has(t, rows(91240))
 	for i := range 1200 {
 		text := fmt.Sprintf("n%d", i)
 		if i%2 > 0 {

@@ -288,9 +288,10 @@ func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (An
 	if err != nil {
 		return Answer{}, err
 	}
-	doc := pulse.Read()
-	pulse.State = doc.Part(v.Members)
-	body, err := feed.FreshBody(pulse, state.Narration{}, doc.Ages())
+	pulse.Doc = pulse.Read()
+	ages := pulse.Doc.Ages().Updated(nil, v.pack.Names)
+	pulse.Health, pulse.State = &ages, pulse.Doc.Part(v.Members)
+	body, err := feed.FreshBody(pulse, state.Narration{})
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 	}

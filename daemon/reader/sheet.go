@@ -61,10 +61,12 @@ func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, e
 	if err != nil {
 		return nil, err
 	}
-	e := v.edition
-	if last != nil && last.edition.Serial == e.Serial && last.edition.Brief.Brief == e.Brief.Brief {
+	seen := *v.edition
+	e := &seen
+	if last != nil && last.edition.Serial == e.Serial && last.edition.Brief.Brief == e.Brief.Brief && last.edition.Health == e.Health {
 		return last, nil
 	}
+	e.Doc = e.Doc.As(e.Freshness(r.cfg.Now()))
 	s := &Sheet{Pack: pack, GeneratedAt: e.GeneratedAt, edition: e, BriefAt: e.Brief.At}
 	if !e.Brief.Of.IsZero() && !e.Brief.Of.Equal(e.GeneratedAt) {
 		s.BriefOf = e.Brief.Of

@@ -142,7 +142,7 @@ func (st *stream) run(ctx context.Context) {
 	if failed != nil {
 		st.failure = failed.Serial
 	}
-	for ok := st.begin() && st.send(edition.Part(st.members).PulseFrame(st.proof)); ok; {
+	for ok := st.begin() && st.pulse(); ok; {
 		select {
 		case <-ctx.Done():
 			return
@@ -158,7 +158,7 @@ func (st *stream) run(ctx context.Context) {
 			}
 			return
 		case <-pulse.C:
-			ok = st.news() && st.send(st.state.Part(st.members).PulseFrame(st.proof)) // a state is news before it is repeated
+			ok = st.news() && st.pulse() // a state is news before it is repeated
 		case <-keepalive.C:
 			ok = st.send(feed.NewComment(fmt.Sprintf("keepalive %d", st.server.cfg.Now().UnixMilli())))
 		case <-st.watch.Wake():
@@ -167,13 +167,19 @@ func (st *stream) run(ctx context.Context) {
 	}
 }
 
+// pulse sends the state again.
+func (st *stream) pulse() bool {
+	return st.send(st.state.Part(st.members).PulseFrame(st.proof, st.server.cfg.Now()))
+}
+
 // news sends what is new: the newest state, the newest failure.
 func (st *stream) news() bool {
 	edition, failed := st.watch.Latest()
-	if n := edition.Serial - st.state.Serial; n > 0 {
+	n := edition.Serial - st.state.Serial
+	st.state = edition // of the same state, with how its sources do now
+	if n > 0 {
 		st.server.stats.Dropped.Add(n - 1)
-		st.state = edition
-		if !st.send(edition.Part(st.members).DeltaFrame(st.proof)) {
+		if !st.send(edition.Part(st.members).DeltaFrame(st.proof, st.server.cfg.Now())) {
 			return false
 		}
 	}

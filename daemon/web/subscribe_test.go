@@ -202,6 +202,34 @@ func TestSlowReaderGetsTheNewest(t *testing.T) {
 	})
 }
 
+// TestPulseSaysWhichSourcesFail: the next pulse of a state says beside it how its sources do, as do those after it, and a delta of a state
+// whose sources are all well does not.
+func TestPulseSaysWhichSourcesFail(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStudio(t, script{})
+		edition, _ := s.feed.Latest(api.PackCrypto)
+		status := []api.SourceStatus{{Ref: 1, ID: "one", Status: api.SourceError, Failures: 2}}
+		if err := s.feed.PublishHealth(api.PackCrypto, nil, edition.Ages().Updated(status, nil)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(31 * time.Second)
+		s.publish(t)
+		s.leave()
+		frames := strings.Split(s.text(), "\nevent: ")
+		var got []string
+		for _, frame := range frames {
+			if name, _, data := strings.Cut(frame, "\ndata: "); data {
+				got = append(got, fmt.Sprint(strings.TrimPrefix(name, "event: "), strings.Contains(frame, `"sources":[{"id":"one","status":"error","failures":2}]`) &&
+					strings.Contains(frame, `"flags":[{"id":"source:one"`)))
+			}
+		}
+		if text := strings.Join(got, " "); text != "pulsefalse pulsetrue pulsetrue deltafalse" {
+			t.Errorf("frames: %s\n%s", text, s.text())
+		}
+	})
+}
+
 // TestNewsBeforePulse: a state that comes just as a pulse is due is told as a delta first, and once.
 func TestNewsBeforePulse(t *testing.T) {
 	t.Parallel()

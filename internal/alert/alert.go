@@ -73,7 +73,17 @@ type State struct {
 	Doc  *state.Document
 	Demo bool // recorded, synthetic data
 
+	Beside []api.Flag // that are newer than Doc, as Freshness tells them
+
 	Member string // the only one that Doc has, where the state is a past one that nobody looked at; "" for a whole one, of now
+}
+
+// As returns s as it is told with f: with flags beside the state, at the time of the answer.
+func (s State) As(f api.Freshness) State {
+	if len(f.Flags) > 0 {
+		s.At, s.Beside = f.Told(), f.Flags
+	}
+	return s
 }
 
 // Finding is a condition that holds in a state.

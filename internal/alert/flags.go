@@ -23,10 +23,21 @@ func Flags(least api.Severity, kinds []string) func(context.Context, State) ([]F
 		if list == nil || !list.IsArray() {
 			return nil, errors.New("the state has no flags")
 		}
-		var found []Finding
+		var raw []json.RawMessage
 		for _, one := range list.Members {
+			raw = append(raw, one.Raw)
+		}
+		for _, f := range s.Beside {
+			text, err := json.Marshal(f)
+			if err != nil {
+				return nil, fmt.Errorf("write flag: %w", err)
+			}
+			raw = append(raw, text) // of two with one id, the first counts
+		}
+		var found []Finding
+		for _, one := range raw {
 			var f api.Flag
-			if err := json.Unmarshal(one.Raw, &f); err != nil {
+			if err := json.Unmarshal(one, &f); err != nil {
 				return nil, fmt.Errorf("read flag: %w", err)
 			}
 			if f.Severity.Rank() < least.Rank() || len(kinds) > 0 && !slices.Contains(kinds, f.Kind) {
@@ -36,7 +47,7 @@ func Flags(least api.Severity, kinds []string) func(context.Context, State) ([]F
 				Key: cmp.Or(f.ID, f.Kind+":"+f.Subject), Onset: onset(f.Since), Level: f.Severity.Rank(),
 				Event: Event{
 					Kind: human.Line(f.Kind), Severity: f.Severity, Subject: human.Line(f.Subject),
-					Message: human.Line(f.Message), Value: one.Raw,
+					Message: human.Line(f.Message), Value: one,
 				},
 			})
 		}

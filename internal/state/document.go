@@ -48,6 +48,9 @@ func listIn[T any](d *Document, member string) (list []T) {
 
 // newAges are what api.AgesOf reads, without another parse.
 func (d *Document) newAges() api.Ages {
+	if len(d.Sources()) == 0 {
+		return api.Ages{}
+	}
 	shown := map[int]bool{}
 	var visit func(v *jsonx.Value)
 	visit = func(v *jsonx.Value) {
@@ -66,7 +69,7 @@ func (d *Document) newAges() api.Ages {
 			visit(m)
 		}
 	}
-	return api.NewAges(d.Sources(), shown)
+	return api.NewAges(d.Sources(), shown, d.Flags())
 }
 
 // Err says why the state is no JSON; nil where it is.

@@ -20,6 +20,7 @@ type Pulse struct {
 	Citations   []api.Citation
 	Ended       []Ended         // flags that ended in the hour before; they are not kept with it, for the states before it tell of them
 	Sources     []api.LogSource // what it was made of, ordered by id; they are not kept with it, for its leaf tells of them
+	Health      *api.Ages       // how its sources do since, where that is known better than Doc does; it is not kept
 	Proof       api.Proof       // its leaf in the log; zero before it is stored, and for states from before there was a log
 }
 
@@ -29,6 +30,14 @@ func (p Pulse) Read() *Document {
 		return Read(p.State)
 	}
 	return p.Doc
+}
+
+// Ages are how old the data of p are, and how its sources do.
+func (p Pulse) Ages() api.Ages {
+	if p.Health != nil {
+		return *p.Health
+	}
+	return p.Read().Ages()
 }
 
 // Brief is one narrated brief of a pack. The zero Brief is "none yet".

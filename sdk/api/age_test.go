@@ -3,7 +3,9 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,9 +62,60 @@ func TestDataAge(t *testing.T) {
 		ages := api.AgesOf(c.state)
 		got := ages.Freshness(made(), now)
 		want := api.Freshness{GeneratedAt: made(), AgeSeconds: c.age, DataAgeSeconds: c.dataAge}
-		if overdue := fmt.Sprint(ages.Overdue(now)); got != want || overdue != c.overdue || got.Stale(now) != c.lagging {
+		got.Sources, got.Flags = nil, nil // as TestTroubles has them
+		if overdue := fmt.Sprint(ages.Overdue(now)); !reflect.DeepEqual(got, want) || overdue != c.overdue || got.Stale(now) != c.lagging {
 			t.Errorf("%s: %+v, overdue %s, stale %v; want %+v, %s, %v", c.name, got, overdue, got.Stale(now), want, c.overdue, c.lagging)
 		}
+	}
+}
+
+// TestTroubles has how sources do at both sides of every bound, with the flags about them.
+func TestTroubles(t *testing.T) {
+	t.Parallel()
+	const s, m = time.Second, time.Minute
+	const raised = `[{"ref":1}],"flags":[{"id":"source:one","kind":"source_stale","since":"2026-11-20T19:00:00Z"}]`
+	for _, c := range []struct {
+		name   string
+		state  json.RawMessage
+		later  time.Duration
+		want   string // id status failures since
+		flags  string // id kind since
+		status api.SourceState
+	}{
+		{"well", stateOf(2*s, "ok", 0, 300, `[]`), 898 * s, "", "", api.SourceOK},
+		{"a failure", stateOf(4*m, "stale", 1, 300, `[]`), 0, "one stale 1 20:01:02", "", api.SourceStale},
+		{"two failures", stateOf(9*m, "stale", 2, 300, `[]`), 0, "one stale 2 20:01:02", "source:one source_stale 20:01:02", api.SourceStale},
+		{"of a flag that stands", stateOf(9*m, "stale", 2, 300, raised), 0, "one stale 2 20:01:02", "source:one source_stale 19:00:00", api.SourceStale},
+		{"older than its bound", stateOf(2*s, "ok", 0, 300, `[]`), 899 * s, "one stale 0 20:10:00", "source:one source_stale 20:10:00", api.SourceStale},
+		{"three times that", stateOf(2*s, "ok", 0, 300, `[]`), 2699 * s, "one error 0 20:10:00", "source:one source_error 20:10:00", api.SourceError},
+	} {
+		ages, now := api.AgesOf(c.state), made().Add(c.later)
+		f := ages.Freshness(made(), now)
+		var got, flags []string
+		for _, x := range f.Sources {
+			since := ""
+			if x.Since != nil {
+				since = x.Since.Format(time.TimeOnly)
+			}
+			got = append(got, strings.TrimSpace(fmt.Sprintln(x.ID, x.Status, x.Failures, since)))
+		}
+		for _, x := range f.Flags {
+			flags = append(flags, fmt.Sprint(x.ID, " ", x.Kind, " ", x.Since.Format(time.TimeOnly)))
+		}
+		want := strings.TrimPrefix(c.want+"; three error 7", "; ") // which has never answered
+		if text := strings.Join(got, "; "); text != want {
+			t.Errorf("%s: sources %q, want %q", c.name, text, want)
+		}
+		want = strings.TrimPrefix(c.flags+"; source:three source_error 20:05:02", "; ")
+		if text := strings.Join(flags, "; "); text != want || ages.Of(1, now) != c.status {
+			t.Errorf("%s: flags %q, want %q; [1] is %s", c.name, text, want, ages.Of(1, now))
+		}
+	}
+	ages := api.AgesOf(stateOf(2*s, "ok", 0, 300, `[]`))
+	status := []api.SourceStatus{{Ref: 1, ID: "one", Status: api.SourceStale, Failures: 2, FetchedAt: new(time.Time), StaleAfterSeconds: 900}}
+	f := ages.Updated(status, map[string]string{"one": "Source One"}).Freshness(made(), made())
+	if len(f.Sources) != 1 || f.Flags[0].Subject != "Source One" || f.Flags[0].Kind != api.FlagSourceError {
+		t.Errorf("as it does now: %+v", f)
 	}
 }
 

@@ -13,6 +13,19 @@ type Freshness struct {
 	// DataAgeSeconds is the age of the oldest data of overdue sources, or AgeSeconds if no source is overdue. A source is overdue if its
 	// last attempt failed, or if its last answer is more than a minute older than its interval allows.
 	DataAgeSeconds int64 `json:"dataAgeSeconds"`
+
+	// Sources lists the sources that are not ok at the time of the answer, and Flags the flags about them. They can be newer than the
+	// state, which keeps its bytes when no source answers; both are empty while all sources are ok.
+	Sources []SourceTrouble `json:"sources,omitempty"`
+	Flags   []Flag          `json:"flags,omitempty"`
+}
+
+// SourceTrouble is how a source that is not ok does at the time of an answer.
+type SourceTrouble struct {
+	ID       string      `json:"id"`
+	Status   SourceState `json:"status"`
+	Since    *time.Time  `json:"since,omitempty"` // when its next answer was due, or its last one if it failed before; nil if there was none
+	Failures int         `json:"failures"`        // attempts that failed since its last good answer
 }
 
 // At returns f as of now. It counts from GeneratedAt, not from the age in the answer, which a cache or a replay may have kept, and is never
@@ -152,10 +165,15 @@ type StreamState struct {
 	Seq   *int64          `json:"seq,omitempty"`
 	Leaf  string          `json:"leaf,omitempty"`
 	Scope string          `json:"scope,omitempty"`
+
+	Freshness *Freshness `json:"freshness,omitempty"` // at the time of the frame, where not all sources are ok
 }
 
 // FreshnessAt returns the freshness of the state at now.
 func (s StreamState) FreshnessAt(now time.Time) Freshness {
+	if s.Freshness != nil {
+		return s.Freshness.At(now)
+	}
 	return AgesOf(s.State).Freshness(s.TS, now)
 }
 

@@ -22,7 +22,8 @@ type shape struct {
 // shapes are the resources of the specification, §2, and of the decisions, with their members.
 func shapes() []shape {
 	return []shape{
-		{api.Freshness{}, "generatedAt ageSeconds dataAgeSeconds"},
+		{api.Freshness{}, "generatedAt ageSeconds dataAgeSeconds sources? flags?"},
+		{api.SourceTrouble{}, "id status since? failures"},
 		{api.Citation{}, "ref sourceId url fetchedAt excerpt? row?"},
 		{api.Attestation{}, "type ref"},
 		{api.StateResponse{}, "state brief briefAt? briefOf? since? citations freshness attestation? briefCitations? claims?"},
@@ -33,7 +34,7 @@ func shapes() []shape {
 		{api.Source{}, "id name publicUrl"},
 		{api.CiteRequest{}, "pack? ref"},
 		{api.CiteResponse{}, "citation source freshness"},
-		{api.StreamState{}, "pack state ts seq? leaf? scope?"},
+		{api.StreamState{}, "pack state ts seq? leaf? scope? freshness?"},
 		{api.StreamError{}, "message"},
 
 		{api.APIKeyRow{}, "keyId name tier createdAt lastUsedAt0 revokedAt0 traceConsent revokesAt? unmetered?"},

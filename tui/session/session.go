@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
@@ -53,7 +54,8 @@ type Session struct {
 	Line      Link // how the stream is connected
 	Loading   int  // members whose past is on its way
 
-	ages    api.Ages // of State
+	ages    api.Ages       // of State
+	beside  *api.Freshness // as it came beside State; nil for nothing
 	series  Series
 	span    time.Duration // that trends are drawn over
 	flashes map[string]flash
@@ -120,12 +122,13 @@ func (s *Session) LastProblem() (*Problem, time.Time) { return s.problem, s.fail
 func (s *Session) Events() []sdk.Event { return s.events }
 
 func (s *Session) show(next api.StreamState) {
-	if next.TS.Equal(s.TS) {
+	repeats := s.State != nil && next.TS.Equal(s.TS)
+	if repeats && reflect.DeepEqual(next.Freshness, s.beside) {
 		return
 	}
 	var changes []diff.Change
 	first := s.State == nil
-	if !first {
+	if !first && !repeats {
 		var err error
 		if changes, err = diff.States(s.State, next.State); err != nil {
 			s.Log.Add(s.Now, Warning, "a state could not be compared with the one before: "+err.Error())
@@ -136,8 +139,11 @@ func (s *Session) show(next api.StreamState) {
 	}
 	was := content{s.View, s.Flags, s.Sources}
 	doc := state.Read(next.State)
+	if next.Freshness != nil {
+		doc = doc.As(*next.Freshness)
+	}
 	is := read(s.Pack, doc)
-	s.State, s.TS, s.ages = next.State, next.TS, doc.Ages()
+	s.State, s.TS, s.ages, s.beside = next.State, next.TS, doc.Ages(), next.Freshness
 	s.View, s.Flags, s.Sources = is.view, is.flags, is.sources
 	s.series.addAll(next.TS, is.numbers())
 	s.span = s.measure()
