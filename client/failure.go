@@ -91,8 +91,11 @@ func ownFailure(err error) *cli.Failure {
 	case isBroken:
 		return unproven(broken, err)
 	case isStopped:
-		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: err,
-			Hint: "ctx pay policy allow " + stopped.Refused.Service + ", if it is to be paid again"}
+		hint := "ctx pay policy allow " + stopped.Refused.Service + ", if it is to be paid again"
+		if stopped.Empty {
+			hint = "ctx pay resume, which sends the same payments again; " + hint
+		}
+		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: err, Hint: hint}
 	case errors.Is(err, wallet.ErrPolicy) || errors.Is(err, wallet.ErrRecipient) || errors.Is(err, wallet.ErrWrongChain):
 		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: err,
 			Hint: "ctx pay policy show, for what the wallet may pay"}

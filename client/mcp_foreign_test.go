@@ -21,9 +21,10 @@ import (
 // stall is an MCP server of somebody else, which has a tool that is paid by x402, and counts what comes.
 type stall struct {
 	amount  string
-	http    bool     // it asks over HTTP
-	text    bool     // it says how in the text of the result alone
-	answers []string // results for payments, in order; then a paid one
+	http    bool                                     // it asks over HTTP
+	text    bool                                     // it says how in the text of the result alone
+	answers []string                                 // results for payments, in order; then a paid one
+	gives   func(http.ResponseWriter, *http.Request) // what it gives for payments in place of an answer, nil for none
 
 	mu    sync.Mutex
 	paid  []string
@@ -74,6 +75,10 @@ func (s *stall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case payment != "":
 		s.paid = append(s.paid, payment)
+		if s.gives != nil {
+			s.gives(w, r)
+			return
+		}
 		answer = fmt.Sprintf(`{"content":[{"type":"text","text":"sold"}],"_meta":{"x402/payment-response":{"success":true,"transaction":"0x%064d"}}}`, 7)
 		if n := len(s.paid); n <= len(s.answers) {
 			answer = s.answers[n-1]
@@ -175,4 +180,51 @@ func TestForeignTools(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestForeignGivesNothing has a service take payments and give nothing that can be used: it is paid twice, and says nothing can have it paid
+// more; a model reads why and how to go on.
+func TestForeignGivesNothing(t *testing.T) {
+	t.Parallel()
+	for name, gives := range map[string]func(http.ResponseWriter, *http.Request){
+		"garbage": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprint(w, `{"sold":true}`)
+		},
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/else", http.StatusTemporaryRedirect)
+		},
+		"failure": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":"no"}]}}`)
+		},
+	} {
+		for _, overHTTP := range []bool{true, false} {
+			if name == "failure" && overHTTP { // which is an answer there
+				continue
+			}
+			t.Run(fmt.Sprint(name, " over HTTP ", overHTTP), func(t *testing.T) {
+				s := &stall{amount: "1000", http: overHTTP, gives: gives}
+				server := httptest.NewServer(s)
+				defer server.Close()
+				p := &trip{t, server.URL, t.TempDir()}
+				var said string
+				for i := range 6 {
+					said = p.call(fmt.Sprint("argument ", i), "--pay", "--max-amount", "0.01")
+				}
+				if n := len(distinct(s.paid)); n != 2 || !strings.Contains(said, "payments in a row") || !strings.Contains(said, "ctx pay policy allow") {
+					t.Errorf("it was paid %d times; the last call is answered with %s", n, said)
+				}
+			})
+		}
+	}
+}
+
+// distinct are those of list, each once.
+func distinct(list []string) map[string]bool {
+	set := map[string]bool{}
+	for _, text := range list {
+		set[text] = true
+	}
+	return set
 }

@@ -107,7 +107,10 @@ func (p *walletPayer) Pay(_ context.Context, q sdk.Quote) (sdk.Payment, error) {
 }
 
 // Conclude forgets a payment.
-func (p *walletPayer) Conclude(_ context.Context, paid sdk.Payment, _ sdk.Outcome) error {
+func (p *walletPayer) Conclude(_ context.Context, paid sdk.Payment, o sdk.Outcome) error {
+	if o.Unanswered != nil {
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for request, open := range p.open {

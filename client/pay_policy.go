@@ -61,20 +61,14 @@ func newPolicy(f *factory) *cobra.Command {
 		Long: "Show and change what the wallet may pay: bounds per call, day and month, a bound on the fee of the chain, and\n" +
 			"the address of each service at its first payment. A call may cost its published price and no more, unless you\n" +
 			"set another bound. If a service asks for payment to another address, it is refused until you trust the address;\n" +
-			"if it has refused a payment, until you allow it again. Purchases of credits, which ask first, do not count.",
+			"if it has refused a payment, or answered none of the last two, until you allow it again. Purchases of credits,\n" +
+			"which ask first, do not count.",
 		Example: "  ctx pay policy show\n  ctx pay policy set per-call 0.01"}, get, set, trust, forget, allow)
 }
 
 // stopped are the services that are paid nothing more.
 func (o *policyOptions) stopped() ([]string, error) {
-	list, err := wallet.Payments(o.Wallets.DataDir())
-	services := []string{}
-	for _, p := range list {
-		if p.Stops && !slices.Contains(services, p.Service) {
-			services = append(services, p.Service)
-		}
-	}
-	return services, err
+	return wallet.Stopped(o.Wallets.DataDir())
 }
 
 // complete offers the address of a service that is paid nothing more.
@@ -92,9 +86,9 @@ func (o *policyOptions) allow(ctx context.Context, args []string) error {
 	}
 	if !slices.Contains(services, service) {
 		return &cli.Failure{Exit: cli.ExitNotFound, Reason: "unknown_service",
-			Err: fmt.Errorf("%s has refused no payment since it was last allowed", service), Hint: "ctx pay policy show"}
+			Err: fmt.Errorf("%s has refused no payment, and answered one of the last two, since it was last allowed", service), Hint: "ctx pay policy show"}
 	}
-	if err := o.Confirm(ctx, "pay "+service+" again, which has refused a payment"); err != nil {
+	if err := o.Confirm(ctx, "pay "+service+" again, which has refused or not answered a payment"); err != nil {
 		return err
 	}
 	refused, err := wallet.AllowService(ctx, o.Wallets.DataDir(), service)

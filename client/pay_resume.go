@@ -111,9 +111,9 @@ type resumer struct{ *wallet.Payer }
 // Pay goes on with the payment that was begun for the request.
 func (r resumer) Pay(ctx context.Context, q sdk.Quote) (sdk.Payment, error) { return r.Resume(ctx, q) }
 
-// Conclude notes refusals, and what was settled without an answer: that there is an answer is noted once it was shown.
+// Conclude notes refusals, and what has no answer: that there is one is noted once it was shown.
 func (r resumer) Conclude(ctx context.Context, p sdk.Payment, o sdk.Outcome) error {
-	if o.Refused == nil && !o.Settled {
+	if o.Refused == nil && o.Unanswered == nil {
 		return nil
 	}
 	return r.Payer.Conclude(ctx, p, o)

@@ -124,7 +124,7 @@ func (p *walletPayer) Conclude(ctx context.Context, paid sdk.Payment, o sdk.Outc
 	note := func() error { return p.payer.Conclude(ctx, paid, o) }
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if o.Refused == nil && !o.Settled && !p.closed {
+	if o.Refused == nil && o.Unanswered == nil && !p.closed {
 		p.answered = append(p.answered, note)
 		return nil
 	}

@@ -169,7 +169,13 @@ func (c *Client) send(ctx context.Context, r Request, target *url.URL, o call) (
 	}
 	sender := c.http
 	if c.payer != nil {
-		sender.Transport = &PayTransport{Payer: c.payer, Service: c.BaseURL(), Base: c.http.Transport}
+		sender.Transport = &PayTransport{Payer: c.payer, Service: c.BaseURL(), Base: c.http.Transport,
+			Answered: func(_ *http.Request, body []byte) error {
+				if !json.Valid(body) {
+					return errors.New("the answer is not JSON")
+				}
+				return nil
+			}}
 		if sender.Timeout > 0 { // as a deadline, which leaves errors as they are: a *PaidError must not get lost
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, sender.Timeout)

@@ -19,7 +19,7 @@ type Payer interface {
 	// Pay pays q if its rules allow it, and returns the payment. For the same request it returns the same payment until Conclude is called:
 	// it never pays twice for one request.
 	Pay(ctx context.Context, q Quote) (Payment, error)
-	// Conclude records the outcome of a payment. A payment without an outcome may be sent again.
+	// Conclude records the outcome of a payment. A payment without an outcome, or with one that is Unanswered, may be sent again.
 	Conclude(ctx context.Context, p Payment, o Outcome) error
 }
 
@@ -74,6 +74,8 @@ type Outcome struct {
 	Receipt *api.StandardReceipt // from the service; nil if none
 	Refused error                // the refusal; nil after an answer, or a settlement without one
 	Settled bool                 // settled, and not answered
+
+	Unanswered error // why no answer came, or none that can be used; nil otherwise
 }
 
 // WithPayer pays for single calls without a key. Without it, such a call fails with ErrPaymentRequired, whose Payment is the quote.
@@ -266,9 +268,13 @@ func (t *PayTransport) show(r *http.Request, p Payment) (*http.Response, error) 
 			err = errors.Join(o.Refused, t.Payer.Conclude(done, p, o))
 		case o.Receipt != nil && o.Receipt.Success:
 			o.Settled = true
-			err = errors.Join(decodeError(resp, text), t.Payer.Conclude(done, p, o))
+			err = decodeError(resp, text)
 		default:
 			err = decodeError(resp, text)
+		}
+		if o.Refused == nil {
+			o.Unanswered = err
+			err = errors.Join(err, t.Payer.Conclude(done, p, o))
 		}
 		return nil, &PaidError{Payment: p, Receipt: o.Receipt, Refused: o.Refused != nil, Err: err, answer: newResponse(resp, text)}
 	}
@@ -277,12 +283,12 @@ func (t *PayTransport) show(r *http.Request, p Payment) (*http.Response, error) 
 // lost says that err has kept the answer to p away, of which resp is the beginning, if it has come.
 func (t *PayTransport) lost(ctx context.Context, p Payment, resp *http.Response, err error) error {
 	not := &PaidError{Payment: p, Err: err}
-	if resp == nil {
-		return not
+	o := Outcome{Unanswered: err}
+	if resp != nil {
+		o.Receipt = schemeOf(p).receipt(resp)
+		o.Settled = o.Receipt != nil && o.Receipt.Success
 	}
-	if not.Receipt = schemeOf(p).receipt(resp); not.Receipt != nil && not.Receipt.Success {
-		not.Err = errors.Join(err, t.Payer.Conclude(ctx, p, Outcome{Receipt: not.Receipt, Settled: true}))
-	}
+	not.Receipt, not.Err = o.Receipt, errors.Join(err, t.Payer.Conclude(ctx, p, o))
 	return not
 }
 

@@ -51,6 +51,9 @@ func (j *journal) Pay(_ context.Context, q sdk.Quote) (sdk.Payment, error) {
 func (j *journal) Conclude(_ context.Context, p sdk.Payment, o sdk.Outcome) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if o.Unanswered != nil {
+		return nil
+	}
 	j.refused = append(j.refused, o.Refused)
 	for request, hash := range j.live {
 		if hash == p.ID {

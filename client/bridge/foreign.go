@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,8 +39,23 @@ func NewForeign(c Config) (*Endpoint, error) {
 	f := &foreign{service: u.Scheme + "://" + u.Host, path: u.RequestURI()}
 	e := &Endpoint{url: u.String(), timeout: c.Timeout, foreign: f}
 	e.paying = sdk.PayTransport{Payer: c.Payer, Service: f.service, Base: patient{e, c.HTTP}, Patience: maxPending,
-		Schemes: []sdk.Scheme{sdk.Exact{}}, Name: func(r *http.Request) (string, bool) { return nameAt(f.path, sent(r)), false }}
+		Answered: answered, Schemes: []sdk.Scheme{sdk.Exact{}}, Name: func(r *http.Request) (string, bool) { return nameAt(f.path, sent(r)), false }}
 	return e, nil
+}
+
+// answered says that the body of a paid answer, of JSON or of events, holds no answer to what r asks.
+func answered(r *http.Request, body []byte) error {
+	asked := sent(r)
+	if asked.Method == "" || !asked.ID.IsValid() { // nothing is expected
+		return nil
+	}
+	for _, line := range append(bytes.Split(body, []byte("\n")), body) {
+		m, err := jsonrpc.DecodeMessage(bytes.TrimPrefix(line, []byte("data:")))
+		if answer, ok := m.(*jsonrpc.Response); err == nil && ok && answer.ID == asked.ID {
+			return nil
+		}
+	}
+	return errors.New("the service answered with something else")
 }
 
 // askedError says that the result of a tool is how it is paid.
@@ -98,7 +114,7 @@ func (e *Endpoint) judge(ctx context.Context, c *openCall, answer *jsonrpc.Respo
 		o.Receipt = sdk.ParseReceipt(text)
 	}
 	if r.IsError && (o.Receipt == nil || !o.Receipt.Success) { // who has failed settles nothing: the same call sends the same
-		return nil
+		o.Unanswered = errors.New("the tool has failed")
 	}
 	return e.paying.Payer.Conclude(ctx, *c.payment, o)
 }
@@ -129,6 +145,9 @@ func (r *relay) pay(ctx context.Context, c *openCall, asked *askedError) error {
 		}
 		if _, within := errors.AsType[*sdk.PaidError](err); err == nil || within {
 			return none, err
+		}
+		if !not.Refused {
+			not.Err = errors.Join(err, payer.Conclude(context.WithoutCancel(ctx), p, sdk.Outcome{Unanswered: err}))
 		}
 		return none, not
 	})

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/internal/usdg"
@@ -175,12 +176,12 @@ func onceEach(raw []byte, inner ...string) error {
 	}
 	seen := map[string]bool{}
 	for _, m := range members {
-		name := strings.ToLower(m.Name) // as the decoder matches it
+		name := folded(m.Name)
 		if seen[name] {
-			return fmt.Errorf("%q is there twice", name)
+			return fmt.Errorf("%q is there twice", m.Name)
 		}
 		seen[name] = true
-		if len(inner) > 0 && name == inner[0] {
+		if len(inner) > 0 && name == folded(inner[0]) {
 			if err := onceEach(m.Raw, inner[1:]...); err != nil {
 				return err
 			}
@@ -193,6 +194,17 @@ func onceEach(raw []byte, inner ...string) error {
 func (a Authorization) ends() time.Time {
 	const farFuture = 1 << 40 // seconds with which one can reckon
 	return time.Unix(min(a.ValidBefore, farFuture), 0)
+}
+
+// folded is the same for all names that the decoder takes for one.
+func folded(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, name)
 }
 
 // Key returns the key of the authorization.

@@ -824,7 +824,8 @@ func TestParseExact(t *testing.T) {
 	}
 	for from, to := range map[string]string{
 		`"x402Version":2`: `"x402Version":1`, `"exact"`: `"upto"`, payer: "0x12", treasury: "", `"1000"`: `"1e3"`, `"0",`: `"-1",`, `"9",`: `"9.5",`,
-		`"1000",`: `1000,`, `"9"`: `"99999999999999999999"`, `0x0f`: `0x`, `"from"`: `"from":"0x","From"`, `{"x402Version"`: `[{"x402Version"`,
+		`"1000",`: `1000,`, `"9"`: `"99999999999999999999"`, `0x0f`: `0x`, `"from"`: `"from":"0x","From"`,
+		`"signature"`: `"ſignature":"0x","signature"`, `"authorization"`: `"authorization":{},"AUTHORIZATION"`, `{"x402Version"`: `[{"x402Version"`,
 		"pay_": strings.Repeat("x", 200),
 	} {
 		_, err := x402.ParseExact([]byte(strings.Replace(good, from, to, 1)))

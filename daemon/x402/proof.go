@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -83,17 +82,8 @@ func decodeProof(raw []byte) (api.PaymentProof, error) {
 	if err := json.Unmarshal(raw, &wire); err != nil {
 		return wire, malformed("the payment header is not base64 of a JSON object")
 	}
-	members, err := jsonx.Members(raw)
-	if err != nil {
-		return wire, malformed("the payment header is not base64 of a JSON object")
-	}
-	seen := map[string]bool{}
-	for _, m := range members {
-		key := strings.ToLower(m.Name) // as the decoder matches it
-		if seen[key] {
-			return wire, malformed("the proof has %q twice", key)
-		}
-		seen[key] = true
+	if err := onceEach(raw); err != nil {
+		return wire, malformed("the payment header has a member twice, or is not base64 of a JSON object")
 	}
 	return wire, nil
 }

@@ -33,7 +33,7 @@ const answers = `
 402 PAYMENT_REQUIRED    insufficient_credits
 402 PAYMENT_INVALID     amount_mismatch wrong_recipient wrong_token wrong_network payer_mismatch nonce_mismatch
 402 PAYMENT_INVALID     tx_failed quote_expired already_used
-402 PAYMENT_INVALID     invalid_signature not_yet_valid expired insufficient_funds authorization_used settlement_failed
+402 PAYMENT_INVALID     invalid_signature not_yet_valid expired expires_too_late insufficient_funds authorization_used settlement_failed
 409 PAYMENT_INVALID     identifier_conflict
 403 PACK_NOT_SUBSCRIBED pack_access_denied
 403 AUTH_INVALID        cross_origin

@@ -51,6 +51,7 @@ type entry struct {
 	State     State       `json:"state"`
 	Note      string      `json:"note,omitempty"`
 	Stops     bool        `json:"stops,omitempty"` // it was refused, and nobody has allowed the service to be paid since
+	Empty     bool        `json:"empty,omitempty"` // it was sent and brought no answer, likewise
 	Exact     *exact      `json:"exact,omitempty"` // nil for a transaction
 }
 

@@ -227,7 +227,7 @@ func (p *Payer) checkOther(past []entry, q sdk.Quote) error {
 func (p *Payer) goOn(ctx context.Context, e *entry, past []entry, mayBegin bool) (over bool, err error) {
 	unsent := e.State == stateSigned && (mayBegin || e.Exact != nil) || e.Exact != nil && e.State == stateRefused
 	if unsent {
-		if err := checkStopped(e.Service, past); err != nil {
+		if err := checkRefused(e.Service, past); err != nil {
 			return false, err
 		}
 	}
@@ -283,10 +283,16 @@ func (p *Payer) Conclude(ctx context.Context, paid sdk.Payment, o sdk.Outcome) e
 		}
 		to := stateAnswered
 		switch {
+		case o.Unanswered != nil:
+			e.Empty, e.Note = true, human.Short(o.Unanswered.Error(), maxNote)
+			if !o.Settled {
+				return p.journal.write(e)
+			}
+			to = stateMined
 		case o.Refused == nil && o.Settled:
 			to = stateMined
 		case o.Refused == nil:
-			e.Stops, e.Note = false, ""
+			e.Stops, e.Empty, e.Note = false, false, ""
 		case paid.Lapsed: // as it has to be
 			to = stateLapsed
 		default:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,13 +148,19 @@ func spent(past []entry, now time.Time) (s Spending) {
 	return s
 }
 
-// StoppedError reports that a service refused an earlier payment: it is paid nothing more until AllowService. Nothing was signed.
+// StoppedError reports that a service refused an earlier payment, or answered none of the last two: it is paid nothing more until
+// AllowService. Nothing was signed.
 type StoppedError struct {
 	Refused Payment
+	Empty   bool // it is the last of two that brought no answer
 }
 
 // Error returns the refused payment.
 func (e *StoppedError) Error() string {
+	if e.Empty {
+		return fmt.Sprintf("nothing more is paid to %s: two payments in a row brought no answer, the last %s for %s with %s: %s",
+			e.Refused.Service, e.Refused.Amount, e.Refused.Request, e.Refused.By(), e.Refused.Note)
+	}
 	asset := cmp.Or(e.Refused.Asset, api.AssetUSDG)
 	did := "paid"
 	if e.Refused.TxHash == "" {
@@ -163,19 +170,51 @@ func (e *StoppedError) Error() string {
 		e.Refused.Service, did, e.Refused.Amount, asset, e.Refused.Request, e.Refused.By(), e.Refused.Note)
 }
 
-// checkStopped refuses a service that has refused a payment. Which one comes after it is not looked at: a service that takes money for
+// checkRefused refuses a service that has refused a payment. Which one comes after it is not looked at: a service that takes money for
 // nothing answers now and then.
-func checkStopped(service string, past []entry) error {
+func checkRefused(service string, past []entry) error {
 	for _, e := range past {
 		if e.Stops && e.Service == service {
-			return &StoppedError{e.payment()}
+			return &StoppedError{Refused: e.payment()}
 		}
 	}
 	return nil
 }
 
-// AllowService allows payments to a service again after it refused some, in the journal of dir, the Dir of a Config, and returns the
-// refused ones.
+// checkStopped is checkRefused for a new payment, and refuses one too where the last payments brought no answer. Those that are under way,
+// which are not over yet, do not count.
+func checkStopped(service string, past []entry) error {
+	const most = 2
+	empty, last := 0, entry{}
+	for _, e := range past {
+		switch {
+		case e.Service != service:
+		case e.Empty:
+			empty, last = empty+1, e
+		case e.State == stateAnswered:
+			empty = 0
+		}
+	}
+	if empty >= most {
+		return &StoppedError{last.payment(), true}
+	}
+	return checkRefused(service, past)
+}
+
+// Stopped returns the services that are paid nothing more, by the journal of dir, the Dir of a Config.
+func Stopped(dir string) ([]string, error) {
+	past, err := journal{filepath.Join(dir, journalDir)}.all()
+	services := []string{}
+	for _, e := range past {
+		if !slices.Contains(services, e.Service) && checkStopped(e.Service, past) != nil {
+			services = append(services, e.Service)
+		}
+	}
+	return services, err
+}
+
+// AllowService allows payments to a service again after it refused some or left them without an answer, in the journal of dir, the Dir of a
+// Config, and returns those.
 func AllowService(ctx context.Context, dir, service string) (refused []Payment, err error) {
 	j := journal{filepath.Join(dir, journalDir)}
 	release, err := j.hold(ctx, "journal")
@@ -188,10 +227,10 @@ func AllowService(ctx context.Context, dir, service string) (refused []Payment, 
 		return nil, err
 	}
 	for _, e := range past {
-		if !e.Stops || e.Service != service {
+		if !e.Stops && !e.Empty || e.Service != service {
 			continue
 		}
-		e.Stops = false
+		e.Stops, e.Empty = false, false
 		if err := j.write(e); err != nil {
 			return nil, err
 		}

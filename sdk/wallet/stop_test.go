@@ -248,3 +248,82 @@ func TestNodeThatTellsItsAddress(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestUnansweredTwice has a service take payments and answer nothing that can be used: after two in a row it is paid nothing more, until it is
+// allowed by hand. What was paid is sent again however often, an answer begins the count anew, and payments under way are not in it.
+func TestUnansweredTwice(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"garbage": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/else", http.StatusTemporaryRedirect)
+		},
+		"failure": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+		"hang up": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMarket(t)
+			var honest atomic.Bool
+			greedy := m.greedy("0.001")
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.Header.Get(api.HeaderPayment) == "":
+					greedy.Config.Handler.ServeHTTP(w, r)
+				case honest.Load():
+					fmt.Fprint(w, `{"citation":{"ref":1}}`)
+				default:
+					answer(w, r)
+				}
+			}))
+			t.Cleanup(server.Close)
+			ask := func(ref int) error {
+				c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(server.URL), sdk.WithPayer(m.payer()), sdk.WithRetries(0))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = c.Cite(t.Context(), "", ref)
+				return err
+			}
+			var paid *sdk.PaidError
+			var stopped *wallet.StoppedError
+			check := func(ref int, stops bool, treasury int64) {
+				t.Helper()
+				err := ask(ref)
+				if errors.As(err, &stopped) != stops || !stops && !errors.As(err, &paid) || stops && !stopped.Empty || m.balance() != treasury {
+					t.Errorf("%d: %v, the treasury has %d, not %d", ref, err, m.balance(), treasury)
+				}
+			}
+			check(1, false, 1_000)
+			check(1, false, 1_000) // the same payment
+			check(2, false, 2_000)
+			check(3, true, 2_000)
+			if list, err := wallet.Stopped(m.dir); err != nil || len(list) != 1 || list[0] != server.URL {
+				t.Errorf("stopped are %v, %v", list, err)
+			}
+			check(2, false, 2_000)
+			honest.Store(true)
+			if err := ask(2); err != nil || m.balance() != 2_000 {
+				t.Errorf("the second again: %v", err)
+			}
+			if err := ask(4); err != nil || m.balance() != 3_000 {
+				t.Errorf("one in a row is no reason: %v", err)
+			}
+			honest.Store(false)
+			for ref, stops := range []bool{false, false, true} {
+				check(10+ref, stops, 3_000+min(int64(ref+1), 2)*1_000)
+			}
+			if list, err := wallet.AllowService(t.Context(), m.dir, server.URL); err != nil || len(list) != 3 {
+				t.Errorf("allowed are %+v, %v", list, err)
+			}
+			check(13, false, 6_000)
+			for ref := 20; ref < 23; ref++ { // under way
+				q := m.priced("http://b")
+				q.Request = fmt.Sprint("GET /v1/cite?ref=", ref)
+				if _, err := m.payer().Pay(t.Context(), q); err != nil {
+					t.Errorf("while others are under way: %v", err)
+				}
+			}
+		})
+	}
+}
