@@ -190,7 +190,7 @@ func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width i
 			for _, r := range result.Rows {
 				row, values := state.Answered(r, shownFields), []string(nil)
 				for _, cell := range row.Cells {
-					values = append(values, cell.Text)
+					values = append(values, cell.Said())
 				}
 				age := row.Age(r.FetchedAt.Add(time.Duration(r.AgeSeconds) * time.Second))
 				table.Rows = append(table.Rows, []string{

@@ -344,7 +344,7 @@ func (e *Env) answerLines(l *view.List, found *api.LookupResponse, width, height
 		row := state.Answered(*a.row, mostFigures)
 		figures := make([]string, len(row.Cells))
 		for i, cell := range row.Cells {
-			figures[i] = signed(t, view.Line(cell.Text), cell.Sign)
+			figures[i] = signed(t, view.Line(cell.Said()), cell.Sign)
 		}
 		age := row.Age(e.Session.ServiceNow())
 		if row.Stale {

@@ -2,7 +2,6 @@ package reader
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/contextd/contextd/internal/human"
@@ -39,19 +38,10 @@ func (r *Reader) Find(pack, text string) (found Found, err error) {
 	for question := range strings.SplitSeq(v.Text, ",") {
 		looked := v.edition.Lookup(question, v.Kinds, v.Limit)
 		for i, row := range looked.Rows {
-			made := row.View()
-			asked := looked.Asked[i]
-			for _, f := range row.Fields {
-				if slices.Contains(asked, f.Name) {
-					made.Cells = append(made.Cells, labelledCell(f))
-				}
-			}
-			for _, f := range row.Fields {
-				if len(made.Cells) < foundFields && !slices.Contains(asked, f.Name) {
-					made.Cells = append(made.Cells, labelledCell(f))
-				}
-			}
-			found.Rows = append(found.Rows, made)
+			found.Rows = append(found.Rows, state.Answered(api.LookupRow{
+				Kind: row.Kind, Key: row.Key, Name: row.Name, Symbol: row.Symbol, Fields: row.Fields, Asked: looked.Asked[i],
+				Ref: row.Ref, URL: row.URL, FetchedAt: row.FetchedAt, Stale: row.Stale,
+			}, foundFields))
 		}
 		for _, name := range looked.Near {
 			found.Near = append(found.Near, human.Short(name, foundText))
@@ -64,10 +54,4 @@ func (r *Reader) Find(pack, text string) (found Found, err error) {
 		found.Matches = append(found.Matches, Match{Path: human.Short(m.Path, foundText), Text: human.Short(string(m.Value), foundText)})
 	}
 	return found, nil
-}
-
-func labelledCell(f api.Field) state.Cell {
-	cell := state.NewCell(f.Name, f.Value)
-	cell.Label = human.FieldHead(f.Name, "")
-	return cell
 }

@@ -166,6 +166,12 @@ func labelled(of string) string {
 	return ""
 }
 
+// FieldLabel is what Field writes before a value, "" for what needs no name, as a price.
+func FieldLabel(name string) string {
+	of, _ := fieldUnit(name)
+	return fieldLabel(of)
+}
+
 // FieldMoves reports whether a field is a percentage that may be below zero.
 func FieldMoves(name string) bool {
 	of, unit := fieldUnit(name)

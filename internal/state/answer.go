@@ -11,26 +11,17 @@ import (
 
 // Answered is a row of an answer of lookup as faces show it, with at most so many figures: those that were asked for come first.
 func Answered(r api.LookupRow, most int) ViewRow {
-	v := ViewRow{
-		ID: r.Kind + "/" + r.Key, Label: human.Line(Called(r.Name, r.Symbol)), Name: r.Name, Symbol: r.Symbol, URL: r.URL, Ref: r.Ref,
-		Stale: r.Stale, At: r.FetchedAt, Fields: r.Fields,
-	}
-	for _, f := range r.Shown(most) {
-		cell := Cell{Text: human.Line(human.Field(f.Name, f.Value))}
-		if x, is := f.Value.(float64); is && human.FieldMoves(f.Name) {
-			cell.Sign = signOf(x)
-		}
-		v.Cells = append(v.Cells, cell)
-	}
+	v := Row{
+		Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Fields: r.Fields, Ref: r.Ref, URL: r.URL, FetchedAt: r.FetchedAt, Stale: r.Stale,
+	}.View()
+	v.Cells = labelled(r.Shown(most))
 	return v
 }
 
 // Moved is a row of an answer of changes as faces show it: from where to where it moved, and by how much.
 func Moved(r api.ChangedRow, sources []api.Citation) ViewRow {
-	v := ViewRow{
-		ID: r.Kind + "/" + r.Key, Label: human.Line(Called(r.Name, r.Symbol)), Name: r.Name, Symbol: r.Symbol, URL: r.URL, Ref: r.Ref,
-		Stale: r.Stale, Cells: []Cell{{Text: human.FieldMove(r.Field, r.From, r.To)}},
-	}
+	v := Row{Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Ref: r.Ref, URL: r.URL, Stale: r.Stale}.View()
+	v.Cells = []Cell{{Text: human.FieldMove(r.Field, r.From, r.To)}}
 	if r.ChangePct != nil {
 		v.Cells = append(v.Cells, Cell{Text: human.Percent(*r.ChangePct), Sign: signOf(*r.ChangePct)})
 	}

@@ -16,7 +16,7 @@ func TestAnswered(t *testing.T) {
 	row := api.LookupRow{Kind: "asset", Key: "ada", Name: "Card\u202eano", Symbol: "ADA", FetchedAt: at, Asked: []string{"change24hPct"},
 		Fields: api.Fields{{Name: "priceUsd", Value: 0.4182}, {Name: "change24hPct", Value: -2.1}, {Name: "rank", Value: 9.0}}}
 	v := state.Answered(row, 2)
-	if v.ID != "asset/ada" || v.Label != "Cardano (ADA)" || len(v.Cells) != 2 || v.Cells[0] != (state.Cell{Text: "24h -2.10%", Sign: -1}) ||
+	if v.ID != "asset/ada" || v.Label != "Cardano (ADA)" || len(v.Cells) != 2 || v.Cells[0] != (state.Cell{Label: "24h", Text: "-2.10%", Sign: -1}) || v.Cells[0].Said() != "24h -2.10%" ||
 		v.Cells[1] != (state.Cell{Text: "$0.4182"}) {
 		t.Errorf("%+v", v)
 	}

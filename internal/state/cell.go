@@ -11,7 +11,7 @@ import (
 
 // Cell is a value as people read it: clean, rounded and in the unit of its field.
 type Cell struct {
-	Label string    // of a reading: what it is of
+	Label string    // where it stands in no column: what it is of
 	Text  string    // "" of a time, which is written where it is read
 	Sign  int       // of what may be below zero: -1, 0 or 1
 	At    time.Time // of a cell that is a time
@@ -19,6 +19,15 @@ type Cell struct {
 
 // Known reports whether there is a value.
 func (c Cell) Known() bool { return c.Text != human.Unknown }
+
+// Said is the value in a line, after what it is of.
+func (c Cell) Said() string {
+	text := c.Text
+	if !c.At.IsZero() {
+		text = human.Value("", c.At)
+	}
+	return strings.TrimSpace(c.Label + " " + text)
+}
 
 // Column is a field of the rows of a table.
 type Column struct {

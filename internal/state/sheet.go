@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // What a table of a page has room for.
@@ -34,7 +35,7 @@ func (d *Document) Sheet(sections []Section, rows *Tables, at time.Time) (list [
 				made.URL = cmp.Or(made.URL, known.URL)
 			}
 			if t.Readings {
-				made.Cells = readingCells(row)
+				made.Cells = labelled(row.Fields)
 			}
 			if !t.Readings || len(made.Cells) > 0 {
 				t.Rows = append(t.Rows, made)
@@ -58,16 +59,15 @@ func (r Row) View() ViewRow {
 	if strings.EqualFold(v.Symbol, v.Name) {
 		v.Symbol = ""
 	}
+	v.Label = Called(v.Name, v.Symbol)
 	return v
 }
 
-// readingCells are all that a row of a kind of its own says. The first is what it is about, which its name says.
-func readingCells(row Row) (cells []Cell) {
-	for i, f := range row.Fields {
+// labelled are the values of fields, each with what it is of.
+func labelled(fields api.Fields) (cells []Cell) {
+	for _, f := range fields {
 		cell := NewCell(f.Name, f.Value)
-		if label := human.FieldHead(f.Name, ""); i > 0 && label != f.Name || f.Name != "value" && f.Name != "label" {
-			cell.Label = label
-		}
+		cell.Label = human.FieldLabel(f.Name)
 		cells = append(cells, cell)
 	}
 	return cells
