@@ -176,7 +176,7 @@ func TestNow(t *testing.T) {
 	defer f.Close()
 	env := map[string]string{"CTX_BASE_URL": f.URL, "CTX_CONFIG_DIR": t.TempDir(), "CTX_API_KEY": goodKey}
 	run(t.Context(), env, "snapshot", "--at", "90m")
-	if want := "GET /v1/snapshot?at=" + strings.ReplaceAll(fakeNow().Add(-90*time.Minute).Format(time.RFC3339), ":", "%3A") + "&pack=crypto"; !slices.Contains(f.requests, want) {
+	if want := "GET /v1/snapshot?at=" + strings.ReplaceAll(api.Minute(fakeNow().Add(-90*time.Minute)).Key(), ":", "%3A") + "&pack=crypto"; !slices.Contains(f.requests, want) {
 		t.Errorf("asked %q, want %q", f.requests, want)
 	}
 }

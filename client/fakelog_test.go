@@ -177,14 +177,11 @@ func (p *proven) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		seq--
 	}
 	if named != "" {
-		at, err := time.Parse(time.RFC3339, named)
+		at, err := api.ParseMoment(named)
 		if err != nil {
 			panic(err)
 		}
-		if at.Equal(at.Truncate(time.Minute)) {
-			at = at.Add(time.Minute - time.Nanosecond)
-		}
-		seq = min(seq, int(at.Sub(p.at(0))/(5*time.Minute)))
+		seq = min(seq, int(at.End().Add(-time.Nanosecond).Sub(p.at(0))/(5*time.Minute)))
 	}
 	if data := p.logged(strings.TrimPrefix(r.URL.Path, "/log/crypto/"), seq); data != nil {
 		w.Write(data)

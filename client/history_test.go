@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"net/http"
@@ -42,7 +43,7 @@ func (a *archive) serve(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	from, err1 := time.Parse(time.RFC3339Nano, q.Get("from"))
 	to, err2 := time.Parse(time.RFC3339Nano, q.Get("to"))
-	every, err3 := api.ParseSpan(q.Get("every"))
+	every, err3 := api.ParseSpan(cmp.Or(q.Get("every"), "5m"))
 	if err1 != nil || err2 != nil || err3 != nil || to.After(fakeNow()) {
 		http.Error(w, "unexpected "+r.URL.String(), http.StatusTeapot)
 		return

@@ -65,7 +65,7 @@ func (l *Log) Newest(ctx context.Context) (*api.LogEntry, error) {
 
 // At returns the leaf of the newest state at a time, read as by Snapshot, with its proof. It verifies nothing.
 func (l *Log) At(ctx context.Context, at time.Time) (*api.LogEntry, error) {
-	return l.entry(ctx, api.PathLogAt, url.Values{"minute": {moment(at)}})
+	return l.entry(ctx, api.PathLogAt, url.Values{"minute": {api.MomentOf(at).Key()}})
 }
 
 func (l *Log) entry(ctx context.Context, path string, query url.Values) (*api.LogEntry, error) {

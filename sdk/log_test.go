@@ -171,8 +171,8 @@ func (l *testLog) answer(path, minute string) ([]byte, bool) {
 		text, err := json.Marshal(l.entry(n))
 		return text, err == nil
 	case path == "at":
-		at, err := time.Parse(time.RFC3339, minute)
-		n := min(int(at.Add(time.Minute-time.Nanosecond).Sub(logBegin())/(5*time.Minute)), size-1)
+		at, err := api.ParseMoment(minute)
+		n := min(int(at.At.Add(time.Minute-time.Nanosecond).Sub(logBegin())/(5*time.Minute)), size-1)
 		text, err2 := json.Marshal(l.entry(max(n, 0)))
 		return text, err == nil && err2 == nil
 	}

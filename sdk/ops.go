@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,12 +15,12 @@ import (
 // Fresh returns the newest state of pack with its brief and citations. An empty pack means api.DefaultPack. The state is the JSON as sent;
 // DecodeState decodes it.
 func (c *Client) Fresh(ctx context.Context, pack string, opts ...CallOption) (*api.StateResponse, error) {
-	return answer[api.StateResponse](ctx, c, api.OpFresh, inPack(pack), opts)
+	return ask[api.StateResponse](ctx, c, api.Query{Op: api.OpFresh, Pack: pack}, opts)
 }
 
 // Brief returns the newest brief of pack without the state. An empty pack means api.DefaultPack.
 func (c *Client) Brief(ctx context.Context, pack string, opts ...CallOption) (*api.BriefResponse, error) {
-	return answer[api.BriefResponse](ctx, c, api.OpBrief, inPack(pack), opts)
+	return ask[api.BriefResponse](ctx, c, api.Query{Op: api.OpBrief, Pack: pack}, opts)
 }
 
 // SearchRequest is a query for Search.
@@ -32,12 +32,7 @@ type SearchRequest struct {
 
 // Search returns leaves of the newest state that match by value or name, best first.
 func (c *Client) Search(ctx context.Context, r SearchRequest, opts ...CallOption) (*api.SearchResponse, error) {
-	query := inPack(r.Pack)
-	query.Set("q", r.Query)
-	if r.K != 0 {
-		query.Set("k", strconv.Itoa(r.K))
-	}
-	return answer[api.SearchResponse](ctx, c, api.OpSearch, query, opts)
+	return ask[api.SearchResponse](ctx, c, api.Query{Op: api.OpSearch, Pack: r.Pack, Text: r.Query, Limit: r.K}, opts)
 }
 
 // LookupRequest is a query for Lookup.
@@ -51,32 +46,14 @@ type LookupRequest struct {
 // Lookup answers questions by name from the newest data of all sources of a pack. A question without a match has no rows and the nearest
 // names. A call without any match is free for a key.
 func (c *Client) Lookup(ctx context.Context, r LookupRequest, opts ...CallOption) (*api.LookupResponse, error) {
-	query := inPack(r.Pack)
-	query.Set("q", strings.Join(r.Questions, ","))
-	if r.Kind != "" {
-		query.Set("kind", r.Kind)
-	}
-	if r.Limit != 0 {
-		query.Set("limit", strconv.Itoa(r.Limit))
-	}
-	return answer[api.LookupResponse](ctx, c, api.OpLookup, query, opts)
+	q := api.Query{Op: api.OpLookup, Pack: r.Pack, Text: strings.Join(r.Questions, ","), Kinds: r.Kind, Limit: r.Limit}
+	return ask[api.LookupResponse](ctx, c, q, opts)
 }
 
 // Snapshot returns the past state of pack at a time: a whole minute means the end of that minute, any other time that millisecond, so that
 // GeneratedAt names its own state. The time must be over. The brief is empty, and the freshness is as of that time.
 func (c *Client) Snapshot(ctx context.Context, pack string, at time.Time, opts ...CallOption) (*api.StateResponse, error) {
-	query := inPack(pack)
-	query.Set("at", moment(at))
-	return answer[api.StateResponse](ctx, c, api.OpSnapshot, query, opts)
-}
-
-// moment is a moment of the past as the service reads it: a minute, or a millisecond.
-func moment(at time.Time) string {
-	layout := time.RFC3339
-	if !at.Equal(at.Truncate(time.Minute)) {
-		layout = "2006-01-02T15:04:05.000Z07:00"
-	}
-	return at.UTC().Format(layout)
+	return ask[api.StateResponse](ctx, c, api.Query{Op: api.OpSnapshot, Pack: pack, At: api.MomentOf(at)}, opts)
 }
 
 // ChangesRequest is a query for Changes.
@@ -91,24 +68,14 @@ type ChangesRequest struct {
 // Changes returns the differences since a time: flags that appeared, rose, fell or ended, rows by the size of their moves, new headlines,
 // and sources without an answer.
 func (c *Client) Changes(ctx context.Context, r ChangesRequest, opts ...CallOption) (*api.ChangesResponse, error) {
-	query := inPack(r.Pack)
-	if query.Set("since", moment(r.Since)); r.Ago > 0 {
-		query.Set("since", fmt.Sprintf("-%ds", int64(r.Ago/time.Second)))
-	}
-	if r.Min != 0 {
-		query.Set("min", strconv.FormatFloat(r.Min, 'f', -1, 64))
-	}
-	if len(r.Kinds) > 0 {
-		query.Set("kinds", strings.Join(r.Kinds, ","))
-	}
-	return answer[api.ChangesResponse](ctx, c, api.OpChanges, query, opts)
+	q := api.Query{Op: api.OpChanges, Pack: r.Pack, At: api.MomentOf(r.Since), Min: r.Min, Kinds: api.Listed(strings.Join(r.Kinds, ","))}
+	q.At.Ago = r.Ago.Truncate(time.Second)
+	return ask[api.ChangesResponse](ctx, c, q, opts)
 }
 
 // Cite returns the source behind anchor [ref] of pack's briefs, counted from 1.
 func (c *Client) Cite(ctx context.Context, pack string, ref int, opts ...CallOption) (*api.CiteResponse, error) {
-	query := inPack(pack)
-	query.Set("ref", strconv.Itoa(ref))
-	return answer[api.CiteResponse](ctx, c, api.OpCite, query, opts)
+	return c.CiteRow(ctx, pack, ref, "", time.Time{}, opts...)
 }
 
 // CiteRow is Cite for a row of the source, kind/key as in Lookup and claims, with the row's own page and figures. A non-zero at selects the
@@ -116,15 +83,11 @@ func (c *Client) Cite(ctx context.Context, pack string, ref int, opts ...CallOpt
 func (c *Client) CiteRow(
 	ctx context.Context, pack string, ref int, row string, at time.Time, opts ...CallOption,
 ) (*api.CiteResponse, error) {
-	query := inPack(pack)
-	query.Set("ref", strconv.Itoa(ref))
-	if row != "" {
-		query.Set("row", row)
-	}
+	q := api.Query{Op: api.OpCite, Pack: pack, Ref: ref, Row: row}
 	if !at.IsZero() {
-		query.Set("at", moment(at))
+		q.At = api.MomentOf(at)
 	}
-	return answer[api.CiteResponse](ctx, c, api.OpCite, query, opts)
+	return ask[api.CiteResponse](ctx, c, q, opts)
 }
 
 // DecodeState decodes the state of an answer into a struct, for example an api.CryptoState.
@@ -135,19 +98,45 @@ func DecodeState(state json.RawMessage, into any) error {
 	return nil
 }
 
-func answer[T any](ctx context.Context, c *Client, op api.Op, query url.Values, opts []CallOption) (*T, error) {
-	resp, err := c.Do(ctx, Request{Path: op.Path(), Query: query}, opts...)
+// ask makes the call q, as its declaration spells it.
+func ask[T any](ctx context.Context, c *Client, q api.Query, opts []CallOption) (*T, error) {
+	resp, err := c.Do(ctx, requestOf(q), opts...)
 	if err != nil {
 		return nil, err
 	}
 	return decodeAs[T](resp)
 }
 
-// inPack is the query that names pack, none for the default.
-func inPack(pack string) url.Values {
-	query := url.Values{}
+// requestOf is the call q. A pack is sent where it is named, even if it is the default.
+func requestOf(q api.Query) Request {
+	pack := q.Pack
+	q.Pack = api.DefaultPack
+	values, _ := url.ParseQuery(q.Canonical()) // it was encoded
 	if pack != "" {
-		query.Set("pack", pack)
+		values.Set("pack", pack)
 	}
-	return query
+	return Request{Path: q.Op.Path(), Query: values}
+}
+
+// CanonicalRequest is the canonical form of a request of a service, named as in a Quote, to which the service binds a payment of it: one
+// request may be spelled in several ways. It is empty for what is no call of an operation, or has a body.
+func CanonicalRequest(service, request string) string {
+	base, err := url.Parse(service)
+	if err != nil {
+		return ""
+	}
+	target, get := strings.CutPrefix(request, http.MethodGet+" ")
+	u, err := url.Parse(target)
+	if err != nil || !get {
+		return ""
+	}
+	op, ok := api.OpAt(strings.TrimPrefix(u.Path, strings.TrimSuffix(base.Path, "/")))
+	if !ok {
+		return ""
+	}
+	q, err := api.Parse(op, api.FaceHTTP, u.Query())
+	if err != nil {
+		return ""
+	}
+	return string(op) + "?" + q.Canonical()
 }

@@ -9,8 +9,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -27,18 +25,8 @@ type SeriesRequest struct {
 
 // Series returns a number of one row, or of the rows of a member, at even intervals until now.
 func (c *Client) Series(ctx context.Context, r SeriesRequest, opts ...CallOption) (*api.SeriesResponse, error) {
-	query := inPack(r.Pack)
-	query.Set("path", r.Path)
-	if r.Field != "" {
-		query.Set("field", r.Field)
-	}
-	if r.Points != 0 {
-		query.Set("points", strconv.Itoa(r.Points))
-	}
-	if r.Span != 0 {
-		query.Set("span", api.FormatSpan(r.Span))
-	}
-	return answer[api.SeriesResponse](ctx, c, api.OpSeries, query, opts)
+	q := api.Query{Op: api.OpSeries, Pack: r.Pack, Path: r.Path, Field: r.Field, Points: r.Points, Span: r.Span}
+	return ask[api.SeriesResponse](ctx, c, q, opts)
 }
 
 // HistoryRequest is a query for History.
@@ -48,19 +36,6 @@ type HistoryRequest struct {
 	From   time.Time     // the first moment; required
 	To     time.Time     // the end, at most api.HistoryRangeMax after From; zero means now, or as far as a call may reach
 	Every  time.Duration // from moment to moment, whole seconds; 0 means api.HistoryEveryMin
-}
-
-func (r HistoryRequest) query() url.Values {
-	query := inPack(r.Pack)
-	query.Set("member", r.Member)
-	query.Set("from", r.From.UTC().Format(time.RFC3339Nano))
-	if !r.To.IsZero() {
-		query.Set("to", r.To.UTC().Format(time.RFC3339Nano))
-	}
-	if r.Every != 0 {
-		query.Set("every", api.FormatSpan(r.Every))
-	}
-	return query
 }
 
 // History yields a member of past states, the oldest first. It makes one call, which needs a key and is charged once, api.HistoryCredits,
@@ -131,7 +106,12 @@ func (c *Client) openHistory(ctx context.Context, r HistoryRequest, opts []CallO
 	for _, opt := range opts {
 		opt(&o)
 	}
-	request := Request{Method: http.MethodGet, Path: api.PathHistory, Query: r.query()}
+	q := api.Query{Op: api.OpHistory, Pack: r.Pack, Path: r.Member, From: r.From.UTC(), Every: r.Every}
+	if !r.To.IsZero() {
+		q.To = r.To.UTC()
+	}
+	request := requestOf(q)
+	request.Method = http.MethodGet
 	target, err := c.target(request, o.query)
 	if err != nil {
 		return nil, err

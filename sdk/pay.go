@@ -31,7 +31,9 @@ type Quote struct {
 	Service string // base URL; for the scheme exact, scheme and host
 	Request string // method, path and query, and what else tells the request from others; for a purchase, deposit and its id
 	Bare    bool   // Request says all of it
-	Price   int64  // published price of the request in micro-USDG; 0 for none
+	// Canonical is the CanonicalRequest of Request, which is the same however a request is spelled; "" for other services than this one.
+	Canonical string
+	Price     int64 // published price of the request in micro-USDG; 0 for none
 
 	// Purchase is set for a purchase of credits by transfer, at the agreed price of its Pack, and Pack for one by the scheme exact. Both
 	// are zero for calls; only calls have bounds.
@@ -179,7 +181,9 @@ func (t *PayTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			continue
 		}
 		q.Service, q.Price, q.Pack = t.Service, t.price(r), t.Pack
-		q.Request, q.Bare = t.name(r)
+		if q.Request, q.Bare = t.name(r); t.Name == nil {
+			q.Canonical = CanonicalRequest(t.Service, q.Request)
+		}
 		return t.pay(r, *q, resp)
 	}
 	return resp, nil

@@ -26,6 +26,7 @@ type journal struct {
 	live    map[string]string // hashes, by request
 	made    int               // transfers
 	asked   []string          // requests, in order
+	forms   []string          // their canonical forms
 	refused []error           // of the outcomes
 }
 
@@ -33,7 +34,7 @@ type journal struct {
 func (j *journal) Pay(_ context.Context, q sdk.Quote) (sdk.Payment, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.asked = append(j.asked, q.Request)
+	j.asked, j.forms = append(j.asked, q.Request), append(j.forms, q.Canonical)
 	if j.refuses != nil {
 		return sdk.Payment{}, j.refuses
 	}
@@ -253,7 +254,7 @@ func TestPaidRetries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Brief(t.Context(), ""); err != nil || len(*shown) != 3 || len(j.asked) != 1 || j.made != 1 || len(j.live) != 0 {
+	if _, err := client.Brief(t.Context(), ""); err != nil || len(*shown) != 3 || len(j.forms) != 1 || j.forms[0] != "brief?" || j.made != 1 || len(j.live) != 0 {
 		t.Errorf("%v after %d proofs, asked for %q", err, len(*shown), j.asked)
 	}
 	for name, c := range map[string]struct {

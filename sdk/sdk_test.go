@@ -79,7 +79,7 @@ func TestRequests(t *testing.T) {
 		"changes, a span": {func(c *sdk.Client) error {
 			_, err := c.Changes(ctx, sdk.ChangesRequest{Since: at, Ago: 20*time.Minute + 500*time.Millisecond})
 			return err
-		}, "GET /v1/changes?since=-1200s"},
+		}, "GET /v1/changes?since=-20m0s"},
 		"packs": {func(c *sdk.Client) error { _, err := c.Packs(ctx); return err }, "GET /api/packs"},
 		"raw": {func(c *sdk.Client) error {
 			_, err := c.Do(ctx, sdk.Request{Method: "POST", Path: "/api/keys?a=1", Query: map[string][]string{"b": {"2"}}, Body: []byte(`{}`)})
@@ -102,6 +102,34 @@ func TestRequests(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestCanonicalRequest: a request is the same however this version or 30f57cb spells it, and no other is.
+func TestCanonicalRequest(t *testing.T) {
+	t.Parallel()
+	const service = "https://example.org/context"
+	for now, spelled := range map[string][]string{
+		"fresh?":                          {"/v1/fresh", "/v1/fresh?pack=crypto", "/v1/fresh?claims=false"},
+		"fresh?members=flags%2Csentiment": {"/v1/fresh?members=sentiment%2Cflags", "/v1/fresh?members=flags%2Csentiment"},
+		"search?q=x":                      {"/v1/search?q=x", "/v1/search?k=10&q=x&pack=crypto"},
+		"search?k=5&pack=ai&q=x":          {"/v1/search?k=5&pack=ai&q=x"},
+		"snapshot?at=2026-11-20T20%3A05":  {"/v1/snapshot?at=2026-11-20T20%3A05%3A00Z", "/v1/snapshot?at=2026-11-20T20%3A05"},
+		"changes?since=-20m0s":            {"/v1/changes?since=-1200s", "/v1/changes?since=-20m0s", "/v1/changes?min=0&since=-20m"},
+		"changes?kinds=asset%2Cpool&min=0.5&since=2026-11-20T20%3A05": {
+			"/v1/changes?kinds=pool%2Casset&min=0.5&since=2026-11-20T20%3A05%3A00Z",
+		},
+		"series?path=asset%2Fbitcoin": {"/v1/series?path=asset%2Fbitcoin&points=60&span=24h", "/v1/series?path=asset%2Fbitcoin"},
+		"":                            {"/v1/search", "/v1/delete?q=x", "/api/packs", ""},
+	} {
+		for _, target := range spelled {
+			if got := sdk.CanonicalRequest(service, "GET /context"+target); got != now {
+				t.Errorf("%s is %q, want %q", target, got, now)
+			}
+			if got := sdk.CanonicalRequest(service, "POST /context"+target); got != "" {
+				t.Errorf("POST %s, whose body is not told, is %q", target, got)
+			}
+		}
 	}
 }
 

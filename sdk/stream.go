@@ -230,15 +230,11 @@ func cause(ctx context.Context, err error) error {
 // open asks for the stream. The key goes into the query, as the service wants it, and out of every error.
 func (l *listener) open(ctx context.Context) (*http.Response, error) {
 	c := l.stream.client
-	query := inPack(l.stream.req.Pack)
-	query.Set("token", c.key.Secret())
-	if len(l.stream.req.Members) > 0 {
-		query.Set("members", strings.Join(l.stream.req.Members, ","))
-	}
-	if l.proves() {
-		query.Set("proof", "true")
-	}
-	target, err := c.target(Request{Path: api.PathSubscribe, Query: query}, nil)
+	request := requestOf(api.Query{
+		Op: api.OpSubscribe, Pack: l.stream.req.Pack, Members: strings.Join(l.stream.req.Members, ","), Proof: l.proves(),
+	})
+	request.Query.Set("token", c.key.Secret())
+	target, err := c.target(request, nil)
 	if err != nil {
 		return nil, err
 	}

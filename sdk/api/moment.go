@@ -25,6 +25,14 @@ type Moment struct {
 // Minute is the minute in which t falls.
 func Minute(t time.Time) Moment { return Moment{At: t.UTC().Truncate(time.Minute)} }
 
+// MomentOf is t as a moment: its minute if it is a whole one, else its millisecond.
+func MomentOf(t time.Time) Moment {
+	if t.Equal(t.Truncate(time.Minute)) {
+		return Minute(t)
+	}
+	return Moment{At: t.UTC().Truncate(time.Millisecond), Exact: true}
+}
+
 // End is when m is over: what counts are the states before.
 func (m Moment) End() time.Time {
 	if m.Exact {

@@ -82,8 +82,11 @@ func (e entry) by() string {
 	return "transaction " + e.TxHash
 }
 
-// is reports whether e pays for a request of a service.
-func (e entry) is(q sdk.Quote) bool { return e.Service == q.Service && e.Request == q.Request }
+// is reports whether e pays for a request of a service, which an earlier version may have spelled otherwise.
+func (e entry) is(q sdk.Quote) bool {
+	same := e.Request == q.Request || q.Canonical != "" && q.Canonical == sdk.CanonicalRequest(e.Service, e.Request)
+	return e.Service == q.Service && same
+}
 
 // transitions are the states that may follow one. A mined payment is never dropped: a node that forgets it would have it paid twice.
 func transitions(from State) []State {

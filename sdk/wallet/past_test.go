@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
@@ -109,6 +110,11 @@ func TestPastGoesOn(t *testing.T) {
 	m := newMarket(t)
 	m.dir = dir
 	payer := m.payer(func(c *wallet.Config) { c.Key, c.Address, c.Token = nil, pastPayer, pastToken })
+	again := sdk.Quote{Service: "http://a.test", Request: "GET /v1/search?k=10&q=x", Canonical: "search?q=x"} // as another version spells it
+	again.Amount, again.Asset = "0.001", api.AssetUSDG
+	if _, err := payer.Pay(t.Context(), again); err == nil || !strings.Contains(err.Error(), "the node does not know") {
+		t.Errorf("a request that is spelled otherwise: %v", err)
+	}
 	for request, want := range map[string]string{"GET /v1/fresh": "ask again", "GET /v1/search?q=x": "the node does not know"} {
 		_, err := payer.Resume(t.Context(), sdk.Quote{Service: "http://a.test", Request: request})
 		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, wallet.ErrNotBegun) != (request == "GET /v1/fresh") {
