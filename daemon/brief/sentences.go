@@ -59,7 +59,11 @@ func (w bySentences) Write(_ context.Context, in Input) (Draft, error) {
 	if len(paragraphs) > 1 && len(slices.Concat(paragraphs[1:]...)) == 0 {
 		paragraphs = append(paragraphs, holdings(in))
 	}
-	text := compose(in, append(paragraphs, troubles(in, in.State.Sources())))
+	status := in.State.Sources()
+	text := compose(in, append(paragraphs, troubles(in, status)))
+	if text == "" && len(status) > 0 {
+		text = compose(in, []paragraph{health(in, status)})
+	}
 	if text == "" {
 		return Draft{}, errNothing
 	}
@@ -169,15 +173,12 @@ func messageOf(f api.Flag) string {
 	return prose.Inline(f.Message)
 }
 
-// troubles tells the sources that do not answer, and that all others do.
+// troubles tells the sources that do not answer.
 func troubles(in Input, status []api.SourceStatus) (p paragraph) {
 	for _, s := range health(in, status) {
 		if !strings.HasPrefix(s.text, "Up to date: ") {
 			p.add(vital, s.text)
 		}
-	}
-	if len(p) == 0 && len(status) > 0 {
-		return health(in, status)
 	}
 	return p
 }

@@ -46,7 +46,7 @@ func (c *checker) read(s prose.Sentence) *reading {
 	r := &reading{Sentence: s, text: body.Masked(), known: c.previous}
 	r.words = prose.Words(r.text)
 	r.mentions = c.mentions(s, r.words)
-	r.periods = slices.DeleteFunc(prose.Periods(r.words), func(p prose.Period) bool { return c.inName(s.Start+p.Start, s.Start+p.End) })
+	r.periods = slices.DeleteFunc(prose.Periods(r.words), func(p prose.Period) bool { return c.inName(s.Start+p.End-1, s.Start+p.End) })
 	list := prose.Figures(r.text)
 	for i, f := range list {
 		one := said{Figure: f, readings: []prose.Figure{f}}

@@ -280,6 +280,8 @@ const mixed = `{
   {"id":"c","name":"Hawaii","magnitude":4.2,"depthKm":8,"ref":4}],
  "indicators": [
   {"id":"cpi","name":"Consumer Price Index","symbol":"CPI","change12mPct":3.17,"change1mPct":0.28,"period":"October 2026","ref":5}],
+ "yields": [
+  {"id":"10y","name":"10-year Treasury","yieldPct":4.22,"movedBp":12,"tenor":"10 years","ref":7}],
  "releases": [
   {"id":"2026-11-25-gdp","name":"Gross Domestic Product","dueAt":"2026-11-25T13:30:00Z","ref":6},
   {"id":"2026-12-04-jobs","name":"Employment Situation","dueAt":"2026-12-04T13:30:00Z","ref":6},
@@ -339,7 +341,7 @@ func TestClaimsPointToTheRow(t *testing.T) {
 	t.Parallel()
 	text := "Fear & Greed reads 29 (Fear), after 24 yesterday [10]. Zcash is up 8.0% within an hour [1].\n\n" +
 		"To be released: Gross Domestic Product on 2026-11-25 13:30Z and Employment Situation on 2026-12-04 13:30Z [6]. " +
-		"Nowhere Ridge had 6.9 and Tonga 5.9 [4]."
+		"Nowhere Ridge had 6.9 and Tonga 5.9 [4]. The 10-year Treasury yields 4.22%, up 12 bp [7]."
 	claims, err := ground.Claims(text, read(mixed), sources())
 	if err != nil {
 		t.Fatal(err)
@@ -351,6 +353,7 @@ func TestClaimsPointToTheRow(t *testing.T) {
 	want := []string{
 		"29 sentiment.fearGreed.value", "24 sentiment.fearGreed.previousDay", "8.0% flags[2].value", "2026-11-25 releases[0].dueAt",
 		"13:30 releases[0].dueAt", "2026-12-04 releases[1].dueAt", "13:30 releases[1].dueAt", "6.9 strongest[0].magnitude", "5.9 strongest[1].magnitude",
+		"4.22% yields[0].yieldPct", "12 bp yields[0].movedBp",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

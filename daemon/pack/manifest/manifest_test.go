@@ -64,8 +64,7 @@ func TestFromAnswerToState(t *testing.T) {
 	cites := p.Citations(read(state), p.Status(in), now)
 	draft, err := writer.Write(t.Context(), brief.Input{Pack: p.ID, State: read(state), Citations: cites})
 	const told = "XRP pays -1.25% an hour [1]. ETH pays +0.125% an hour [1].\n\n" +
-		"Longs pay most on ETH, +0.125% an hour and BTC, +0.0013% an hour [1]. Open interest is largest in BTC, at $62.6M [1].\n\n" +
-		"Up to date: hyperliquid-contexts [1]."
+		"Longs pay most on ETH, +0.125% an hour and BTC, +0.0013% an hour [1]. Open interest is largest in BTC, at $62.6M [1]."
 	if draft.Text != told || err != nil {
 		t.Errorf("brief:\n%s\n%v", draft.Text, err)
 	}
