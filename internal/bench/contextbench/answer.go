@@ -37,7 +37,7 @@ func readReply(doc map[string]any) (r reply) {
 	}
 	for name, value := range result {
 		walk(name, value, func(path string, v any) {
-			if x, is := v.(float64); is && strings.Contains(path, "aggregates.") {
+			if x, is := v.(float64); is && strings.HasPrefix(path, "aggregates.") && strings.HasSuffix(path, ".value") {
 				r.aggregates[path] = x
 			}
 			if text, is := v.(string); is && (path == "read" || strings.HasPrefix(path, "read.")) {
@@ -307,7 +307,7 @@ func (w want) judgeAmount(p *past, r reply) (used int, outcome, why string) {
 	return 0, untrue, fmt.Sprintf("%s is one of %v, got %v %s", w.Agg, all, r.aggregates, r.said(0))
 }
 
-// judgeChange takes the change since then from a row's changePct or change, or from a field that says the same.
+// judgeChange takes the change since then from what a row says of the span, or from a field that says the same.
 func (w want) judgeChange(p *past, r reply) (used int, outcome, why string) {
 	from, until, err := moments(w.Over, p.now)
 	if err != nil {
@@ -327,7 +327,7 @@ func (w want) judgeChange(p *past, r reply) (used int, outcome, why string) {
 		x, number := v.(float64)
 		last := path[strings.LastIndex(path, ".")+1:]
 		named := strings.HasPrefix(last, "change") && slices.Contains(asked, any(last))
-		if number && (last == "changePct" || last == "change" || named) {
+		if over := path == ".over."+field+".change" || path == ".over."+field+".changePct"; number && (over || named) {
 			said = append(said, x)
 		}
 	})

@@ -260,8 +260,8 @@ func spansOf(field string) []string {
 // otherWeeks are spans that no state tells of.
 func otherWeeks() []string {
 	return []string{
-		"in the week before last", "over the previous week", "two weeks ago", "in the past two weeks", "over the last fortnight",
-		"in the first week of the month", "three weeks ago", "over the last three weeks", "in the week before", "over 14 days", "last week",
+		"in the week before last", "two weeks ago", "in the past two weeks", "over the last fortnight", "in the first week of the month",
+		"three weeks ago", "over the last three weeks", "in the week before", "over 14 days", "in the previous fortnight",
 	}
 }
 
@@ -499,9 +499,6 @@ func (t told) falsify(kind string, p phrase, r *rand.Rand) (text string, ok bool
 			return "", false
 		}
 		differs, s.span = false, oneOf(otherWeeks(), r)
-		if p.field == "change7dPct" && s.span == "last week" { // which some call these seven days
-			return "", false
-		}
 	case "another market":
 		list := t.offers(kindOf, func(set, _ string) bool { return set == p.set })
 		if list = slices.DeleteFunc(list, func(o offer) bool { return isDirected && o.value < 0 != (s.v < 0) }); len(list) == 0 {
