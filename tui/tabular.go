@@ -131,7 +131,7 @@ func (p painter) readings(t *Table, from *state.ViewTable) {
 	t.Columns[1].Width = max(p.width-t.Columns[0].Width-1, 4)
 	t.Bare = true
 	for _, r := range from.Rows {
-		row, text := p.row(from, r), p.said(r.Cells, t.Columns[1].Width)
+		row, text := p.row(from, r), p.sentence(r.Cells, t.Columns[1].Width)
 		room := t.Columns[1].Width - view.Width(text) - 2
 		text = p.flashed(row.Main, text)
 		if line := p.trend(row, min(room, 12)); room > 3 && line != "" {
@@ -142,8 +142,8 @@ func (p painter) readings(t *Table, from *state.ViewTable) {
 	}
 }
 
-// said are cells one behind the other, cut to width as a sentence is.
-func (p painter) said(cells []state.Cell, width int) (text string) {
+// sentence is cells one behind the other, cut to width as a sentence is.
+func (p painter) sentence(cells []state.Cell, width int) (text string) {
 	whole := ""
 	for _, c := range cells {
 		whole += view.Line(c.Text)

@@ -12,7 +12,8 @@ import (
 // Answered is a row of an answer of lookup as faces show it, with at most so many figures: those that were asked for come first.
 func Answered(r api.LookupRow, most int) ViewRow {
 	v := Row{
-		Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Fields: r.Fields, Ref: r.Ref, URL: r.URL, FetchedAt: r.FetchedAt, Stale: r.Stale,
+		Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Fields: r.Fields, Ref: r.Ref, URL: r.URL, FetchedAt: r.FetchedAt,
+		Stale: r.Stale,
 	}.View()
 	v.Cells = labelled(r.Shown(most))
 	return v
