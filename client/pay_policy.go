@@ -86,7 +86,8 @@ func (o *policyOptions) allow(ctx context.Context, args []string) error {
 	}
 	if !slices.Contains(services, service) {
 		return &cli.Failure{Exit: cli.ExitNotFound, Reason: "unknown_service",
-			Err: fmt.Errorf("%s has refused no payment, and answered one of the last two, since it was last allowed", service), Hint: "ctx pay policy show"}
+			Err:  fmt.Errorf("%s has refused no payment, and answered one of the last two, since it was last allowed", service),
+			Hint: "ctx pay policy show"}
 	}
 	if err := o.Confirm(ctx, "pay "+service+" again, which has refused or not answered a payment"); err != nil {
 		return err

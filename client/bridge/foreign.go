@@ -39,7 +39,8 @@ func NewForeign(c Config) (*Endpoint, error) {
 	f := &foreign{service: u.Scheme + "://" + u.Host, path: u.RequestURI()}
 	e := &Endpoint{url: u.String(), timeout: c.Timeout, foreign: f}
 	e.paying = sdk.PayTransport{Payer: c.Payer, Service: f.service, Base: patient{e, c.HTTP}, Patience: maxPending,
-		Answered: answered, Schemes: []sdk.Scheme{sdk.Exact{}}, Name: func(r *http.Request) (string, bool) { return nameAt(f.path, sent(r)), false }}
+		Answered: answered, Schemes: []sdk.Scheme{sdk.Exact{}},
+		Name: func(r *http.Request) (string, bool) { return nameAt(f.path, sent(r)), false }}
 	return e, nil
 }
 

@@ -41,7 +41,7 @@ func (p *shop) sign(from devchain.Account, offer api.StandardRequired, changes .
 	p.t.Helper()
 	accept := offer.Accepts[0]
 	now := time.Now().Unix()
-	a := devchain.Authorization{To: accept.PayTo, After: now - 600, Before: now + 200_000}
+	a := devchain.Authorization{To: accept.PayTo, After: now - 600, Before: now + 800}
 	_, _ = rand.Read(a.Nonce[:])
 	if _, err := fmt.Sscan(accept.Amount, &a.Value); err != nil {
 		p.t.Fatal(err)
@@ -356,12 +356,13 @@ func TestListPayment(t *testing.T) {
 	}
 	paid(4_000)
 	ahead.Store(int64(24*time.Hour - time.Minute))
-	if r := p.receipt(p.post(list, signature(p.sign(p.chain.Wallet(), offer))...)); r != first {
+	later := func(a *devchain.Authorization) { a.Before += int64((24 * time.Hour).Seconds()) }
+	if r := p.receipt(p.post(list, signature(p.sign(p.chain.Wallet(), offer, later))...)); r != first {
 		t.Error("it does not hold for a day")
 	}
 	paid(4_000)
 	ahead.Store(int64(24*time.Hour + time.Minute))
-	if r := p.receipt(p.post(list, signature(p.sign(p.chain.Wallet(), offer))...)); r == first {
+	if r := p.receipt(p.post(list, signature(p.sign(p.chain.Wallet(), offer, later))...)); r == first {
 		t.Error("it holds for longer than a day")
 	}
 	paid(5_000)
