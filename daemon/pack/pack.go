@@ -50,10 +50,10 @@ func (p *Pack) Same(other *Pack) bool {
 	return p == other || p.ID == other.ID && p.Version == other.Version && p.Digest != "" && p.Digest == other.Digest
 }
 
-// CheckAnchors reports that the sources of p are not those that a state of the same version cites, in their order: an anchor must not
-// change its meaning within a version.
+// CheckAnchors reports that the sources of p do not begin with those that a state of the same version cites, in their order: an anchor must
+// not change its meaning within a version.
 func (p *Pack) CheckAnchors(of state.Pulse) error {
-	if p.Version != of.Version || len(p.Sources) == len(of.Citations) && p.Continues(of.Citations) {
+	if p.Version != of.Version || p.Continues(of.Citations) {
 		return nil
 	}
 	return fmt.Errorf("pack %s: version %d has states whose sources are %s; now they are %s: raise its version",

@@ -50,8 +50,9 @@ func newTrack(c source.Connector, r state.SourceRecord, disabled bool, log *slog
 	if r.Source == "" {
 		return t
 	}
-	t.attemptedAt = r.AttemptedAt
-	t.notBefore = r.NotBefore
+	if class, _, _ := strings.Cut(r.Err, ":"); !source.Class(class).Mendable() { // else what was wrong here may be mended now
+		t.attemptedAt, t.notBefore = r.AttemptedAt, r.NotBefore
+	}
 	t.reading = pack.Reading{FetchedAt: r.FetchedAt, Failures: r.Failures, Err: r.Err}
 	if r.Doc == nil {
 		return t
@@ -59,7 +60,7 @@ func newTrack(c source.Connector, r state.SourceRecord, disabled bool, log *slog
 	doc := c.New()
 	if err := json.Unmarshal(r.Doc, doc); err != nil {
 		log.Warn("stored answer of a source dropped: unreadable", "source", c.ID, "error", err)
-		return &track{connector: c, notBefore: r.NotBefore}
+		return &track{connector: c, notBefore: t.notBefore}
 	}
 	t.reading.Doc, t.bodies = doc, r.Bodies
 	return t

@@ -3,11 +3,13 @@ package pipeline_test
 import (
 	"database/sql"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/pipeline"
+	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -104,6 +106,53 @@ func TestDamagedNewestStateIsSteppedOver(t *testing.T) {
 		r.reopen(nil)
 		want(t, "state after the next restart", r.edition().GeneratedAt, next.GeneratedAt)
 		want(t, "error lines in all", r.log.Count("level=ERROR"), 1)
+	})
+}
+
+// TestSourceIsAppended: a pack whose sources begin with those that its states cite goes on in the same version, and the new one is asked at
+// once; one that lost a source, or has another order, does not.
+func TestSourceIsAppended(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := build(t, newPack(times(2)...), nil)
+		r.refresh()
+		r.reopen(func(r *rig) { r.cfg.Pack = newPack(times(3)...) })
+		want(t, "sources that are not ok", len(r.edition().Freshness(r.clock.now()).Sources), 1)
+		r.start()
+		time.Sleep(time.Second)
+		want(t, "attempts", []int{r.fetcher.asked("s1"), r.fetcher.asked("s3")}, []int{1, 1})
+		want(t, "sources", len(r.served().SourceStatus), 3)
+		for _, n := range []int{1, 2} {
+			cfg := r.cfg
+			if cfg.Pack = newPack(times(n)...); n == 2 {
+				cfg.Pack.Sources[0], cfg.Pack.Sources[1] = cfg.Pack.Sources[1], cfg.Pack.Sources[0]
+			}
+			if _, err := pipeline.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "raise its version") {
+				t.Errorf("%d sources: %v", n, err)
+			}
+		}
+	})
+}
+
+// TestMendedConfiguration: what a restart may have mended is asked at once, and not when the pause after the failure is over.
+func TestMendedConfiguration(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := build(t, newPack(times(1)...), nil)
+		r.refresh()
+		for _, c := range []struct {
+			class source.Class
+			asked int
+		}{{source.ClassForbidden, 1}, {source.ClassAuth, 1}, {source.ClassUpstream, 0}} {
+			r.fetcher.tell(failing(c.class, 0), "s1")
+			time.Sleep(20 * time.Minute)
+			_, _ = r.Refresh(t.Context(), false)
+			before := r.fetcher.asked("s1")
+			r.fetcher.tell(nil, "s1")
+			r.reopen(nil)
+			stop := r.start()
+			time.Sleep(time.Second)
+			want(t, "attempts after "+string(c.class), r.fetcher.asked("s1")-before, c.asked)
+			stop()
+		}
 	})
 }
 

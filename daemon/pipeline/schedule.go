@@ -62,12 +62,15 @@ func (p *Pipeline) generatedAt() time.Time {
 	return p.newest.GeneratedAt
 }
 
-// attemptedAt is when a source was last asked, zero if none ever was.
+// attemptedAt is when a source was last asked, zero if there is one that never was, or that is to be asked at once.
 func (p *Pipeline) attemptedAt() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var last time.Time
 	for _, t := range p.tracks {
+		if t.attemptedAt.IsZero() && !t.disabled {
+			return time.Time{}
+		}
 		if t.attemptedAt.After(last) {
 			last = t.attemptedAt
 		}

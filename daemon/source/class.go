@@ -25,6 +25,11 @@ const (
 	ClassNetwork       Class = "network"        // cannot connect, TLS, timeout
 )
 
+// Mendable reports whether a failure of class c may be one of the configuration here, such as a key or a host that is not allowed.
+func (c Class) Mendable() bool {
+	return c == ClassAuth || c == ClassForbidden || c == ClassNotFound
+}
+
 // errNotModified says that the document is still the one whose ETag was sent.
 var errNotModified = errors.New("not modified")
 

@@ -23,13 +23,16 @@ func guard(given http.RoundTripper, allowed []string) http.RoundTripper {
 	if given != nil {
 		return given
 	}
-	free := func(host string) bool {
-		return slices.ContainsFunc(allowed, func(name string) bool { return strings.EqualFold(name, host) })
+	free := func(address string) bool {
+		host, _, _ := net.SplitHostPort(address)
+		return slices.ContainsFunc(allowed, func(name string) bool {
+			return strings.EqualFold(name, host) || strings.EqualFold(name, address)
+		})
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		d := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-		if host, _, _ := net.SplitHostPort(address); !free(host) && !proxied(address) {
+		if host, _, _ := net.SplitHostPort(address); !free(address) && !proxied(address) {
 			d.Control = func(_, found string, _ syscall.RawConn) error { return public(host, found) }
 		}
 		return d.DialContext(ctx, network, address)
@@ -38,7 +41,7 @@ func guard(given http.RoundTripper, allowed []string) http.RoundTripper {
 		proxy, err := http.ProxyFromEnvironment(req)
 		host := req.URL.Hostname()
 		switch {
-		case err != nil || free(host):
+		case err != nil || free(addressOf(req.URL)):
 			return proxy, err
 		case proxy == nil && proxied(addressOf(req.URL)): // by its own name, as if it were a source
 			return nil, errPrivate(host, "")

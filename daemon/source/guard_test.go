@@ -130,6 +130,8 @@ func TestPrivateHosts(t *testing.T) {
 		{"http://127.0.0.1" + port, byAddress, 0, []string{"localhost", "127.0.0.2"}},
 		{"http://[::ffff:127.0.0.1]" + port, "forbidden: ::ffff:127.0.0.1 is at 127.0.0.1, a private address: allow the host in packs.private_hosts", 0, nil},
 		{"http://127.0.0.1" + port, "reached", 1, []string{"127.0.0.1"}},
+		{"http://127.0.0.1" + port, "reached", 1, []string{"127.0.0.1" + port}},
+		{"http://127.0.0.1" + port, byAddress, 0, []string{"127.0.0.1:1"}},
 		{"http://LocalHost" + port, "reached", 1, []string{"localHOST"}},
 		{"http://localhost" + port + to("127.0.0.1"), byAddress, 1, []string{"localhost"}},
 		{"http://127.0.0.1" + port + to("localhost"), "reached", 2, []string{"localhost", "127.0.0.1"}},

@@ -219,7 +219,7 @@ type Packs struct {
 	_            struct{} `doc:"packs.dir. All of them need credits."`
 	Dir          string   `key:"dir" doc:"Directory of manifests, each ID.yaml. Empty means packs, beside this file."`
 	PrivateHosts []string `key:"private_hosts" doc:"Hosts on private addresses that manifests may ask, such as"`
-	_            struct{} `doc:"metrics.lan. All others are refused."`
+	_            struct{} `doc:"metrics.lan or metrics.lan:9090. All others are refused."`
 
 	beside string // where Dir is unless it is set
 }

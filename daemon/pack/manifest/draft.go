@@ -401,7 +401,7 @@ func (d *draft) text() []byte {
 	line("    licence: not looked up yet # the terms under which its data may be used")
 	line("    # A key goes into a file: key_file and key_header.")
 	line("    request: {url: %s}", quoteYAML(d.url))
-	line("    every: 5m # at least 1m")
+	line("    every: 5m # at least")
 	line("    stale_after: 15m # the age from which on its data is old")
 	line("    format: %s", d.format)
 	line("    # jq: true for an answer that may be used. Else the rows of the last one stay, marked as stale.")

@@ -79,7 +79,7 @@ type Source struct {
 	PublicURL  string        `key:"public_url,required" doc:"a page where people can look"`
 	Licence    string        `key:"licence,required" doc:"the terms under which its data may be used"`
 	Request    Request       `key:"request,required" doc:"how it is asked"`
-	Every      time.Duration `key:"every" doc:"from one answer to the next, at least 1m; 5m is the default"`
+	Every      time.Duration `key:"every" doc:"from one answer to the next, at least 5m, which is the default"`
 	StaleAfter time.Duration `key:"stale_after" doc:"the age from which on its data is old; three times every is the default"`
 	PerMinute  int           `key:"per_minute" doc:"requests to its host, at most 120; 30 is the default"`
 	Format     string        `key:"format" enum:"json,ndjson,csv,rss,atom,xml,text" doc:"how an answer is written; json is the default."`
@@ -211,7 +211,7 @@ const (
 	mostShown   = 40
 	maxBody     = 16 << 20
 	maxTimeout  = 30 * time.Second
-	leastEvery  = time.Minute
+	leastEvery  = 5 * time.Minute // states are made no more often
 	usualEvery  = 5 * time.Minute
 	longestSpan = 31 * 24 * time.Hour
 	maxText     = 256 << 10 // bytes of a manifest
