@@ -23,7 +23,7 @@ func (c *checker) figures(s prose.Sentence, anchors []int) {
 			if b, ok := c.inPhrase(r, f, anchors); ok {
 				c.claim(s, f, b, anchors)
 			} else {
-				c.unfounded(s, f, func(x *row) bool { return c.written(r, &said{Figure: f}, x, text{}) != wrongValue })
+				c.unfounded(s, f, func(x *row) bool { return c.written(r, &assertion{Figure: f}, x, text{}) != wrongValue })
 			}
 		}
 	}
@@ -37,7 +37,7 @@ func (r *reading) first() (about []*mention) {
 		list = r.groupAt(list[at])
 	}
 	for _, m := range list {
-		about = append(about, &mention{said: m.said, rows: m.rows, name: m.name, refs: m.refs})
+		about = append(about, &mention{text: m.text, rows: m.rows, name: m.name, refs: m.refs})
 	}
 	return about
 }
@@ -57,15 +57,28 @@ func (c *checker) inPhrase(r *reading, f prose.Figure, anchors []int) (backing, 
 	return r.nearest(f, list), true
 }
 
+// elsewhere reports whether b is a text of another row, where what f is of has one of its own.
+func (f *assertion) elsewhere(b backing) bool {
+	same := func(t text) bool { return t.path != b.path && keyOf(t.path) == keyOf(b.path) }
+	of := func(m *mention) bool { return m.covers(b.row) }
+	own := func(m *mention) bool {
+		return slices.ContainsFunc(m.rows, func(x *row) bool { return slices.ContainsFunc(x.texts, same) })
+	}
+	return !slices.ContainsFunc(f.subjects, of) && slices.ContainsFunc(f.subjects, own)
+}
+
+// keyOf is the name of the member that a path ends with.
+func keyOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
 // counted finds the list whose length f is, or that of a group in it, by the word for its rows behind f.
-func (c *checker) counted(f *said, anchors []int) (backing, bool) {
-	if f.Kind != prose.Number || f.Unit != prose.Plain || f.Sign != 0 || f.Half != 0.5 {
+func (c *checker) counted(f *assertion, anchors []int) (backing, bool) {
+	if !f.bareCount() {
 		return backing{}, false
 	}
 	for _, l := range c.index.lists {
 		for _, n := range l.counts() {
 			at := slices.IndexFunc(n.rows, func(r *row) bool { return r.under(anchors) })
-			if float64(n.n) == f.Value && at >= 0 && slices.ContainsFunc(f.stems, n.counts) {
+			if float64(n.n) == f.Value && at >= 0 && slices.ContainsFunc(f.after, n.counts) {
 				return backing{n.rows[at], n.path}, true
 			}
 		}
@@ -88,7 +101,7 @@ const (
 // figure checks one figure; any of its readings may hold. It returns what backs the figure, and false where it has found nothing.
 func (c *checker) figure(r *reading, i int, anchors []int) (backing, bool) {
 	f := &r.figures[i]
-	if b, ok := c.inPhrase(r, f.Figure, anchors); ok {
+	if b, ok := c.inPhrase(r, f.Figure, anchors); ok && !f.elsewhere(b) {
 		return b, true
 	}
 	var best step
@@ -103,7 +116,7 @@ func (c *checker) figure(r *reading, i int, anchors []int) (backing, bool) {
 		}
 		best = max(best, reached)
 	}
-	if len(backs) > 0 {
+	if backs = r.closest(backs, f.subjects); len(backs) > 0 {
 		return r.nearest(f.Figure, backs), true
 	}
 	if b, ok := c.counted(f, anchors); ok {
@@ -125,8 +138,35 @@ func (c *checker) figure(r *reading, i int, anchors []int) (backing, bool) {
 	return backing{}, false
 }
 
+// closest are those of list whose questions have as many words of the sentence as any question about the same: which one is meant, if none
+// is quoted, is told by its words.
+func (r *reading) closest(list []backing, subjects []*mention) []backing {
+	shared := func(x *row) (n int) {
+		for _, t := range x.texts {
+			if !t.long || !strings.HasSuffix(t.path, ".question") {
+				continue
+			}
+			title := prose.Words(t.text)
+			for i, w := range r.words {
+				again := slices.ContainsFunc(r.words[:i], func(o prose.Word) bool { return o.Text == w.Text })
+				if !again && slices.ContainsFunc(title, func(o prose.Word) bool { return prose.Stem(o.Text) == prose.Stem(w.Text) }) {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	most := 0
+	for _, m := range subjects {
+		for _, x := range m.rows {
+			most = max(most, shared(x))
+		}
+	}
+	return slices.DeleteFunc(list, func(b backing) bool { n := shared(b.row); return n > 0 && n < most })
+}
+
 // backs reports how far x comes to back f, and by which of its values.
-func (c *checker) backs(r *reading, f *said, x *row) (best step, path string) {
+func (c *checker) backs(r *reading, f *assertion, x *row) (best step, path string) {
 	for at := range x.numbers {
 		n := &x.numbers[at]
 		fits := slices.ContainsFunc(f.readings, func(g prose.Figure) bool {
@@ -158,11 +198,11 @@ func (c *checker) backs(r *reading, f *said, x *row) (best step, path string) {
 }
 
 // number reports how far n, which equals f, comes to back it.
-func (c *checker) number(r *reading, f *said, x *row, n *number) step {
+func (c *checker) number(r *reading, f *assertion, x *row, n *number) step {
 	switch {
 	case !c.about(r, f, x, n):
 		return wrongSubject
-	case !fieldFits(f, x, n):
+	case f.negated, !fieldFits(f, x, n):
 		return wrongField
 	case !spanFits(f, x, n):
 		return wrongSpan
@@ -173,7 +213,7 @@ func (c *checker) number(r *reading, f *said, x *row, n *number) step {
 }
 
 // about reports whether f is said of x, or of what n is about by its name.
-func (c *checker) about(r *reading, f *said, x *row, n *number) bool {
+func (c *checker) about(r *reading, f *assertion, x *row, n *number) bool {
 	if x.source {
 		return true
 	}
@@ -203,12 +243,14 @@ func (r *reading) hints(x *row, n *number) bool {
 	measured := func(m string) bool {
 		return slices.ContainsFunc(x.numbers, func(o number) bool { return (n == nil || n.path == o.path) && slices.Contains(o.words, m) })
 	}
-	listed := func(word string) bool { return slices.Contains(x.lists, prose.Stem(word)) }
+	listed := func(word string) bool {
+		return slices.Contains(x.lists, prose.Stem(word)) || measured(prose.Stem(word))
+	}
 	return slices.ContainsFunc(words, listed) || slices.ContainsFunc(concepts(words), measured)
 }
 
 // venue is the sources of which the sentence names one directly behind f or the name before it.
-func (r *reading) venue(f *said) []int {
+func (r *reading) venue(f *assertion) []int {
 	for _, m := range r.mentions {
 		if m.refs == nil {
 			continue
@@ -230,7 +272,7 @@ func ends(list []*mention) (all []int) {
 }
 
 // lastName is the last name before f in the sentence, else one of what f is of, else nil.
-func (r *reading) lastName(f *said) (last *mention) {
+func (r *reading) lastName(f *assertion) (last *mention) {
 	for _, m := range append(slices.Clone(f.subjects), r.mentions...) {
 		if m.name && (m.end <= f.Start || last == nil && slices.Contains(f.subjects, m)) {
 			last = m
@@ -240,14 +282,14 @@ func (r *reading) lastName(f *said) (last *mention) {
 }
 
 // haveTimes reports whether what f is of has times of its own.
-func (c *checker) haveTimes(f *said) bool {
+func (c *checker) haveTimes(f *assertion) bool {
 	return slices.ContainsFunc(f.subjects, func(m *mention) bool {
 		return slices.ContainsFunc(m.rows, func(x *row) bool { return len(x.times) > 0 })
 	})
 }
 
 // written reports how far a text of x, which says f as it is written, comes to back it: what it says of the figure counts.
-func (c *checker) written(r *reading, f *said, x *row, t text) step {
+func (c *checker) written(r *reading, f *assertion, x *row, t text) step {
 	if !t.long || !strings.Contains(t.text, f.Raw) {
 		return wrongValue
 	}
@@ -258,7 +300,7 @@ func (c *checker) written(r *reading, f *said, x *row, t text) step {
 		if g.UsualSpan() {
 			continue
 		}
-		own.figures = append(own.figures, said{Figure: g, readings: []prose.Figure{g}})
+		own.figures = append(own.figures, assertion{Figure: g, readings: []prose.Figure{g}})
 	}
 	best := wrongValue
 	for i := range own.figures {
@@ -313,10 +355,10 @@ func (c *checker) timed(r *row, f prose.Figure, masked string) int {
 		if f.Unit != prose.Plain || f.Half != 0.5 {
 			return false
 		}
-		if f.Value == float64(t.Year()) {
-			return true
-		}
 		beside := monthBefore.FindStringSubmatch(masked[max(0, f.Start-12):f.Start])
+		if f.Value == float64(t.Year()) {
+			return beside == nil || beside[1] == t.Month().String()
+		}
 		if beside == nil {
 			beside = monthAfter.FindStringSubmatch(masked[f.End:])
 		}

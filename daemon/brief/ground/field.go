@@ -39,7 +39,7 @@ func readField(name string) field {
 			f.unit = prose.Basis
 		case prose.SpanOf(t) > 0:
 			f.over = prose.SpanOf(t)
-		case t == "change" || t == "changed" || t == "moved" || t == "move" || t == "delta":
+		case t == "change" || t == "changed" || t == "moved" || t == "move" || t == "delta" || t == "added":
 			f.change = true
 		case t == "was" || t == "previous" || t == "prior":
 			f.ago = past
@@ -200,7 +200,7 @@ func conceptAt(words []string) (list []string, n int) {
 		return []string{"low"}, 1
 	case "odd", "chance", "probability", "likelihood", "likely", "probable":
 		return []string{"odds"}, 1
-	case "loss", "exploit", "stolen", "drained", "exploited", "hack":
+	case "loss", "exploit", "stolen", "stole", "took", "taken", "drained", "exploited", "hack":
 		return []string{"loss"}, 1
 	case "peg", "depeg", "pegged":
 		return []string{"peg"}, 1
@@ -245,8 +245,10 @@ func level(concept string) bool {
 func breadth(concept string) bool { return concept == "advancing" || concept == "declining" }
 
 // fieldFits reports whether what the sentence says of f names n, or nothing else of x.
-func fieldFits(f *said, x *row, n *number) bool {
+func fieldFits(f *assertion, x *row, n *number) bool {
 	switch {
+	case slices.ContainsFunc(f.stems, func(w string) bool { return summing(w) && !slices.Contains(n.words, w) }):
+		return false
 	case n.bound:
 		return slices.ContainsFunc(f.stems, func(w string) bool { return w == "threshold" || w == "limit" || w == "bound" })
 	case n.rank || f.ranked:
@@ -260,21 +262,33 @@ func fieldFits(f *said, x *row, n *number) bool {
 	}
 	kind := x.kind(n)
 	measures := slices.DeleteFunc(slices.Clone(f.measures), func(m string) bool { return !kind(m) })
-	other := func(m number) bool { return m.unit == n.unit && !m.change && m.ago == n.ago && f.says(&m) }
+	other := func(m number) bool { return m.unit == n.unit && !m.change && m.ago == n.ago && f.says(&m) > f.says(n) }
 	switch {
 	case len(measures) > 0 && (n.unit == prose.Plain || f.named || slices.ContainsFunc(n.words, kind)):
 		return slices.ContainsFunc(n.words, func(w string) bool { return slices.Contains(measures, w) })
-	case f.says(n):
-		return true
 	case slices.ContainsFunc(x.numbers, other):
 		return false
 	}
-	return n.unit == prose.USD && f.of || x.primary(n)
+	return f.says(n) > 0 || n.unit == prose.USD && f.of || x.primary(n)
 }
 
-// says reports whether a word beside f is one for what n measures.
-func (f *said) says(n *number) bool {
-	return slices.ContainsFunc(n.words, func(w string) bool { return slices.Contains(f.measures, w) || slices.Contains(f.stems, w) })
+// summing reports whether a word makes one figure of several.
+func summing(w string) bool {
+	switch w {
+	case "average", "mean", "median", "combined", "together", "sum":
+		return true
+	}
+	return false
+}
+
+// says is how many words for what n measures stand beside f.
+func (f *assertion) says(n *number) (count int) {
+	for _, w := range n.words {
+		if slices.Contains(f.measures, w) || slices.Contains(f.stems, w) {
+			count++
+		}
+	}
+	return count
 }
 
 // kind tells the concepts that a number of x can be of, by its unit.
@@ -290,7 +304,7 @@ func (x *row) kind(n *number) func(concept string) bool {
 }
 
 // changeFits reports whether f may be how far n says that something moved: what x is measured by, if it does not say of what.
-func changeFits(f *said, x *row, n *number) bool {
+func changeFits(f *assertion, x *row, n *number) bool {
 	for _, m := range f.measures {
 		switch {
 		case !amount(m) && !level(m), slices.Contains(n.words, m):
@@ -298,7 +312,10 @@ func changeFits(f *said, x *row, n *number) bool {
 			return false
 		}
 	}
-	return len(n.words) == 0 || x.judges || f.says(n) || x.primary(n)
+	if n.unit == prose.USD && f.direction == 0 && f.says(n) == 0 && !slices.Contains(f.stems, "change") {
+		return false // a sum that moved is no sum that is there
+	}
+	return len(n.words) == 0 || x.judges || f.says(n) > 0 || x.primary(n)
 }
 
 // measuredBy reports whether m is what the changes of x are of: its price, else what stands first.
@@ -328,7 +345,7 @@ func (x *row) primary(n *number) bool {
 }
 
 // spanFits reports whether n is of the time that the sentence says. Where it says none, a change is of a day.
-func spanFits(f *said, x *row, n *number) bool {
+func spanFits(f *assertion, x *row, n *number) bool {
 	over := f.over
 	if n.change && over == 0 {
 		over = f.ago

@@ -276,7 +276,7 @@ func (r *row) called(p place, v *jsonx.Value) {
 		words[i] = prose.Stem(w)
 	}
 	if !strings.HasSuffix(p.path, "]") {
-		r.handles = words
+		r.handles, r.lists = words, stems(p.path[:max(0, strings.LastIndexByte(p.path, '.'))])
 		return
 	}
 	r.lists = words

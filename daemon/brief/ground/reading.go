@@ -15,13 +15,13 @@ type reading struct {
 	words    []prose.Word
 	mentions []*mention
 	periods  []prose.Period
-	figures  []said
+	figures  []assertion
 	quoted   []prose.Figure // those in titles and messages of the state
 	known    []*mention     // of the sentence before
 }
 
-// said is a figure with what the sentence says of it.
-type said struct {
+// assertion is a figure with what the sentence says of it.
+type assertion struct {
 	prose.Figure
 	readings  []prose.Figure // of which any may hold
 	subjects  []*mention     // what it is of; any of them
@@ -36,6 +36,8 @@ type said struct {
 	listed    bool          // it goes on with a list, in the words of the figure before
 	beside    bool          // a word for the direction, or a sign, stands directly beside it
 	stems     []string      // all words beside it, without endings
+	after     []string      // those of them behind it
+	negated   bool          // it is denied
 	inherits  bool          // its subjects are those of the sentence before, which it may go on about
 	pair      *mention      // what it is of, where names and figures stand in two lists
 }
@@ -49,7 +51,7 @@ func (c *checker) read(s prose.Sentence) *reading {
 	r.periods = slices.DeleteFunc(prose.Periods(r.words), func(p prose.Period) bool { return c.inName(s.Start+p.End-1, s.Start+p.End) })
 	list := prose.Figures(r.text)
 	for i, f := range list {
-		one := said{Figure: f, readings: []prose.Figure{f}}
+		one := assertion{Figure: f, readings: []prose.Figure{f}}
 		if i+1 < len(list) {
 			if g, ok := f.Within(list[i+1], r.text[f.End:list[i+1].Start]); ok {
 				one.readings = append(one.readings, g)
@@ -148,7 +150,8 @@ func (r *reading) describe(i int) {
 			from = max(from, of) // what stands behind the figure before is of it
 		}
 	}
-	f.stems = append(r.stemsIn(from, to), r.stemsIn(start, end)...)
+	f.after = r.stemsIn(start, end)
+	f.stems = append(r.stemsIn(from, to), f.after...)
 	f.measures = r.measuresBehind(i, start, end)
 	if f.named = len(f.measures) > 0; !f.named {
 		f.measures = r.measuresBefore(f.Figure, from, to)
@@ -160,19 +163,7 @@ func (r *reading) describe(i int) {
 	if f.direction == 0 {
 		f.direction = prose.Heading(masked[from:to], masked[start:end])
 	}
-	switch before := strings.TrimRight(r.text[from:to], " $€£¥"); {
-	case strings.HasSuffix(before, "#"), slices.Contains([]string{"th", "st", "nd", "rd"}, f.Raw[max(0, len(f.Raw)-2):]):
-		f.ranked = true
-	default:
-		if words := prose.Words(before); len(words) > 0 {
-			switch words[len(words)-1].Text {
-			case "after", "from", "against", "versus", "vs", "than", "was", "were":
-				f.follows = true
-			case "rank", "ranked", "ranks", "ranking", "number", "no", "place", "position":
-				f.ranked = true
-			}
-		}
-	}
+	r.placed(f, from, to)
 	r.dated(f, i, from, to, start, end)
 	for at := i - 1; f.listed && at >= 0; at-- {
 		k := r.figures[at]
@@ -189,8 +180,34 @@ func (r *reading) describe(i int) {
 	}
 }
 
+// placed reads the last words before f: whether they deny it, make it a place in an order or say that it is of before.
+func (r *reading) placed(f *assertion, from, to int) {
+	before := strings.TrimRight(r.text[from:to], " $€£¥")
+	words := prose.Words(before)
+	last := words[max(0, len(words)-3):]
+	f.negated = slices.ContainsFunc(last, func(w prose.Word) bool { return w.Text == "not" || w.Text == "never" || w.Text == "neither" })
+	if len(last) > 0 {
+		switch last[len(last)-1].Text {
+		case "after", "from", "against", "versus", "vs", "than", "was", "were":
+			f.follows = true
+		case "number", "no", "place", "position":
+			f.ranked = true
+		}
+	}
+	ranks := func(w prose.Word) bool {
+		return w.Text == "rank" || w.Text == "ranks" || w.Text == "ranked" || w.Text == "ranking"
+	}
+	f.ranked = f.bareCount() && (f.ranked || strings.HasSuffix(before, "#") || slices.ContainsFunc(words, ranks) ||
+		slices.Contains([]string{"th", "st", "nd", "rd"}, f.Raw[max(0, len(f.Raw)-2):]))
+}
+
+// bareCount reports whether f is a whole number of things or places.
+func (f *assertion) bareCount() bool {
+	return f.Kind == prose.Number && f.Unit == prose.Plain && f.Half == 0.5 && f.Sign == 0
+}
+
 // percent reports whether f is told in percent.
-func (f *said) percent() bool { return f.Unit == prose.Percent || f.Unit == prose.Basis }
+func (f *assertion) percent() bool { return f.Unit == prose.Percent || f.Unit == prose.Basis }
 
 // clause is where the clause that ends at to begins, at from at the earliest.
 func (r *reading) clause(from, to int) int {
@@ -268,8 +285,9 @@ func (r *reading) measuresBehind(i, start, end int) []string {
 func (r *reading) measuresBefore(f prose.Figure, from, to int) (last []string) {
 	words := r.wordsIn(from, to)
 	for at := range words {
-		if found, _ := conceptAt(words[at:]); len(fitting(found, f)) > 0 {
-			last = fitting(found, f)
+		found, _ := conceptAt(words[at:])
+		if found = fitting(found, f); len(found) > 0 && !slices.Contains(last, "odds") { // of whatever
+			last = found
 		}
 	}
 	return last
@@ -302,7 +320,7 @@ func fitting(concepts []string, f prose.Figure) (list []string) {
 }
 
 // dated reads the time that f is of: what stands behind it counts first, and a span that opens the sentence is that of all its figures.
-func (r *reading) dated(f *said, i, from, to, start, end int) {
+func (r *reading) dated(f *assertion, i, from, to, start, end int) {
 	var found *prose.Period
 	for at := range r.periods {
 		p := &r.periods[at]
@@ -338,7 +356,11 @@ func (r *reading) dated(f *said, i, from, to, start, end int) {
 func (r *reading) subjects(i int) []*mention {
 	f := &r.figures[i]
 	from, to := r.before(i)
+	next := r.nextTo(i)
 	if m := r.lastIn(from, to, true); m != nil {
+		if m.start == 0 && m.rows == nil && next != nil && !strings.ContainsAny(r.text[f.End:next.start], ",;:") {
+			return []*mention{next} // a word that begins a sentence need be no name: hackers took it from Bitcoin
+		}
 		if of := r.qualified(m); of != nil { // fees on Bitcoin
 			return []*mention{m, of}
 		}
@@ -352,16 +374,6 @@ func (r *reading) subjects(i int) []*mention {
 	}
 	if m := r.lastIn(from, to, false); m != nil {
 		return []*mention{m}
-	}
-	var next *mention
-	until := len(r.text)
-	if i+1 < len(r.figures) {
-		until = r.figures[i+1].Start
-	}
-	for _, m := range r.mentions {
-		if m.refs == nil && m.start >= f.End && m.end <= until && (next == nil || m.name && !next.name) {
-			next = m
-		}
 	}
 	if i > 0 {
 		if r.clause(from, to) == from {
@@ -384,6 +396,20 @@ func (r *reading) subjects(i int) []*mention {
 		return r.known
 	}
 	return nil
+}
+
+// nextTo is the first name behind the i-th figure and before the next one, or else another mention there; nil for none.
+func (r *reading) nextTo(i int) (next *mention) {
+	until := len(r.text)
+	if i+1 < len(r.figures) {
+		until = r.figures[i+1].Start
+	}
+	for _, m := range r.mentions {
+		if m.refs == nil && m.start >= r.figures[i].End && m.end <= until && (next == nil || m.name && !next.name) {
+			next = m
+		}
+	}
+	return next
 }
 
 // lastIn is the last mention in text[from:to] that is a name, or none; nil for none. One that the figure before it has taken is not new,
@@ -416,7 +442,7 @@ func (r *reading) qualified(m *mention) *mention {
 
 // taken reports whether m stands directly behind a figure that no name stands before.
 func (r *reading) taken(m *mention) bool {
-	return slices.ContainsFunc(r.figures, func(f said) bool {
+	return slices.ContainsFunc(r.figures, func(f assertion) bool {
 		return len(f.subjects) == 1 && f.subjects[0] == m && f.End <= m.start
 	})
 }

@@ -13,7 +13,7 @@ import (
 // mention is where a sentence says what it is about.
 type mention struct {
 	start, end int
-	said       string
+	text       string
 	rows       []*row // that it stands for; none for a name that the state does not have
 	name       bool   // it names rows, and not their member
 	refs       []int  // of the sources, where it names one of them, as a venue
@@ -36,7 +36,7 @@ func (m *mention) means(words []string) bool {
 
 // shortened reports whether one of the words is short for the name that m is, as btc is for Bitcoin.
 func (m *mention) shortened(words []string) bool {
-	name := strings.ToLower(m.said)
+	name := strings.ToLower(m.text)
 	return m.name && slices.ContainsFunc(words, func(w string) bool {
 		if len(w) < 3 || len(w) > 4 || w[0] != name[0] {
 			return false
@@ -145,14 +145,14 @@ func (c *checker) others(s prose.Sentence, words []prose.Word, list []*mention) 
 		switch {
 		case len(rows) > 0 && !(stem == "market" && measure != nil):
 			list = append(list, &mention{start: w.Start, end: w.End, rows: rows})
-		case !w.Capital || measure != nil || ordinary(w.Text, i == 0 || c.opens(s, w)):
+		case !w.Capital || measure != nil || c.index.listed(stem) || ordinary(w.Text, i == 0 || c.opens(s, w)):
 		default:
 			list = c.foreign(s, w, named, list)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *mention) int { return a.start - b.start })
 	for _, m := range list {
-		m.said = c.text[s.Start+m.start : s.Start+m.end]
+		m.text = c.text[s.Start+m.start : s.Start+m.end]
 	}
 	return list
 }
@@ -212,6 +212,11 @@ func (x *index) handled(stem string) (rows []*row) {
 	return rows
 }
 
+// listed reports whether a word is one for rows of a member.
+func (x *index) listed(stem string) bool {
+	return slices.ContainsFunc(x.rows, func(r *row) bool { return slices.Contains(r.lists, stem) })
+}
+
 // ordinary reports whether a capital word is none of a name: a month, an abbreviation of ours, or, where it opens something, a word that
 // sentences start with.
 func ordinary(w string, opens bool) bool {
@@ -220,7 +225,7 @@ func ordinary(w string, opens bool) bool {
 	}
 	switch w {
 	case "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-		"usd", "us", "utc", "z", "t", "u", "s", "i", "defi", "etf", "dex", "hn", "gmt":
+		"usd", "us", "utc", "z", "t", "u", "s", "i", "defi", "etf", "dex", "hn", "gmt", "index", "token", "coin", "network", "protocol":
 		return true
 	}
 	if r, _ := utf8.DecodeRuneInString(w); !unicode.IsLetter(r) {
