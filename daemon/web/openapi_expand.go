@@ -20,7 +20,7 @@ import (
 //   - The query parameters of an operation, and those that several share, are those of its declaration. A parameter of the same name in the
 //     file replaces members of it.
 //   - An operation with a price has the credentials, the headers and the refusals of every paid call. What the file has comes first.
-//   - The schema Op lists the operations.
+//   - The schemas of the answers are those of their types in sdk/api. A member of the same name in the file replaces members of it.
 //   - A response with the member errors, a list of examples, is an error envelope with its headers and these examples by their reasons.
 func expand(root node) error {
 	e := expander{root}
@@ -44,7 +44,7 @@ func expand(root node) error {
 			return fmt.Errorf("describe %s: %w", response.Name, err)
 		}
 	}
-	if err := root.Get("components", "schemas", "Op").set("enum", api.Ops()); err != nil {
+	if err := e.schemas(); err != nil {
 		return err
 	}
 	return e.shared()

@@ -122,6 +122,31 @@ func texts[T ~string](words []T) []string {
 	return list
 }
 
+// TestAnswersAreDescribed: the schema of each answer has the members of its type, and what may be left out is not required.
+func TestAnswersAreDescribed(t *testing.T) {
+	t.Parallel()
+	c, _ := readContract(t)
+	for _, op := range api.Ops() {
+		of := op.Operation().Answer
+		name := of.Name()
+		if of == reflect.TypeFor[api.StateResponse]() {
+			name = "MindResponse" // in the contract
+		}
+		proxy, ok := c.model.Components.Schemas.Get(name)
+		if !ok {
+			t.Errorf("the answer of %s is not described", op)
+			continue
+		}
+		for _, f := range reflect.VisibleFields(of) {
+			member, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			_, described := proxy.Schema().Properties.Get(member)
+			if described != (member != "-") || slices.Contains(proxy.Schema().Required, member) != (options == "") {
+				t.Errorf("%s of %s: described %t, required %q", member, name, described, proxy.Schema().Required)
+			}
+		}
+	}
+}
+
 // TestDocument holds the description to the schema of OpenAPI 3.1, and its examples to its own schemas.
 func TestDocument(t *testing.T) {
 	t.Parallel()
