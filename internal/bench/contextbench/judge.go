@@ -132,7 +132,7 @@ func judgeText(q question, text string, ref int) (v verdict) {
 }
 
 var (
-	aged   = regexp.MustCompile(`\b\d+ (?:s|min|h|d)\b`)
+	aged   = regexp.MustCompile(`\b\d+ ?(?:s|min|h|d)\b`)
 	figure = regexp.MustCompile(`([−+-]?)\$?(\d[\d,]*)(\.\d+)?(?:[eE](-?\d+))?([KMBT]?)`)
 )
 

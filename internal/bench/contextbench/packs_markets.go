@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -156,7 +157,8 @@ func readYields(text []byte) (list []fact, err error) {
 	for series, other := range map[string][2]string{
 		"10YEAR": {"10y", "10 year"}, "2YEAR": {"2y", "2 year"}, "30YEAR": {"30y", "30 year"}, "5YEAR": {"5y", "5 year"},
 		"3MONTH": {"3m", "3 month"},
-		"1YEAR":  {"1y", "1 year"}, "6MONTH": {"6m", "6 month"}, "7YEAR": {"7y", "7 year"}, "20YEAR": {"20y", "20 year"},
+		"1MONTH": {"1m", "1 month"}, "2MONTH": {"2m", "2 month"}, "4MONTH": {"4m", "4 month"}, "3YEAR": {"3y", "3 year"},
+		"1YEAR": {"1y", "1 year"}, "6MONTH": {"6m", "6 month"}, "7YEAR": {"7y", "7 year"}, "20YEAR": {"20y", "20 year"},
 	} {
 		base := fact{
 			source: "treasury-yields", kind: "yield", key: other[0], name: other[1], symbol: "US" + strings.ToUpper(other[0]),
@@ -202,8 +204,7 @@ func readFX(text []byte) (list []fact, err error) {
 	}
 	slices.Sort(days)
 	now, was := doc.Rates[days[len(days)-1]], doc.Rates[days[len(days)-2]]
-	for _, code := range []string{"EUR", "JPY", "GBP", "CNY", "CHF", "AUD", "CAD", "NZD", "SEK", "NOK", "MXN", "BRL", "INR", "KRW",
-		"PLN", "ZAR", "TRY"} {
+	for _, code := range slices.Sorted(maps.Keys(now)) {
 		base, quote, x, y := "USD", code, now[code], was[code]
 		if slices.Contains([]string{"EUR", "GBP", "AUD", "NZD"}, code) {
 			base, quote, x, y = code, "USD", 1/x, 1/y

@@ -161,6 +161,14 @@ func (w want) where(list []*thing) (found []*thing) {
 	return found
 }
 
+// rounded is f's value as the contract rounds it, where that can make it 0.
+func (f fact) rounded() float64 {
+	if f.slack == percent {
+		return math.Round(f.value*100) / 100
+	}
+	return f.value
+}
+
 // meets reports whether a condition, such as rank<=20, holds of t.
 func (t *thing) meets(condition string) bool {
 	for _, op := range []string{"!~", "!=", "<=", ">=", "~", "=", "<", ">"} {
@@ -172,7 +180,8 @@ func (t *thing) meets(condition string) bool {
 		if !known {
 			text, known = t.texts[name]
 		}
-		x, number := t.numbers[name]
+		f, number := t.numbers[name]
+		x := f.rounded()
 		limit, err := strconv.ParseFloat(value, 64)
 		switch op {
 		case "!~":
@@ -184,13 +193,13 @@ func (t *thing) meets(condition string) bool {
 		case "=":
 			return known && text == value
 		case "<=":
-			return number && err == nil && x.value <= limit
+			return number && err == nil && x <= limit
 		case ">=":
-			return number && err == nil && x.value >= limit
+			return number && err == nil && x >= limit
 		case "<":
-			return number && err == nil && x.value < limit
+			return number && err == nil && x < limit
 		case ">":
-			return number && err == nil && x.value > limit
+			return number && err == nil && x > limit
 		}
 	}
 	return false
@@ -252,7 +261,7 @@ func (w want) amounts(list []*thing) (all []float64) {
 		} {
 			up, down := 0.0, 0.0
 			for _, t := range list {
-				if day := t.numbers["change24hPct"].value; t.kind == "asset" && !without(t) && day > 0 {
+				if day := t.numbers["change24hPct"].rounded(); t.kind == "asset" && !without(t) && day > 0 {
 					up++
 				} else if t.kind == "asset" && !without(t) && day < 0 {
 					down++
