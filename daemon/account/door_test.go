@@ -336,3 +336,27 @@ func TestMailToAStrangerWhereSignupIsClosed(t *testing.T) {
 		t.Errorf("the mails are %v", h.mails)
 	}
 }
+
+// TestMessageOnceForAsLongAsItHolds: a signed message that was handed in is refused until it ends, however many others come meanwhile.
+func TestMessageOnceForAsLongAsItHolds(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	text, ends, err := h.Message(t.Context(), wallet("a"), account.Visitor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enter := func() error {
+		_, _, err := h.ByWallet(t.Context(), text, "signed by "+wallet("A"), account.Visitor{})
+		return err
+	}
+	if err := enter(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		h.clock.Add(ends.Sub(h.clock.Now()) / 4)
+		if _, err := h.sign(wallet("b"), account.Visitor{}); err != nil {
+			t.Fatal(err)
+		}
+		wants(t, enter(), api.ReasonInvalidSignIn)
+	}
+}

@@ -394,3 +394,77 @@ func TestRotatedKeyLeavesRoom(t *testing.T) {
 	_, err := b.Issue(t.Context(), account.NewKey{OwnerID: ada, Name: "third", Consent: api.ConsentNone})
 	wants(t, err, api.ReasonInvalidRequest)
 }
+
+// TestEndingKeyTakesNoPlace: a key that is about to end does not count among the active ones of its owner.
+func TestEndingKeyTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	old := b.issue(0)
+	for range api.MaxActiveKeys - 1 {
+		b.clock.Add(24 * time.Hour) // so many may be made in a day
+		b.issue(0)
+	}
+	_, err := b.Issue(t.Context(), account.NewKey{OwnerID: ada, Name: "one more"})
+	b.refused("one more key", err, api.ReasonInvalidRequest)
+	if _, err := b.Revoke(t.Context(), b.List(ada)[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Rotate(t.Context(), old.KeyID, account.Rotation{Grace: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Issue(t.Context(), account.NewKey{OwnerID: ada, Name: "in place of the revoked one"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEndedByItsOwner: what is opened with a key whose owner is disabled has ended already.
+func TestEndedByItsOwner(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	key := b.issue(0)
+	over := func() bool {
+		select {
+		case <-b.Ended(key.KeyID):
+			return true
+		default:
+			return false
+		}
+	}
+	if over() {
+		t.Error("it has ended")
+	}
+	if err := b.Disable(t.Context(), ada); err != nil || !over() {
+		t.Errorf("after its owner was disabled it goes on: %v", err)
+	}
+	if err := b.Enable(t.Context(), ada); err != nil || over() {
+		t.Errorf("after its owner was enabled it has ended: %v", err)
+	}
+}
+
+// cutOff are other nodes of which nothing is heard.
+type cutOff struct{ err error }
+
+func (c *cutOff) Lost() error    { return c.err }
+func (c *cutOff) CatchUp() error { return nil }
+
+// TestCutOff: a node that hears nothing of the others admits nobody, since a key may have been revoked there.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	others := new(cutOff)
+	keys, err := account.OpenKeys(t.Context(), account.Config{Store: b.store, Now: b.clock.Now, Others: others})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keys.Issue(t.Context(), account.NewKey{OwnerID: ada, Name: "agent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.Resolve(key.Key); err != nil {
+		t.Fatal(err)
+	}
+	others.err = errors.New("nothing is heard")
+	if _, err := keys.Resolve(key.Key); !errors.Is(err, others.err) {
+		t.Errorf("a known key is admitted: %v", err)
+	}
+}

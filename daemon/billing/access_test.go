@@ -139,6 +139,41 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
+// TestVolumeOfNodes: several nodes share the volume of a tier, within the age of what each knows of the others.
+func TestVolumeOfNodes(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	c := o.issue("owner", api.TierHobby)
+	o.grant(c, 100)
+	plans := billing.DefaultPlans()
+	plans[api.TierHobby] = billing.Plan{Volume: volume}
+	node := func() *billing.Meter {
+		return billing.New(billing.Config{Store: o.store, Plans: plans, Now: o.clock, CatchUp: func() error { return nil }})
+	}
+	one, other := node(), node()
+	calls := func(m *billing.Meter, want int) {
+		t.Helper()
+		made := 0
+		for range volume + 1 {
+			if _, err := m.Charge(t.Context(), c); err == nil {
+				made++
+			}
+		}
+		if made != want {
+			t.Errorf("%d calls were made, want %d", made, want)
+		}
+	}
+	const first = volume - 2
+	for range first {
+		if _, err := other.Charge(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls(one, volume-first)
+	o.advance(time.Minute) // the other has counted 4, and reads that it is 6
+	calls(other, 0)
+}
+
 // TestSetPlans: plans and free calls hold from the next call on, and zero values are the defaults.
 func TestSetPlans(t *testing.T) {
 	t.Parallel()

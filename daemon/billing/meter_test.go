@@ -202,7 +202,7 @@ func TestFailedCallsCountForNoAddress(t *testing.T) {
 	o.exec("ALTER TABLE usage RENAME TO gone")
 	for range perClient + 1 {
 		c := o.issue(fmt.Sprintf("owner-%d", serial.Add(1)), api.TierFree)
-		c.Client = "near"
+		c.Client, c.Units = "near", 2
 		if reason, _ := o.charge(c); reason == "" || reason == api.ReasonQuotaExhausted {
 			t.Fatalf("a call without books: %q", reason)
 		}
@@ -213,6 +213,24 @@ func TestFailedCallsCountForNoAddress(t *testing.T) {
 		c.Client = "near"
 		if reason, _ := o.charge(c); (reason == "") != (n < perClient) {
 			t.Errorf("call %d: %q", n, reason)
+		}
+	}
+}
+
+// TestAddressOfAnExport: what costs several free calls counts as many against its address.
+func TestAddressOfAnExport(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	export := o.issue("exporter", api.TierFree)
+	export.Client, export.Units = "near", freeCalls
+	if reason, _ := o.charge(export); reason != "" {
+		t.Fatal(reason)
+	}
+	for n := range perClient {
+		c := o.issue(fmt.Sprintf("owner-%d", serial.Add(1)), api.TierFree)
+		c.Client = "near"
+		if reason, _ := o.charge(c); (reason == "") != (n < perClient-freeCalls) {
+			t.Errorf("call %d beside an export: %q", n, reason)
 		}
 	}
 }

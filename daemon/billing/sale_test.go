@@ -124,6 +124,59 @@ func (s *sale) status(d billing.Deposit) api.DepositStatus {
 	return now.Status
 }
 
+// TestCreditsOfAnEndingKey: a deposit that names a key which is about to end is credited to the one that replaces it.
+func TestCreditsOfAnEndingKey(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	old := s.issue("buyer", api.TierFree)
+	d, err := s.Open(t.Context(), old.OwnerID, billing.Order{Pack: api.CreditStarter, KeyID: old.KeyID}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := s.rotate(old, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pay(d.Amount, nil)
+	s.scan()
+	if now, err := s.Deposit(t.Context(), d.OwnerID, d.ID); err != nil || now.Credited != next.KeyID {
+		t.Errorf("%+v, %v, want the credits on %s", now, err, next.KeyID)
+	}
+}
+
+// TestVanishedIsNotAssigned: a transfer that has vanished from the chain buys nothing, also by hand.
+func TestVanishedIsNotAssigned(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	d := s.buy(s.issue("buyer", api.TierFree).OwnerID, api.CreditStarter)
+	stray := s.pay(d.Amount-1, nil)
+	s.scan()
+	if err := s.store.Finalize(t.Context(), rail, stray.TxHash, true); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := s.Assign(t.Context(), rail, stray.TxHash, stray.LogIndex, d.ID); err == nil || s.status(d) != api.DepositPending {
+		t.Errorf("%+v, %v", now, err)
+	}
+}
+
+// TestExpiryOfLateBlocks: where blocks count late, nothing ends before one of a later time was seen, however long that takes.
+func TestExpiryOfLateBlocks(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	s.Deposits = billing.NewDeposits(billing.DepositsConfig{
+		Store: s.store, Rails: []billing.Rail{{ID: rail, Chain: s.node, Late: true}}, Meter: s.meter, Now: s.clock,
+	})
+	d := s.buy(s.issue("slow", api.TierFree).OwnerID, api.CreditStarter)
+	s.advance(d.ExpiresAt.Sub(s.clock()) + time.Hour)
+	if s.scan(); s.status(d) != api.DepositPending {
+		t.Error("it has ended, and its transfer may be in a block that does not count yet")
+	}
+	s.node.at = d.ExpiresAt.Add(time.Second)
+	if s.scan(); s.status(d) != api.DepositExpired {
+		t.Error("it has not ended with a later block")
+	}
+}
+
 // TestExpiryLeavesTheChainsClockAMargin: while no block comes, a deposit ends two minutes after its time, as the chain's clock may be behind;
 // with a block, when that is later.
 func TestExpiryLeavesTheChainsClockAMargin(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -184,6 +185,47 @@ func TestSimulate(t *testing.T) {
 	_, err = s.Simulate(t.Context(), allow(t, c, c.Wallet(), 1_000, 6))
 	if !errors.Is(err, chain.ErrNoAnswer) || strings.Contains(err.Error(), secret) {
 		t.Errorf("without a node: %v", err)
+	}
+}
+
+// TestSettledElsewhere looks at what settles through a node that shows it in a block which was replaced, or as a transfer of somebody else
+// right behind the use of the authorization: neither is taken for its settlement.
+func TestSettledElsewhere(t *testing.T) {
+	t.Parallel()
+	c, n, client := open(t)
+	a := allow(t, c, c.Wallet(), 1_000, 9)
+	authorization := devchain.Authorization{To: a.To, Value: a.Value, After: a.ValidAfter, Before: a.ValidBefore, Nonce: a.Nonce}
+	hash, err := c.Settle(t.Context(), c.Gas(), c.Wallet(), authorization)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payment := func() (x402.Payment, error) { return client.Settled(t.Context(), hash, 0) }
+	p, err := payment()
+	if err != nil || len(p.Transfers) != 1 || !p.Transfers[0].Authorized || p.Transfers[0].Authorization != a.Nonce {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	receipts := func(pattern, with string) {
+		form := regexp.MustCompile(pattern)
+		n.set(func(request, answer []byte) []byte {
+			if !bytes.Contains(request, []byte("eth_getTransactionReceipt")) {
+				return answer
+			}
+			changed := form.ReplaceAll(answer, []byte(with))
+			if bytes.Equal(changed, answer) {
+				t.Errorf("%s in %s was not changed", pattern, answer)
+			}
+			return changed
+		})
+	}
+	receipts(`"blockHash":"[^"]*"`, `"blockHash":"0x`+strings.Repeat("ab", 32)+`"`)
+	if p, err := payment(); !errors.Is(err, x402.ErrNotVisible) {
+		t.Errorf("in a block that was replaced: %+v, %v", p, err)
+	}
+	payer := strings.ToLower(strings.TrimPrefix(c.Wallet().Address, "0x"))
+	transfer := "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+	receipts(`(`+transfer+`","0x0{24})`+payer, `${1}`+strings.Repeat("ab", 20))
+	if p, err := payment(); err != nil || len(p.Transfers) != 1 || p.Transfers[0].Authorized {
+		t.Errorf("a transfer of somebody else: %+v, %v", p, err)
 	}
 }
 

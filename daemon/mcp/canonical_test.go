@@ -16,6 +16,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
@@ -147,5 +148,36 @@ func TestToolList(t *testing.T) {
 	want, err := os.ReadFile("testdata/tools.json")
 	if err != nil || !bytes.Equal(text, want) {
 		t.Errorf("%v; the list is now\n%s", err, text)
+	}
+}
+
+// TestClaimsArePaidApart: a payment for a brief buys none with claims, nor the other way round.
+func TestClaimsArePaidApart(t *testing.T) {
+	t.Parallel()
+	n, s := newNoting(t)
+	plain := n.subjectOf(t, s, call("context.brief", `{"pack":"crypto"}`))
+	with := n.subjectOf(t, s, call("context.brief", `{"pack":"crypto","claims":true}`))
+	if plain.Fingerprint == with.Fingerprint || plain.Former == with.Former {
+		t.Error("one payment buys both forms")
+	}
+}
+
+// stateless reads packs that have no state yet.
+type stateless struct{ web.Reader }
+
+func (stateless) Ready(api.Query) (reader.View, error) {
+	return reader.View{}, api.Errorf(api.ReasonStateUnavailable, "there is no state yet")
+}
+
+// TestPaidWithoutState: who shows a payment is asked about by the gate although there is no state: its answer may be one that is kept.
+func TestPaidWithoutState(t *testing.T) {
+	t.Parallel()
+	n := noting{subjects: make(chan x402.Subject, 1)}
+	s := newStudio(t, func(c *mcp.Config) {
+		n.Gate = c.Gate
+		c.Gate, c.Reader = n, stateless{c.Reader}
+	})
+	if got := n.subjectOf(t, s, call("context.fresh", `{"pack":"crypto"}`)); got.Op != api.OpFresh {
+		t.Errorf("%+v", got)
 	}
 }

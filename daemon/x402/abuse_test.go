@@ -214,6 +214,19 @@ func TestPrunedBodies(t *testing.T) {
 	s.bank.poor = true
 	_, _, err := s.pay(exact(1), fresh(), "answer") // holds for a minute
 	is(t, err, api.ReasonUnsettled)
+	for _, one := range []struct { // before the scanner has seen anything
+		before time.Duration
+		bytes  int
+	}{{time.Minute, 6}, {61 * time.Second, 0}} {
+		if err := s.store.PruneAnswers(t.Context(), now().Add(one.before)); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := s.store.Settlements(t.Context(), exact(1).Key(), ""); err != nil || len(list[0].Body) != one.bytes {
+			t.Errorf("with what was done %s later: %q, %v", one.before, list[0].Body, err)
+		}
+	}
+	_, _, err = s.pay(exact(2), fresh(), "answer")
+	is(t, err, api.ReasonUnsettled)
 	for _, one := range []struct {
 		seen  time.Duration
 		bytes int
@@ -225,7 +238,7 @@ func TestPrunedBodies(t *testing.T) {
 		if err := s.store.PruneAnswers(t.Context(), now().Add(one.seen-24*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		k := exact(1).Key()
+		k := exact(2).Key()
 		list, err := s.store.Settlements(t.Context(), k, "")
 		if err != nil || len(list) != 1 || len(list[0].Body) != one.bytes {
 			t.Errorf("once the scanner was %s on: %v, %v", one.seen, fmt.Sprintf("%q", list[0].Body), err)

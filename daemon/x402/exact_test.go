@@ -47,6 +47,8 @@ type bank struct {
 	blocks   map[[32]byte]x402.Payment
 	sent     [][]byte
 	tried    int
+	head     uint64 // the newest block when a transaction is signed
+	first    uint64 // from which it was last looked for what became of an authorization
 
 	onSettled  func() // is called before the chain is looked at
 	onSimulate func() // is called before a settlement is tried
@@ -124,7 +126,7 @@ func (b *bank) Prepare(_ context.Context, a x402.Authorization, _, floor uint64,
 		d.Price = old.Price + 1
 	}
 	raw, err := json.Marshal(d)
-	return x402.SignedTx{Raw: raw, Hash: sha256.Sum256(raw), Sender: gasKey, AccountNonce: d.Nonce, At: now()}, err
+	return x402.SignedTx{Raw: raw, Hash: sha256.Sum256(raw), Sender: gasKey, AccountNonce: d.Nonce, Block: b.head, At: now()}, err
 }
 
 // Send takes a transaction. It must have been written down.
@@ -210,9 +212,10 @@ func (b *bank) Settled(_ context.Context, hash [32]byte, _ time.Duration) (x402.
 	return p, b.deaf
 }
 
-func (b *bank) Fate(_ context.Context, k x402.Key, _, _ uint64) ([32]byte, error) {
+func (b *bank) Fate(_ context.Context, k x402.Key, first, _ uint64) ([32]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.first = first
 	switch hash, used := b.used[k]; {
 	case b.deaf != nil:
 		return hash, b.deaf
@@ -520,6 +523,97 @@ func TestExactFrontRun(t *testing.T) {
 	s.bank.byOthers(used.Authorization)
 	_, _, err = s.pay(used, fresh(), "x")
 	is(t, err, api.ReasonAuthUsed)
+}
+
+// TestExactOfAnotherToken has the authorization used in a transaction that moves another token: that settles nothing.
+func TestExactOfAnotherToken(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	e := exact(1)
+	c, err := s.ClaimExact(t.Context(), e, fresh())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s.bank.blocks[s.bank.byOthers(e.Authorization)].Transfers[0].Contract = treasury
+	is(t, c.Spend(t.Context(), []byte("answer")), api.ReasonUnsettled)
+	s.booked(0)
+}
+
+// TestFateMargin looks for what became of an authorization from some blocks before the one in which ours was signed: the node may have been
+// behind then.
+func TestFateMargin(t *testing.T) {
+	t.Parallel()
+	for head, want := range map[uint64]uint64{1_000: 936, 64: 0, 3: 0} {
+		s := newSettler(t)
+		s.bank.held, s.bank.head, s.bank.first = true, head, 7_777
+		_, _, err := s.pay(exact(1), fresh(), "answer")
+		is(t, err, api.ReasonSettling)
+		if err := s.Resume(t.Context()); err != nil || s.bank.first != want {
+			t.Errorf("signed at %d, it is looked for from %d, want %d, %v", head, s.bank.first, want, err)
+		}
+	}
+}
+
+// losing is a store that loses the lock of who signs once it was given.
+type losing struct {
+	*store.Store
+	lost error
+}
+
+func (l *losing) LockSigner(context.Context, string) (func(context.Context) error, func(), error) {
+	return func(context.Context) error { return l.lost }, func() {}, nil
+}
+
+// TestLockLost has the lock lost while a transaction is signed: nothing is kept or sent, neither at first nor to replace another.
+func TestLockLost(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	kept := &losing{s.store, nil}
+	l := x402.NewSettler(x402.SettlerConfig{
+		Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Sender: s.bank, Store: kept, Now: func() time.Time { return s.now },
+	})
+	spend := func(e x402.Exact) error {
+		c, err := l.ClaimExact(t.Context(), e, fresh())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.Spend(t.Context(), []byte("answer"))
+	}
+	s.bank.held = true
+	is(t, spend(exact(1)), api.ReasonSettling)
+	kept.lost = errors.New("the lock is lost")
+	if err := spend(exact(2)); !errors.Is(err, kept.lost) {
+		t.Errorf("a second: %v", err)
+	}
+	if row, err := l.Retry(t.Context(), exact(1).Key()); !errors.Is(err, kept.lost) || len(row.Txs) != 1 {
+		t.Errorf("a replacement: %d transactions, %v", len(row.Txs), err)
+	}
+	if rows, err := s.store.PendingSettlements(t.Context(), rail, s.now, 9); err != nil || len(rows) != 1 || len(s.bank.sent) != 1 {
+		t.Errorf("%d are kept and %d sent, %v", len(rows), len(s.bank.sent), err)
+	}
+}
+
+// TestFinished adds no transaction to a settlement that is over, and leaves when it was: who repeats a payment is answered from then on.
+func TestFinished(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	if _, _, err := s.pay(exact(1), fresh(), "answer"); err != nil {
+		t.Fatal(err)
+	}
+	k := exact(1).Key()
+	if err := s.store.AddSettlementTx(t.Context(), k, x402.SignedTx{Hash: [32]byte{9}, Sender: gasKey, At: now()}); err == nil {
+		t.Error("a settlement that is over has one more transaction")
+	}
+	moved := billing.Transfer{Rail: rail, TxHash: [32]byte{99}, Sender: payer, Amount: 1_000, At: now(), Authorized: true, Authorization: k.Nonce}
+	if _, err := s.store.Arrive(t.Context(), []billing.Transfer{moved}, billing.ScanCursor{}, false, now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.store.Settlements(t.Context(), k, "")
+	if err != nil || len(rows) != 1 || rows[0].TxHash != moved.TxHash || !rows[0].DoneAt.Equal(now()) || len(rows[0].Txs) != 1 {
+		t.Errorf("%+v, %v", rows, err)
+	}
 }
 
 // TestExactReverted has the balance move, or the payer cancel, between the simulation and the block, until the payer is refused beforehand.

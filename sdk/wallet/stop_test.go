@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -323,6 +324,60 @@ func TestUnansweredTwice(t *testing.T) {
 				if _, err := m.payer().Pay(t.Context(), q); err != nil {
 					t.Errorf("while others are under way: %v", err)
 				}
+			}
+		})
+	}
+}
+
+// TestLapsedCounts: an authorization that is over and was not answered counts against the bounds, since it may have been settled; what was
+// never on chain does not.
+func TestLapsedCounts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "payments"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
+	for i, state := range []string{"lapsed", "dropped", "answered"} {
+		text := fmt.Sprintf(`{"id":"%d","at":"2026-11-20T19:00:00Z","service":"http://a","request":"GET /","amount":%d,"state":%q}`, i, 1<<i, state)
+		if err := os.WriteFile(filepath.Join(dir, "payments", fmt.Sprint(i, ".json")), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if spent, err := wallet.Spent(dir, now); err != nil || spent.Day != 1+4 || spent.Month != 1+4 {
+		t.Errorf("%+v, %v", spent, err)
+	}
+}
+
+// TestOneDialectAtATime: a request that one dialect has paid for, and that is unanswered, is not paid by the other.
+func TestOneDialectAtATime(t *testing.T) {
+	t.Parallel()
+	for _, exactFirst := range []bool{false, true} {
+		t.Run(fmt.Sprint("authorization first ", exactFirst), func(t *testing.T) {
+			t.Parallel()
+			m := newMarket(t)
+			p := m.payer(func(cfg *wallet.Config) {
+				cfg.Policy.PerCall = 10_000
+				cfg.Assets = []wallet.Asset{{Symbol: "USDG", Name: devchain.TokenName, Version: devchain.TokenVersion, ChainID: devchain.ChainID,
+					Token: m.chain.Token()}}
+			})
+			transfer, exact := m.priced("http://a"), m.priced("http://a")
+			exact.PaymentRequirements = api.PaymentRequirements{}
+			exact.Exact = &sdk.Required{Accepts: []sdk.Accept{{Scheme: api.SchemeExact, Network: fmt.Sprint("eip155:", devchain.ChainID),
+				Amount: "1000", Asset: m.chain.Token(), PayTo: m.chain.Treasury(), MaxTimeoutSeconds: 60, Raw: json.RawMessage("{}")}}}
+			first, second := transfer, exact
+			if exactFirst {
+				first, second = exact, transfer
+			}
+			if _, err := p.Pay(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+			before := len(m.payments())
+			if _, err := p.Pay(t.Context(), second); err == nil || len(m.payments()) != before {
+				t.Errorf("it is paid twice: %v", err)
+			}
+			if _, err := p.Pay(t.Context(), first); err != nil || len(m.payments()) != before {
+				t.Errorf("the first again: %v", err)
 			}
 		})
 	}
