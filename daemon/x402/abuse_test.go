@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,7 +36,15 @@ func TestAttempts(t *testing.T) {
 			one.prepare(s)
 			s.restart()
 			meet := together(3)
+			var inside, most atomic.Int64 // payments that are checked and not settled yet
+			s.bank.onSettled = func() { inside.Add(-1) }
 			s.bank.onSimulate = func() {
+				for n := inside.Add(1); ; {
+					if old := most.Load(); n <= old || most.CompareAndSwap(old, n) {
+						break
+					}
+				}
+				time.Sleep(time.Millisecond) // for others, if they may come
 				if one.good == 0 && one.sent == 3 { // all that can be checked at a time are, before one is written
 					meet()
 				}
@@ -58,6 +67,9 @@ func TestAttempts(t *testing.T) {
 					_, _, err := s.pay(exact(100+i), fresh(), "answer")
 					is(t, err, api.ReasonRateLimited)
 				}
+			}
+			if one.good > 0 && most.Load() > 3 {
+				t.Errorf("%d were under way at a time", most.Load())
 			}
 			if len(s.bank.sent) != one.sent || good != one.good {
 				t.Errorf("%d were sent, %d answered, want %d and %d", len(s.bank.sent), good, one.sent, one.good)

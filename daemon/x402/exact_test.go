@@ -603,7 +603,7 @@ func TestFinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := exact(1).Key()
-	if err := s.store.AddSettlementTx(t.Context(), k, x402.SignedTx{Hash: [32]byte{9}, Sender: gasKey, At: now()}); err == nil {
+	if err := s.store.AddSettlementTx(t.Context(), k, x402.SignedTx{Hash: [32]byte{9}, Raw: []byte{9}, Sender: gasKey, At: now()}); err == nil {
 		t.Error("a settlement that is over has one more transaction")
 	}
 	moved := billing.Transfer{Rail: rail, TxHash: [32]byte{99}, Sender: payer, Amount: 1_000, At: now(), Authorized: true, Authorization: k.Nonce}
