@@ -44,7 +44,7 @@ func TestAttempts(t *testing.T) {
 						break
 					}
 				}
-				time.Sleep(time.Millisecond) // for others, if they may come
+				time.Sleep(time.Millisecond)        // for others, if they may come
 				if one.good == 0 && one.sent == 3 { // all that can be checked at a time are, before one is written
 					meet()
 				}

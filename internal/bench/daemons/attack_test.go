@@ -165,7 +165,7 @@ func (s *siege) honest(while func()) map[string][]time.Duration {
 	repeat("reader", 5*time.Millisecond, func() error { _, err := reader.Cite(s.t.Context(), "", 1); return err })
 	repeat("operator", 20*time.Millisecond, func() error { _, err := o.Settlements(s.t.Context(), "", 10); return err })
 	if s.d.Config.Chain.SettleKey != "" {
-		repeat("buyer", block, func() error {
+		repeat("buyer", blockTime, func() error {
 			status, body, err := s.present(http.MethodGet, "/v1/fresh", s.payment(s.buyer, 1_000, time.Minute, ""), s.network())
 			if err == nil && status != http.StatusOK {
 				err = fmt.Errorf("%d %s", status, body)
@@ -200,7 +200,7 @@ func (s *siege) compare(quiet, during map[string][]time.Duration) {
 	for name := range quiet {
 		floor := 250 * time.Millisecond
 		if name == "buyer" {
-			floor = block
+			floor = blockTime
 		}
 		before, then := p99(quiet[name]), p99(during[name])
 		s.t.Logf("%s: p99 %s before, %s during it, of %d and %d", name, before.Round(time.Millisecond), then.Round(time.Millisecond),
@@ -235,8 +235,8 @@ func (s *siege) agree() []admin.Settlement {
 	return list
 }
 
-// block is how far blocks are apart on average on the chain for tests, which has half a minute of them in hand.
-const block = time.Second
+// blockTime is how far blocks are apart on average on the chain for tests, which has half a minute of them in hand.
+const blockTime = time.Second
 
 // quietFor is how long the honest are alone, attackFor how long an attack goes on.
 const quietFor, attackFor = 5 * time.Second, 5 * time.Second
