@@ -90,6 +90,11 @@ func TestSortsUnknownLast(t *testing.T) {
 	if last := table.Rows[len(table.Rows)-1].Label; last != "XRP" {
 		t.Errorf("by the hour the last is %s, want XRP", last)
 	}
+	narrow := tui.NewTable(movers, s, th, 30)
+	narrow.Sort(slices.Index(orders, "7d"))
+	if first := narrow.Rows[0].Label; first != "ZEC" {
+		t.Errorf("by a week, which a narrow pane does not show, the first is %s, want ZEC", first)
+	}
 	table.Sort(0)
 	table.Sort(99)
 	flags := tui.NewTable(tui.Flags, s, th, 80)
