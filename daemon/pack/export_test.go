@@ -35,3 +35,6 @@ func SeverityOf(size, warning, critical float64) api.Severity {
 func SourceTroubles(status []api.SourceStatus, name func(ref int) string, now time.Time) []Observation {
 	return sourceTroubles(status, name, now)
 }
+
+// SameStory reports whether two headlines tell the same.
+func SameStory(a, b string) bool { return wordingOf(a).same(wordingOf(b)) }

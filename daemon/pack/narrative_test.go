@@ -220,3 +220,26 @@ func TestRankChangesNothing(t *testing.T) {
 		t.Errorf("%s: symbols %q, want X once", first[0].ID, got)
 	}
 }
+
+// TestSameStory has headlines that tell the same, and some that differ in a name or a figure alone.
+func TestSameStory(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"NEAR Protocol leads large caps with a 2.5% gain", "Zcash leads large caps with a 2.4% gain", false},
+		{"NEAR Protocol leads large caps with a 2.4% gain", "Zcash leads large caps with a 2.4% gain", false},
+		{"Zcash leads large caps with a 2.5% gain", "Zcash leads large caps with a 2.4% gain", false},
+		{"Zcash leads large caps with a 2.4% gain", "Zcash leads the large caps with 2.4% gain", true},
+		{"Coinbase lists NEAR token", "Coinbase lists ZEC token", false},
+		{"NEAR Falls After Upgrade Is Delayed", "ZEC Falls After Upgrade Is Delayed", false},
+		{"Coinbase lists NEAR", "Coinbase lists token", true}, // which does not say of which it is
+		{"Zcash tops 20% daily gain as shorts unwind", "Zcash daily gain tops 20% as shorts unwind", true},
+		{"Zcash tops daily gain as shorts unwind", "Zcash tops 20% daily gain as shorts unwind", true},
+	} {
+		if got := pack.SameStory(c.a, c.b); got != c.same || pack.SameStory(c.b, c.a) != got {
+			t.Errorf("%q and %q: %t, want %t", c.a, c.b, got, c.same)
+		}
+	}
+}

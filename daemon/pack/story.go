@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -18,8 +19,8 @@ const (
 // story is one piece of news: the newest headline and all publishers that carry it.
 type story struct {
 	api.Headline
-	words map[string]bool // that matter, of the newest headline
-	texts []string        // all headlines, as normalize writes them, so that any of them can put the story on a topic
+	wording
+	texts []string // all headlines, as normalize writes them, so that any of them can put the story on a topic
 }
 
 // cluster groups the headlines of the last six hours into stories, newest first. A headline joins the first story whose newest
@@ -27,11 +28,10 @@ type story struct {
 func cluster(headlines []headline, now time.Time) []story {
 	var stories []story
 	for _, h := range recent(headlines, now) {
-		text := normalize(h.Title)
-		words := significant(text)
-		i := slices.IndexFunc(stories, func(s story) bool { return jaccard(s.words, words) >= sameStory })
+		text, of := normalize(h.Title), wordingOf(h.Title)
+		i := slices.IndexFunc(stories, func(s story) bool { return s.same(of) })
 		if i < 0 {
-			stories = append(stories, story{Headline: h, words: words, texts: []string{text}})
+			stories = append(stories, story{Headline: h, wording: of, texts: []string{text}})
 			continue
 		}
 		s := &stories[i]
@@ -67,15 +67,59 @@ func normalize(text string) string {
 	return " " + strings.Join(words, " ") + " "
 }
 
-// significant is the set of words of a normalized text that tell what it is about.
-func significant(text string) map[string]bool {
-	words := make(map[string]bool)
-	for _, w := range strings.Fields(text) {
-		if !stopWord(w) {
-			words[w] = true
+// wording is what a headline is compared by.
+type wording struct {
+	words   map[string]bool // that tell what it is about, in lower case
+	names   map[string]bool // of these, those that are written as names are
+	figures map[string]bool
+}
+
+// wordingOf reads a headline. A word of capitals is a name, and no stop word; so is one that begins with a capital, where not most words
+// of the headline do.
+func wordingOf(title string) wording {
+	w := wording{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	tokens := strings.FieldsFunc(title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' })
+	capitals := 0
+	for _, token := range tokens {
+		if first, _ := utf8.DecodeRuneInString(token); unicode.IsUpper(first) {
+			capitals++
 		}
 	}
-	return words
+	for _, token := range tokens {
+		if token = strings.Trim(token, "."); token == "" {
+			continue
+		}
+		first, size := utf8.DecodeRuneInString(token)
+		lower := strings.ToLower(token)
+		switch symbol := token == strings.ToUpper(token) && size < len(token); {
+		case unicode.IsDigit(first):
+			w.figures[lower] = true
+			w.words[lower] = true
+		case symbol, unicode.IsUpper(first) && 2*capitals <= len(tokens) && !stopWord(lower):
+			w.names[lower] = true
+			w.words[lower] = true
+		case !stopWord(lower):
+			w.words[lower] = true
+		}
+	}
+	return w
+}
+
+// same reports whether two headlines tell the same: most of their words are shared, neither names what the other does not beside something
+// that only the other names, and the figures of one are among those of the other.
+func (w wording) same(o wording) bool {
+	return jaccard(w.words, o.words) >= sameStory && (within(w.names, o.words) || within(o.names, w.words)) &&
+		(within(w.figures, o.figures) || within(o.figures, w.figures))
+}
+
+// within reports whether all words of a are in b.
+func within(a, b map[string]bool) bool {
+	for word := range a {
+		if !b[word] {
+			return false
+		}
+	}
+	return true
 }
 
 // stopWord reports whether w says nothing about the subject of a headline.

@@ -36,6 +36,7 @@ func Compare(from, to Pulse, shown []Shown, tables *Tables, ask Ask) api.Changes
 	c.flags(old.Flags(), now.Flags())
 	c.sources(old.Sources(), now.Sources())
 	c.rows(old.Rows(shown), now.Rows(shown))
+	c.news(shown)
 	c.answer.Clear = c.answer.SourcesAnswered == c.answer.SourcesAsked && !slices.ContainsFunc(c.answer.Flags, Worse)
 	for _, citation := range to.Citations {
 		if c.refs[citation.Ref] {
@@ -214,12 +215,31 @@ func (c *comparison) rows(old, now []Row) {
 			}, size})
 		}
 	}
-	slices.SortStableFunc(c.answer.Headlines, func(a, b api.NewHeadline) int { return b.At.Compare(a.At) })
 	slices.SortStableFunc(moves, func(a, b move) int { return cmp.Compare(b.size, a.size) })
 	for _, m := range moves[:min(len(moves), api.MaxChangedRows)] {
 		c.refs[m.Ref] = true
 		c.answer.Rows = append(c.answer.Rows, m.ChangedRow)
 	}
+}
+
+// news adds the headlines of the time between the states that the tables keep: a state shows few of them.
+func (c *comparison) news(shown []Shown) {
+	for _, s := range shown {
+		if s.Time == "" || c.tables == nil || !c.ask.wants(s.Kind) {
+			continue
+		}
+		for _, r := range c.tables.rows {
+			at, is := r.Fields.Get(s.Time).(time.Time)
+			told := slices.ContainsFunc(c.answer.Headlines, func(h api.NewHeadline) bool { return h.Key == r.Key })
+			if r.Kind == s.Kind && is && !told && at.After(c.answer.From) && !at.After(c.answer.To) {
+				c.refs[r.Ref] = true
+				h := api.NewHeadline{Key: r.Key, Title: r.Name, URL: c.known(r).URL, Ref: r.Ref, At: at}
+				c.answer.Headlines = append(c.answer.Headlines, h)
+			}
+		}
+	}
+	slices.SortStableFunc(c.answer.Headlines, func(a, b api.NewHeadline) int { return b.At.Compare(a.At) })
+	c.answer.Headlines = c.answer.Headlines[:min(len(c.answer.Headlines), api.MaxChangedRows)]
 }
 
 // known is r with what the tables know of it and the state does not say.

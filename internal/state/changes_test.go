@@ -36,6 +36,37 @@ func compared(from, to string, ask state.Ask) api.ChangesResponse {
 	return state.Compare(pulse(0, from), pulse(time.Minute, to), plainShown(), nil, ask)
 }
 
+// TestCompareKeptNews: headlines that no state shows are news where the tables keep them and they came between the states, once each.
+func TestCompareKeptNews(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 20, 20, 0, 0, 1e6, time.UTC)
+	headline := func(key string, after time.Duration) state.Row {
+		when := at.Add(after)
+		return state.Row{Kind: "headline", Key: key, Name: "Of " + key, URL: key, Ref: 2, Fields: api.Fields{{Name: "publishedAt", Value: when}}}
+	}
+	tables := state.NewTables([]state.Kind{{Name: "headline", Fields: []state.Field{{Name: "publishedAt"}}}}, []state.Row{
+		headline("before", 0), headline("kept", 20*time.Second), headline("shown", 30*time.Second), headline("last", time.Minute), headline("later", 61*time.Second),
+	})
+	shows := `{"themes":[{"headlines":[{"url":"shown","title":"Of shown","publishedAt":"2026-11-20T20:00:30.001Z","ref":2}]}]}`
+	pulse := func(after time.Duration, text string) state.Pulse {
+		return state.Pulse{Pack: "crypto", GeneratedAt: at.Add(after), State: []byte(text), Citations: []api.Citation{{Ref: 1}, {Ref: 2, URL: "https://two.test/"}}}
+	}
+	for kinds, want := range map[string]string{"": "last shown kept", "headline": "last shown kept", "a": ""} {
+		ask := state.Ask{}
+		if kinds != "" {
+			ask.Kinds = []string{kinds}
+		}
+		r := state.Compare(pulse(0, `{"themes":[]}`), pulse(time.Minute, shows), plainShown(), tables, ask)
+		var got []string
+		for _, h := range r.Headlines {
+			got = append(got, h.Key)
+		}
+		if strings.Join(got, " ") != want || (len(r.Citations) == 1) != (want != "") {
+			t.Errorf("kinds %q: %q with %d citations, want %q", kinds, got, len(r.Citations), want)
+		}
+	}
+}
+
 // row writes a row as plainShown has it.
 func row(kind, key, field string, v float64, ref int) string {
 	return fmt.Sprintf(`{"group":%q,"id":%q,%q:%v,"ref":%d}`, kind, key, field, v, ref)
