@@ -78,7 +78,7 @@ const (
 	standing   = `SELECT count(*), coalesce(sum(value), 0),
 		(SELECT count(*) FROM settlements WHERE rail = ?1 AND payer = ?2 AND state = 'failed' AND done_at > ?3),
 		EXISTS (SELECT 1 FROM settlements WHERE rail = ?1 AND payer = ?2 AND state = 'settled'),
-		(SELECT count(*) FROM settlements s WHERE rail = ?1 AND state = 'pending' AND (pack <> '') = ?4
+		(SELECT count(*) FROM settlements s WHERE rail = ?1 AND state = 'pending' AND CASE WHEN pack <> '' THEN 1 ELSE 0 END = ?4
 			AND NOT EXISTS (SELECT 1 FROM settlements o WHERE o.rail = s.rail AND o.payer = s.payer AND o.state = 'settled'))
 		FROM settlements WHERE rail = ?1 AND payer = ?2 AND state = 'pending'`
 )
