@@ -57,6 +57,10 @@ func periodAt(words []Word, i int) (p Period, n int) {
 		p.Length, p.Ago = Day, true
 		return p, n
 	}
+	if unit := unitOfTime(w); unit > 0 && i+2 < len(words) && words[i+1].Text == "to" && words[i+2].Text == "date" {
+		p.Length, p.End = unit, words[i+2].End
+		return p, 3
+	}
 	if p.Length = SpanOf(w); p.Length == 0 || w[len(w)-1] == 'm' { // 80M are millions
 		_, known := Count(w)
 		at := i
@@ -91,7 +95,8 @@ func periodAt(words []Word, i int) (p Period, n int) {
 // opensPeriod reports whether w stands before the unit of a period, as in the past day.
 func opensPeriod(w string) bool {
 	switch w {
-	case "a", "an", "the", "this", "past", "last", "previous", "per", "each", "every", "trailing", "prior":
+	case "a", "an", "the", "this", "past", "last", "previous", "per", "each", "every", "trailing", "prior", "same",
+		"full", "whole":
 		return true
 	}
 	_, counted := Count(w)

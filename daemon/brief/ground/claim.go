@@ -232,7 +232,7 @@ func (c *checker) about(r *reading, f *assertion, x *row, n *number) bool {
 	}
 	covered := slices.ContainsFunc(f.subjects, func(m *mention) bool { return m.covers(x) })
 	if covered || len(f.subjects) > 0 && !f.inherits {
-		return covered
+		return covered || r.perhaps(f, x)
 	}
 	return !x.named() && x.within.path == "" || r.hints(x, n)
 }

@@ -140,7 +140,11 @@ func conceptAt(words []string) (list []string, n int) {
 		}
 		return ""
 	}
-	switch w := prose.Stem(words[0]); w {
+	w := prose.Stem(words[0])
+	if (w == "trading" || w == "traded" || w == "trade") && next(1) == "volume" {
+		return []string{"volume"}, 2
+	}
+	switch w {
 	case "open":
 		if next(1) == "interest" {
 			return []string{"interest"}, 2
@@ -247,7 +251,7 @@ func breadth(concept string) bool { return concept == "advancing" || concept == 
 // fieldFits reports whether what the sentence says of f names n, or nothing else of x.
 func fieldFits(f *assertion, x *row, n *number) bool {
 	switch {
-	case slices.ContainsFunc(f.stems, func(w string) bool { return summing(w) && !slices.Contains(n.words, w) }):
+	case slices.ContainsFunc(f.stems, func(w string) bool { return f.sums(w) && !slices.Contains(n.words, w) }):
 		return false
 	case n.bound:
 		return slices.ContainsFunc(f.stems, func(w string) bool { return w == "threshold" || w == "limit" || w == "bound" })
@@ -261,7 +265,9 @@ func fieldFits(f *assertion, x *row, n *number) bool {
 		return false // what goes up by it is told by another field
 	}
 	kind := x.kind(n)
-	measures := slices.DeleteFunc(slices.Clone(f.measures), func(m string) bool { return !kind(m) })
+	measures := slices.DeleteFunc(slices.Clone(f.measures), func(m string) bool {
+		return !kind(m) || x.calls(m) && !slices.Contains(n.words, m)
+	})
 	other := func(m number) bool { return m.unit == n.unit && !m.change && m.ago == n.ago && f.says(&m) > f.says(n) }
 	switch {
 	case len(measures) > 0 && (n.unit == prose.Plain || f.named || slices.ContainsFunc(n.words, kind)):
@@ -272,11 +278,13 @@ func fieldFits(f *assertion, x *row, n *number) bool {
 	return f.says(n) > 0 || n.unit == prose.USD && f.of || x.primary(n)
 }
 
-// summing reports whether a word makes one figure of several.
-func summing(w string) bool {
+// sums reports whether a word makes one figure of several.
+func (f *assertion) sums(w string) bool {
 	switch w {
-	case "average", "mean", "median", "combined", "together", "sum":
+	case "average", "mean", "median":
 		return true
+	case "combined", "together", "sum":
+		return len(f.subjects) > 1
 	}
 	return false
 }
@@ -289,6 +297,13 @@ func (f *assertion) says(n *number) (count int) {
 		}
 	}
 	return count
+}
+
+// calls reports whether a word is one of the name of x.
+func (x *row) calls(word string) bool {
+	return slices.ContainsFunc(x.titles, func(t string) bool {
+		return slices.ContainsFunc(prose.Words(t), func(w prose.Word) bool { return prose.Stem(w.Text) == word })
+	})
 }
 
 // kind tells the concepts that a number of x can be of, by its unit.
@@ -307,7 +322,7 @@ func (x *row) kind(n *number) func(concept string) bool {
 func changeFits(f *assertion, x *row, n *number) bool {
 	for _, m := range f.measures {
 		switch {
-		case !amount(m) && !level(m), slices.Contains(n.words, m):
+		case !amount(m) && !level(m), m == "loss", slices.Contains(n.words, m):
 		case len(n.words) > 0 && !x.judges, !x.measuredBy(m):
 			return false
 		}

@@ -14,6 +14,7 @@ type reading struct {
 	text     string // with spaces in the place of anchors
 	words    []prose.Word
 	mentions []*mention
+	maybe    []*mention // names that are written as ordinary words
 	periods  []prose.Period
 	figures  []assertion
 	quoted   []prose.Figure // those in titles and messages of the state
@@ -47,7 +48,7 @@ func (c *checker) read(s prose.Sentence) *reading {
 	body := prose.Sentence{Text: c.text[s.Start:s.End]}
 	r := &reading{Sentence: s, text: body.Masked(), known: c.previous}
 	r.words = prose.Words(r.text)
-	r.mentions = c.mentions(s, r.words)
+	r.mentions, r.maybe = c.mentions(s, r.words)
 	r.periods = slices.DeleteFunc(prose.Periods(r.words), func(p prose.Period) bool { return c.inName(s.Start+p.End-1, s.Start+p.End) })
 	list := prose.Figures(r.text)
 	for i, f := range list {
@@ -155,6 +156,9 @@ func (r *reading) describe(i int) {
 	f.measures = r.measuresBehind(i, start, end)
 	if f.named = len(f.measures) > 0; !f.named {
 		f.measures = r.measuresBefore(f.Figure, from, to)
+		if i > 0 && r.figures[i-1].named && slices.Equal(f.measures, r.figures[i-1].measures) {
+			f.measures = nil // they are of the figure before: $2 billion of volume at a ratio of 2
+		}
 	}
 	f.of = strings.HasPrefix(strings.TrimSpace(r.text[start:end]), "of ")
 	masked := r.nameless(0, len(r.text))
@@ -237,7 +241,8 @@ func (r *reading) blot(from, to int, all bool) string {
 func listing(text string) bool {
 	for _, w := range prose.Words(text) {
 		switch w.Text {
-		case "and", "at", "by", "with", "for", "to", "in", "on", "then", "or", "the", "usd", "of":
+		case "and", "at", "by", "with", "for", "to", "in", "on", "then", "or", "the", "usd", "of", "ahead", "followed", "before", "next",
+			"plus", "as", "well":
 		default:
 			if strings.Trim(w.Text, "_") != "" && prose.SpanOf(w.Text) == 0 {
 				return false
@@ -440,6 +445,22 @@ func (r *reading) qualified(m *mention) *mention {
 	return last
 }
 
+// perhaps reports whether the last words before f are an ordinary word that is the name of x too, and no other name.
+func (r *reading) perhaps(f *assertion, x *row) bool {
+	from := 0
+	for _, m := range r.mentions {
+		if m.name && m.end <= f.Start {
+			from = max(from, m.end)
+		}
+	}
+	for _, o := range r.figures {
+		if o.End <= f.Start {
+			from = max(from, o.End)
+		}
+	}
+	return slices.ContainsFunc(r.maybe, func(m *mention) bool { return m.start >= from && m.end <= f.Start && m.covers(x) })
+}
+
 // taken reports whether m stands directly behind a figure that no name stands before.
 func (r *reading) taken(m *mention) bool {
 	return slices.ContainsFunc(r.figures, func(f assertion) bool {
@@ -453,8 +474,8 @@ func (r *reading) attached(end int) (best *mention) {
 		if !m.name || m.start < end || m.refs != nil {
 			continue
 		}
-		switch strings.TrimSuffix(r.text[end:m.start], "the ") {
-		case " ", " at ", " for ", " in ", " near ", " on ", " off ", " of ":
+		switch strings.TrimSuffix(strings.TrimRight(r.text[end:m.start], "“\""), "the ") {
+		case " ", " at ", " for ", " in ", " near ", " on ", " off ", " of ", " to ":
 			if best == nil || m.end > best.end {
 				best = m
 			}

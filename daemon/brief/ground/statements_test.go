@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -380,7 +381,7 @@ func TestFalseStatements(t *testing.T) {
 // TestPackStatements: the same in the packs that are manifests.
 func TestPackStatements(t *testing.T) {
 	t.Parallel()
-	for pack, said := range map[string]struct{ holds, fails []string }{
+	for id, said := range map[string]struct{ holds, fails []string }{
 		"ai": {[]string{
 			"Kimi-K2-Thinking has 1,729 likes [2].",
 			"DeepSeek-OCR has 1,781 likes and 322,404 downloads [2].",
@@ -471,15 +472,7 @@ func TestPackStatements(t *testing.T) {
 			"Bitcoin's open interest is $9.77 billion on Hyperliquid [1][5].",
 		}},
 	} {
-		body, err := os.ReadFile(filepath.Join("..", "..", "packtest", "testdata", pack, "tick3.state.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc := state.Read(body)
-		var citations []api.Citation
-		for _, s := range doc.Sources() {
-			citations = append(citations, api.Citation{Ref: s.Ref, SourceID: s.ID})
-		}
+		doc, citations := pack(t, id)
 		for _, text := range slices.Concat(said.holds, said.fails) {
 			t.Run(text, func(t *testing.T) {
 				t.Parallel()
@@ -488,6 +481,47 @@ func TestPackStatements(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// pack is the state of a pack that is a manifest, with its sources.
+func pack(t *testing.T, id string) (*state.Document, []api.Citation) {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("..", "..", "packtest", "testdata", id, "tick3.state.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := state.Read(body)
+	var citations []api.Citation
+	for _, s := range doc.Sources() {
+		citations = append(citations, api.Citation{Ref: s.Ref, SourceID: s.ID})
+	}
+	return doc, citations
+}
+
+// TestEssays: whole briefs in the manner of a language model, which say nothing that is false, pass.
+func TestEssays(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "essays", "*.txt"))
+	if err != nil || len(files) < 4 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		id, _, _ := strings.Cut(filepath.Base(file), "-")
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, citations := recorded(t)
+			if id != api.PackCrypto {
+				doc, citations = pack(t, id)
+			}
+			for _, f := range ground.Check(string(text), doc, citations) {
+				t.Error(f)
+			}
+		})
 	}
 }
 

@@ -56,9 +56,9 @@ func (m *mention) shortened(words []string) bool {
 // measured is what stands between a name, even one that is a word too, and its figure.
 var measured = regexp.MustCompile(`^(?: \(| at |: | by )[-+$]{0,2}\d`)
 
-// mentions lists what s is about, in order. A longer name hides those in it: Wrapped Bitcoin is not Bitcoin.
-func (c *checker) mentions(s prose.Sentence, words []prose.Word) []*mention {
-	var list []*mention
+// mentions lists what s is about, in order, and the names in it that are written as ordinary words. A longer
+// name hides those in it: Wrapped Bitcoin is not Bitcoin.
+func (c *checker) mentions(s prose.Sentence, words []prose.Word) (list, maybe []*mention) {
 	for _, p := range c.spans {
 		if !p.Named || p.Start < s.Start || s.End < p.End || c.index.phrases[p.Phrase].source {
 			continue
@@ -66,7 +66,10 @@ func (c *checker) mentions(s prose.Sentence, words []prose.Word) []*mention {
 		start, end := p.Start-s.Start, p.End-s.Start
 		special := len(c.text[p.Start:p.End]) > 4 && strings.ContainsAny(c.text[p.Start:p.End], " -.0123456789")
 		if !p.Sure && !special && !measured.MatchString(c.text[p.End:min(len(c.text), p.End+8)]) {
-			continue // an ordinary word
+			if end-start > 3 { // else an ordinary word
+				maybe = append(maybe, &mention{start: start, end: end, rows: []*row{c.index.phrases[p.Phrase].row}})
+			}
+			continue
 		}
 		r := c.index.phrases[p.Phrase].row
 		at := slices.IndexFunc(list, func(m *mention) bool { return m.start == start && m.end == end })
@@ -87,7 +90,7 @@ func (c *checker) mentions(s prose.Sentence, words []prose.Word) []*mention {
 	for _, m := range list {
 		c.widen(m, s)
 	}
-	return c.others(s, words, list)
+	return c.others(s, words, list), maybe
 }
 
 // widen adds the rows about what m names whose names say more: Bitcoin options have the symbol of Bitcoin, and a question may be about it.
@@ -143,7 +146,7 @@ func (c *checker) others(s prose.Sentence, words []prose.Word, list []*mention) 
 		stem := prose.Stem(w.Text)
 		rows := c.index.handled(stem)
 		switch {
-		case len(rows) > 0 && !(stem == "market" && measure != nil):
+		case len(rows) > 0 && !(stem == "market" && measure != nil) && !(i > 0 && c.index.listed(prose.Stem(words[i-1].Text))):
 			list = append(list, &mention{start: w.Start, end: w.End, rows: rows})
 		case !w.Capital || measure != nil || c.index.listed(stem) || ordinary(w.Text, i == 0 || c.opens(s, w)):
 		default:
@@ -244,7 +247,9 @@ func ordinary(w string, opens bool) bool {
 		"compared", "versus", "outside", "inside", "behind", "ahead", "far", "currently", "right", "just", "roundup", "large",
 		"largest", "top", "biggest", "leading", "trending", "recent", "new", "newest", "prediction", "traders", "coins", "tokens",
 		"protocols", "pools", "chains", "majors", "gainers", "losers", "sources", "stablecoins", "longs", "shorts", "treasuries",
-		"rows", "flags", "news", "headlines", "papers", "models", "funding", "options", "breadth", "be":
+		"rows", "flags", "news", "headlines", "papers", "models", "funding", "options", "breadth", "be",
+		"total", "global", "aggregate", "crypto", "trading", "spot", "market", "markets", "investors", "analysts", "attackers", "hackers",
+		"sentiment", "liquidity", "smaller", "larger", "altcoins", "fees", "gas", "odds", "losses", "gains":
 		return true
 	}
 	return false
