@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -103,7 +104,7 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 	case !strings.HasPrefix(r.URL.Path, "/v1/"):
 		return "", api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path)
 	}
-	if err := f.refuse(q.Get("pack"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")); err != nil {
+	if err := f.refuse(strings.TrimSuffix(q.Get("pack"), api.PackAll), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")); err != nil {
 		return "", err
 	}
 	ref, _ := strconv.Atoi(q.Get("ref"))
@@ -126,6 +127,8 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 		return fmt.Sprintf(`{"results":[{"q":%q,"rows":[{"kind":"asset","key":"cardano","entity":"cardano","name":"Cardano","symbol":"ADA",`+
 			`"fields":{"priceUsd":0.4182},"asked":["priceUsd"],"ref":1,"url":"https://one.test/","fetchedAt":"2026-11-20T20:05:43.340Z",`+
 			`"ageSeconds":17,"stale":false}]}],"citations":[],"freshness":%s}`, q.Get("q"), fresh(42)), nil
+	case api.OpQuery.Path():
+		return queryJSON(q), nil
 	case api.PathSeries:
 		return seriesOf(q.Get("path"), q.Get("field")), nil
 	case api.PathSearch:
@@ -140,6 +143,29 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 			`"source":{"id":"source-%[1]d","name":"Source [%[1]d]","publicUrl":"https://example.com/%[1]d"},"freshness":%s}`, ref, fresh(42)), nil
 	}
 	return "", api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path)
+}
+
+// queryJSON is an answer of query: the tables, nothing, rows of the past, or rows with all that there can be beside them.
+func queryJSON(q url.Values) string {
+	switch {
+	case q.Get("describe") == "true":
+		return `{"packs":[{"pack":"crypto","tables":[{"table":"asset","rows":2,"order":"-rank","fields":[` +
+			`{"name":"priceUsd","type":"number","unit":"USD","past":true},{"name":"rank","type":"number","past":false}]}]}],"spans":{"least":"1h","window":"24h"}}`
+	case q.Get("table") == "flags":
+		return fmt.Sprintf(`{"query":{"text":"flags","pack":"crypto","table":"flags","where":[],"limit":10},"rows":[],"total":0,`+
+			`"missing":[{"what":"flags","why":"nothing_found","instead":["perps"]}],"citations":[],"freshness":%s}`, fresh(42))
+	}
+	at := ""
+	if q.Has("at") {
+		at = `"at":"2026-11-20T18:00Z",`
+	}
+	return fmt.Sprintf(`{"query":{"text":"assets where rank < 11","pack":"crypto","table":"asset","where":[{"field":"rank","op":"<","value":"11"}],"order":"-rank",`+
+		`"limit":10,%s"agg":["count","max:priceUsd","avg:note"]},"rows":[{"kind":"asset","key":"cardano","entity":"cardano","name":"Cardano","symbol":"ADA",`+
+		`"fields":{"priceUsd":0.4182,"rank":10},"over":{"priceUsd":{"from":0.42,"change":-0.0018,"changePct":-0.43}},"ref":1,"url":"https://one.test/",`+
+		`"fetchedAt":"2026-11-20T20:05:43.340Z","ageSeconds":17,"stale":false},{"kind":"asset","key":"x","entity":"x","name":"\u001b[31mX","fields":{},"ref":2,`+
+		`"url":"https://two.test/","fetchedAt":"2026-11-20T19:05:43.340Z","ageSeconds":3617,"stale":true}],"total":7,"aggregates":{"count":{"value":7,"rows":7},`+
+		`"max:priceUsd":{"value":91000.5,"rows":1,"row":"asset/bitcoin","at":"2026-11-20T09:00:02Z","states":288},"avg:note":{"value":null,"rows":0}},`+
+		`"missing":[{"what":"asset/foo","why":"not_kept"},{"what":"asset","why":"not_kept"}],"citations":[],"freshness":%s}`, at, fresh(42))
 }
 
 // changesJSON is an answer of changes.

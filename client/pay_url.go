@@ -96,7 +96,7 @@ func (o *urlOptions) quote(ctx context.Context, c *cobra.Command, args []string)
 
 // dataCommand is the command called name of those that can be paid for.
 func dataCommand(root *cobra.Command, name string) (*cobra.Command, error) {
-	payable := []string{"fresh", "brief", "lookup", "price", "search", "snapshot", "cite"}
+	payable := []string{"fresh", "brief", "lookup", "price", "query", "search", "snapshot", "cite"}
 	for _, c := range root.Commands() {
 		if c.Name() == name && slices.Contains(payable, name) {
 			return c, nil

@@ -36,6 +36,7 @@ type Caller struct {
 	billing.Call
 	Snapshot time.Duration // how far back they may read history
 	AsOf     time.Time     // the moment from which Snapshot counts: that of the quote they have paid; zero means now
+	AllPacks bool          // of an operation on any pack: they may read every one; else the default one alone is sure
 
 	Payment *x402.Claim // nil unless they pay by call; Serve spends and closes it
 }
@@ -160,6 +161,14 @@ func (g *Gate) byKey(ctx context.Context, c Credentials, op api.Op, pack string)
 		return Caller{}, err
 	}
 	caller.Op, caller.Pack, caller.Client = op, pack, c.Client
+	if op.Operation().AnyPack {
+		if caller.AllPacks, err = g.HasCredits(ctx, caller); err != nil {
+			return Caller{}, err
+		}
+		if pack == api.PackAll && !caller.AllPacks {
+			caller.Pack = api.DefaultPack // which costs a free call
+		}
+	}
 	if err := g.cfg.Meter.Access(ctx, caller.Call); err != nil {
 		if g.cfg.Payments == nil { // 402 is for what can be paid by call
 			err = ForKeysAlone(err)
@@ -197,7 +206,7 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 		return Caller{}, err
 	}
 	window, _ := g.Anonymous()
-	return Caller{Snapshot: window, AsOf: claim.Quoted, Call: billing.Call{Op: op, Pack: pack}, Payment: claim}, nil
+	return Caller{Snapshot: window, AsOf: claim.Quoted, AllPacks: true, Call: billing.Call{Op: op, Pack: pack}, Payment: claim}, nil
 }
 
 // sold is how credits are bought without an account, also where a call alone is not worth the gas; "" where they are not.

@@ -209,7 +209,7 @@ func TestAdmitByProof(t *testing.T) {
 	claim := &x402.Claim{}
 	g := gate.New(gate.Config{Payments: paid{claim}, Keys: brokenKeys{nil, t}})
 	got, err := g.Admit(t.Context(), gate.Credentials{Proof: &x402.Proof{}}, api.OpSnapshot, api.PackCrypto)
-	want := gate.Caller{Snapshot: 24 * time.Hour, Call: billing.Call{Op: api.OpSnapshot, Pack: api.PackCrypto}, Payment: claim}
+	want := gate.Caller{AllPacks: true, Snapshot: 24 * time.Hour, Call: billing.Call{Op: api.OpSnapshot, Pack: api.PackCrypto}, Payment: claim}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
@@ -253,3 +253,40 @@ func (b brokenKeys) Resolve(string) (account.Key, error) { return account.Key{},
 func (b brokenKeys) Used(id string) { b.t.Errorf("use of %q", id) }
 
 func (b brokenKeys) Ended(string) <-chan struct{} { b.t.Error("asked for an end"); return nil }
+
+// TestAdmitAllPacks: of the operations on any pack, one of all is on those that the key may read, and costs what they cost.
+func TestAdmitAllPacks(t *testing.T) {
+	t.Parallel()
+	_, keys := open(t)
+	key := issue(t, keys, api.TierPro)
+	for _, c := range []struct {
+		rich         bool
+		op           api.Op
+		asked, reads string // "" for a refusal
+		all          bool
+	}{
+		{true, api.OpQuery, "*", "*", true}, {false, api.OpQuery, "*", "crypto", false}, {true, api.OpQuery, "ai", "ai", true},
+		{false, api.OpQuery, "ai", "", false}, {false, api.OpQuery, "crypto", "crypto", false}, {true, api.OpFresh, "ai", "ai", false},
+	} {
+		g := gate.New(gate.Config{Keys: keys, Meter: purse{rich: c.rich}})
+		caller, err := g.Admit(t.Context(), bearer(key.Key), c.op, c.asked)
+		if caller.Pack != c.reads || caller.AllPacks != c.all || (err != nil) != (c.reads == "") {
+			t.Errorf("%+v: %+v, %v", c, caller, err)
+		}
+	}
+}
+
+// purse is a meter of somebody who has credits, or none.
+type purse struct {
+	gate.Meter
+	rich bool
+}
+
+func (p purse) HasCredits(context.Context, billing.Call) (bool, error) { return p.rich, nil }
+
+func (p purse) Access(_ context.Context, c billing.Call) error {
+	if p.rich || c.Pack == api.PackCrypto {
+		return nil
+	}
+	return api.Errorf(api.ReasonPackAccessDenied, "no credits")
+}

@@ -74,7 +74,7 @@ func (o Order[A]) deliverable(ctx context.Context, g Admission) error {
 		return nil
 	}
 	window, _ := g.Anonymous()
-	return o.Check(ctx, Caller{Snapshot: window})
+	return o.Check(ctx, Caller{Snapshot: window, AllPacks: true})
 }
 
 func (o Order[A]) byKey(ctx context.Context, g Admission, s Served[A]) (_ Served[A], err error) {

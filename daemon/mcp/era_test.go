@@ -89,7 +89,7 @@ func (s *studio) resources(c *sdk.ClientSession, updates <-chan string) {
 	t, ctx := s.t, s.t.Context()
 	t.Helper()
 	list, err := c.ListResources(ctx, nil)
-	if err != nil || len(list.Resources) != 2 {
+	if err != nil || len(list.Resources) != 3 {
 		t.Fatalf("resources: %+v, %v", list, err)
 	}
 	templates, err := c.ListResourceTemplates(ctx, nil)
@@ -98,7 +98,11 @@ func (s *studio) resources(c *sdk.ClientSession, updates <-chan string) {
 	}
 	for _, r := range list.Resources {
 		read, err := c.ReadResource(ctx, &sdk.ReadResourceParams{URI: r.URI})
-		if err != nil || read.Contents[0].URI != r.URI || read.Contents[0].MIMEType != r.MIMEType || !strings.Contains(read.Contents[0].Text, "Quiet [1].") {
+		has := "Quiet [1]."
+		if strings.HasPrefix(r.URI, "context://tables/") {
+			has = "flags [kind]"
+		}
+		if err != nil || read.Contents[0].URI != r.URI || read.Contents[0].MIMEType != r.MIMEType || !strings.Contains(read.Contents[0].Text, has) {
 			t.Errorf("read %s: %+v, %v", r.URI, read, err)
 		}
 	}

@@ -152,6 +152,9 @@ func (s *Server) enter(r *http.Request, rq *request, m message, fault error) (er
 // payment's answer is kept.
 func (s *Server) enterUnknown(rq *request, m message, fault error) error {
 	if fault == nil {
+		if r, ok := s.parseURI(m.Text("uri")); m.Method == methodRead && ok && r.query.Describe {
+			return nil // it is free
+		}
 		if s.paysInBand(rq, m) {
 			rq.inBand = true
 			return nil

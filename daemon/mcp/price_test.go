@@ -260,7 +260,8 @@ func TestQuotes(t *testing.T) {
 	p := newShop(t)
 	for body, amount := range map[string]string{
 		call("context.fresh", `{}`): "0.001", call("context.brief", `{}`): "0.005", call("context_brief", `{"pack":"crypto"}`): "0.005", call("context.search", `{"q":"b"}`): "0.002",
-		call("context.cite", `{"ref":1}`): "0.001", read("context://packs/crypto/brief"): "0.005",
+		call("context.query", `{"table":"sources","pack":"*"}`): "0.002",
+		call("context.cite", `{"ref":1}`):                       "0.001", read("context://packs/crypto/brief"): "0.005",
 		`{"jsonrpc":"2.0","id":1,"method":"initialize"}`: "0.001", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`: "0.001", `nonsense`: "0.001", `[]`: "0.001", ``: "0.001",
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`: "0.001", `{"jsonrpc":"2.0","id":1,"method":"nothing"}`: "0.001", `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`: "0.001",
 	} {
@@ -272,6 +273,12 @@ func TestQuotes(t *testing.T) {
 		if a := p.post(body); a.Status != status || strings.Contains(a.Body, `"payment"`) {
 			t.Errorf("%s: %d %s", body, a.Status, a.Body)
 		}
+	}
+	if a := p.post(read("context://tables/crypto")); a.Status != 200 || !strings.Contains(a.Body, "flags [kind]") {
+		t.Errorf("the tables cost something: %d %s", a.Status, a.Body)
+	}
+	if a := p.post(call("context.query", `{"table":"flags","where":["key = x"]}`)); a.Status != 200 || !strings.Contains(a.Body, "nothing_found") {
+		t.Errorf("nothing: %d %s", a.Status, a.Body)
 	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		a := p.do(method, api.PathMCP, "")

@@ -17,6 +17,7 @@ import (
 const (
 	typeJSON     = "application/json"
 	typeMarkdown = "text/markdown"
+	typeText     = "text/plain"
 )
 
 type resource struct {
@@ -26,9 +27,16 @@ type resource struct {
 
 func (s *Server) uri(pack, part string) string { return s.cfg.Prefix + "://packs/" + pack + "/" + part }
 
+// tablesURI is where the tables of a pack are described, which is free.
+func (s *Server) tablesURI(pack string) string { return s.cfg.Prefix + "://tables/" + pack }
+
 // parseURI reads the URI of a resource; ok is false for one that is not of this server. A state and a brief have one spelling: that under
 // which subscribers are told of them.
 func (s *Server) parseURI(uri string) (r resource, ok bool) {
+	if pack, tables := strings.CutPrefix(uri, s.tablesURI("")); tables {
+		r.query = api.Query{Op: api.OpQuery, Pack: pack, Describe: true}
+		return r, slices.Contains(*s.packs.Load(), pack)
+	}
 	rest, ok := strings.CutPrefix(uri, s.cfg.Prefix+"://packs/")
 	if !ok {
 		return r, false
@@ -71,6 +79,10 @@ func (s *Server) addResources(pack string) {
 		URI: s.uri(pack, "brief"), Name: pack + "-brief", Title: "Brief of " + pack, MIMEType: typeMarkdown,
 		Description: "The newest brief of the pack with its sources. Reading it costs as much as the tool brief.",
 	}, s.read)
+	s.sdk.AddResource(&sdk.Resource{
+		URI: s.tablesURI(pack), Name: pack + "-tables", Title: "Tables of " + pack, MIMEType: typeText,
+		Description: "The tables and fields of the pack that the tool query takes. Reading it is free.",
+	}, s.read)
 }
 
 // addTemplate lists what can be read of the past of every pack.
@@ -89,6 +101,8 @@ func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.Rea
 		return nil, sdk.ResourceNotFoundError(req.Params.URI)
 	case rq == nil:
 		return nil, errLeft
+	case r.query.Describe:
+		return s.readTables(rq, req.Params.URI, r.query.Pack)
 	}
 	o, err := s.order(rq, methodRead, r.query)
 	if err != nil {
@@ -107,11 +121,26 @@ func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.Rea
 	return res, nil
 }
 
+// readTables reads the description of the tables of a pack.
+func (s *Server) readTables(rq *request, uri, pack string) (*sdk.ReadResourceResult, error) {
+	window := rq.caller.Snapshot
+	if !rq.who.HasBearer {
+		window, _ = s.cfg.Gate.Anonymous()
+	}
+	tables, err := s.cfg.Reader.Tables(pack, true, window)
+	if err != nil {
+		return nil, s.refusedRead(rq, err)
+	}
+	res := &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: typeText, Text: tablesText(tables)}}}
+	res.CacheScope, res.TTLMs = scopePrivate, int(s.cfg.Every.Milliseconds())
+	return res, nil
+}
+
 // readAs reads a resource by the URI that the client has sent. A minute has a colon in it, which the SDK matches with its template only
 // where it is escaped.
 func (s *Server) readAs(ctx context.Context, method string, req *sdk.ReadResourceRequest, next sdk.MethodHandler) (sdk.Result, error) {
 	uri := req.Params.URI
-	if r, ok := s.parseURI(uri); ok && !r.live {
+	if r, ok := s.parseURI(uri); ok && r.query.Op == api.OpSnapshot {
 		req.Params.URI = s.uri(r.query.Pack, "snapshot/"+url.QueryEscape(r.query.At.Key()))
 	}
 	res, err := next(ctx, method, req)

@@ -23,7 +23,7 @@ func argumentSchema(op api.Op, p api.Param, packs []string) *jsonschema.Schema {
 		for _, id := range packs {
 			s.Enum = append(s.Enum, id)
 		}
-	case p.ToolDoc == "":
+	case p.Name == "pack", p.ToolDoc == "":
 		return nil
 	}
 	switch p.Kind {
@@ -32,6 +32,8 @@ func argumentSchema(op api.Op, p api.Param, packs []string) *jsonschema.Schema {
 		if p.Max > 0 {
 			s.Maximum = jsonschema.Ptr(float64(p.Max))
 		}
+	case api.KindConditions:
+		s.Items, s.MaxItems = &jsonschema.Schema{Type: "string"}, jsonschema.Ptr(p.Max)
 	case api.KindSwitch:
 		s.Default = json.RawMessage("false")
 	case api.KindSeverity:

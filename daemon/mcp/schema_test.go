@@ -174,6 +174,13 @@ func TestSchemasTake(t *testing.T) {
 				`{"since":"2026-11-20T20:00:00Z","flags":[],"rows":[{}],"clear":true,` + fresh + `}`: true,
 				`{}`: false,
 			}},
+		{api.OpQuery,
+			cases{
+				`{"table":"asset"}`: true, `{"table":"asset","where":["symbol = BTC"],"agg":"count","at":"-20m","over":"24h","order":"-rank","limit":100}`: true,
+				`{}`: false, `{"table":""}`: false, `{"table":"asset","where":"symbol = BTC"}`: false, `{"table":"asset","limit":101}`: false,
+				`{"table":"asset","describe":true}`: false, `{"table":"asset","where":["a=1","b=1","c=1","d=1","e=1","f=1","g=1","h=1","i=1"]}`: false,
+			},
+			cases{`{"query":{},"rows":[],"total":0,"citations":[],` + fresh + `}`: true, `{}`: false}},
 		{api.OpSubscribe,
 			cases{
 				`{}`: true, `{"seconds":55}`: true, `{"seconds":0}`: false, `{"seconds":56}`: false, `{"token":"x"}`: false,

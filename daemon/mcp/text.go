@@ -31,6 +31,8 @@ func toolText(op api.Op, pack string, body []byte) string {
 		text, err = lookupText(body)
 	case api.OpChanges:
 		text, err = changesText(pack, body)
+	case api.OpQuery:
+		text, err = queryText(body)
 	}
 	if err != nil || text == "" {
 		return string(body)

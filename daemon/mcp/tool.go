@@ -74,20 +74,29 @@ func toolArguments(op api.Op, raw json.RawMessage) (url.Values, error) {
 		if string(value) == "null" {
 			continue
 		}
-		text, ok := argument(o.Param(api.FaceTool, name), value)
+		texts, ok := arguments(o.Param(api.FaceTool, name), value)
 		if !ok {
 			return nil, api.Errorf(api.ReasonInvalidRequest, "%s is not a %s", name, typeName(o.Param(api.FaceTool, name))).
 				WithHint("send a plain value")
 		}
-		values.Set(name, text)
+		values[name] = texts
 	}
 	return values, nil
+}
+
+// arguments are the texts of p in a JSON value: one, or those of an array where p takes several.
+func arguments(p api.Param, value json.RawMessage) (texts []string, ok bool) {
+	if p.Kind == api.KindConditions && json.Unmarshal(value, &texts) == nil {
+		return texts, true
+	}
+	text, ok := argument(p, value)
+	return []string{text}, ok
 }
 
 // argument is a JSON value as the text of p; ok is false for one of another type.
 func argument(p api.Param, value json.RawMessage) (text string, ok bool) {
 	if json.Unmarshal(value, &text) != nil {
-		return string(value), value[0] != '{' && value[0] != '[' && p.Type() != "string"
+		return string(value), value[0] != '{' && value[0] != '[' && p.Type() != "string" && p.Type() != "array"
 	}
 	if on, err := strconv.ParseBool(text); err == nil && p.Kind == api.KindSwitch { // as True, which models send
 		text = strconv.FormatBool(on)
@@ -96,8 +105,11 @@ func argument(p api.Param, value json.RawMessage) (text string, ok bool) {
 }
 
 func typeName(p api.Param) string {
-	if p.Kind == api.KindWhole {
+	switch p.Kind {
+	case api.KindWhole:
 		return "whole number"
+	case api.KindConditions:
+		return "list of texts"
 	}
 	return p.Type()
 }

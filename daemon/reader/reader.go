@@ -120,9 +120,18 @@ type View struct {
 	api.Query
 	pack    Pack
 	edition *feed.Edition
-	ownerID string // of the caller's key, "" if they have none
+	queried []asked // of a query, what it comes to in each pack that it is about
+	ownerID string  // of the caller's key, "" if they have none
 	tier    api.Tier
 	asOf    time.Time // see AsOf
+
+	everywhere bool // see Everywhere
+}
+
+// Everywhere is v as asked by a caller who may read every pack, or the default one alone.
+func (v View) Everywhere(may bool) View {
+	v.everywhere = may
+	return v
 }
 
 // By is v as asked by the owner of a key of the given tier.
@@ -140,23 +149,22 @@ func (v View) AsOf(t time.Time) View {
 
 // Ready makes the checks that cost nothing: the pack is registered, its state is there, and so is what the operation needs.
 func (r *Reader) Ready(q api.Query) (View, error) {
-	p, served := r.pack(q.Pack)
-	if !served {
-		return View{}, api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", q.Pack).
-			WithHint("packs served: %s", strings.Join(r.Packs(), ", "))
+	if q.At.Ago > 0 {
+		q.At.At, q.At.Exact = r.cfg.Now().Add(-q.At.Ago).UTC().Truncate(time.Millisecond), true
 	}
-	if q.Op == api.OpSeries {
+	p, served := r.pack(q.Pack)
+	switch {
+	case !served && (q.Pack != api.PackAll || !q.Op.Operation().AnyPack):
+		return View{}, r.notServed(q.Pack)
+	case q.Op == api.OpQuery:
+		return r.readyQuery(q)
+	case q.Op == api.OpSeries:
 		if err := state.CheckSeries(p.Shown, q.Path, q.Field); err != nil {
 			return View{}, err
 		}
 	}
-	edition, _ := r.cfg.Feed.Latest(p.ID)
-	if edition == nil {
-		err := api.Errorf(api.ReasonStateUnavailable, "pack %s has no state yet", p.ID).
-			WithHint("try again in a few seconds").WithRetryAfter(api.StateUnavailableRetry * time.Second)
-		if r.cfg.Trouble != nil {
-			err.SourceStatus = r.cfg.Trouble(p.ID)
-		}
+	edition, err := r.latest(p)
+	if err != nil {
 		return View{}, err
 	}
 	if q.Op == api.OpBrief && edition.Brief.Text == "" {
@@ -169,14 +177,31 @@ func (r *Reader) Ready(q api.Query) (View, error) {
 	if err := suits(q, edition.Rows.Kinds()); err != nil {
 		return View{}, err
 	}
-	if q.At.Ago > 0 {
-		q.At.At, q.At.Exact = r.cfg.Now().Add(-q.At.Ago).UTC().Truncate(time.Millisecond), true
-	}
 	view := View{Query: q, pack: p, edition: edition}
 	if q.Op == api.OpHistory {
 		return r.ranged(view)
 	}
 	return view, nil
+}
+
+// notServed is the error for a pack that is not.
+func (r *Reader) notServed(pack string) error {
+	return api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", pack).
+		WithHint("packs served: %s", strings.Join(r.Packs(), ", "))
+}
+
+// latest is the newest edition of p.
+func (r *Reader) latest(p Pack) (*feed.Edition, error) {
+	edition, _ := r.cfg.Feed.Latest(p.ID)
+	if edition != nil {
+		return edition, nil
+	}
+	err := api.Errorf(api.ReasonStateUnavailable, "pack %s has no state yet", p.ID).
+		WithHint("try again in a few seconds").WithRetryAfter(api.StateUnavailableRetry * time.Second)
+	if r.cfg.Trouble != nil {
+		err.SourceStatus = r.cfg.Trouble(p.ID)
+	}
+	return nil, err
 }
 
 // suits returns the error for a kind of rows that q names and that is not among kinds.
@@ -242,6 +267,8 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 		return r.changes(ctx, v, window)
 	case api.OpSeries:
 		return r.series(ctx, v, window)
+	case api.OpQuery:
+		return r.query(ctx, v, window)
 	}
 	return Answer{}, fmt.Errorf("operation %q has no answer", v.Op)
 }
@@ -267,6 +294,8 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 		return v.findable()
 	case api.OpSeries:
 		return r.spanned(ctx, v, window)
+	case api.OpQuery:
+		return r.anyRow(ctx, v, window)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestReadyRefuses(t *testing.T) {
 		Message: "pack ai has no state yet", Hint: "try again in a few seconds", RetryAfter: 5 * time.Second, SourceStatus: make([]api.SourceStatus, 1)}
 	for _, op := range api.Ops() {
 		ask := func(id string) api.Query {
-			return api.Query{Op: op, Pack: id, Path: "coins", From: newest(), To: newest()}
+			return api.Query{Op: op, Pack: id, Path: "coins", Table: api.TableFlags, From: newest(), To: newest()}
 		}
 		for _, id := range []string{"markets", "", "Crypto", "crypto "} {
 			_, err := w.Ready(ask(id))

@@ -10,11 +10,14 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Canonical returns the canonical form of q without what counts anyhow in the pack that q asks: the field of a series that it has without
-// one. It is what a payment for q is bound to.
+// Canonical returns the canonical form of q without what counts anyhow in the pack that q asks: the field of a series, and the order of a
+// query, that it has without one. It is what a payment for q is bound to.
 func (r *Reader) Canonical(q api.Query) string {
 	if p, _ := r.pack(q.Pack); q.Op == api.OpSeries && q.Field != "" && state.IsFirst(p.Shown, q.Path, q.Field) {
 		q.Field = ""
+	}
+	if q.Op == api.OpQuery {
+		q = r.canonical(q)
 	}
 	return q.Canonical()
 }

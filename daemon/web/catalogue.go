@@ -60,16 +60,18 @@ const maxExample = 512
 // gives those that have to be, and the first example of an answer that is short enough.
 func (d description) bazaar(op operation) (e api.StandardExtension, err error) {
 	sent, properties, required := map[string]any{}, map[string]any{}, []string{}
+	declared, _ := api.OpAt(op.Path)
 	for _, p := range op.Parameters {
 		if p.Get("in").Text() != "query" {
 			continue
 		}
 		name, must := p.Get("name").Text(), p.Get("required").Text() == "true"
+		usual := must || name == "pack" || op.Method == "GET" && declared.Operation().Param(api.FaceHTTP, name).Required
 		properties[name] = map[string]any{"type": p.Get("schema", "type").Text()}
 		if must {
 			required = append(required, name)
 		}
-		if example := p.Get("example"); example.Node != nil && (must || name == "pack") {
+		if example := p.Get("example"); example.Node != nil && usual {
 			var value any
 			if err := example.Decode(&value); err != nil {
 				return e, err

@@ -189,7 +189,7 @@ func tellsHow(t *testing.T, name, query string, e api.StandardExtension) {
 	sent, _ := input["queryParams"].(map[string]any)
 	for part := range strings.SplitSeq(strings.TrimSuffix(query, "&"), "&") {
 		parameter, value, _ := strings.Cut(part, "=")
-		told := sent[parameter] != nil || method == http.MethodPost && parameter == "ref" // which the body has
+		told := sent[parameter] != nil || method == http.MethodPost && (parameter == "ref" || parameter == "table") // which the body has
 		if input["type"] != "http" || input["method"] != method || !told || parameter == "pack" && sent["pack"] != value {
 			t.Errorf("%s is told as %v", name, input)
 		}

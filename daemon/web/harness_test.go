@@ -184,6 +184,10 @@ func (s script) History(context.Context, reader.View, time.Duration) (*reader.Li
 	return nil, errors.New("no history")
 }
 
+func (s script) Tables(string, bool, time.Duration) (api.QueryTables, error) {
+	return api.QueryTables{}, errors.New("nothing is described")
+}
+
 func (s script) Charge(context.Context, gate.Caller) (left billing.Left, err error) {
 	if s.charge == nil {
 		return left, nil
@@ -241,12 +245,12 @@ func (script) Ended(gate.Caller) <-chan struct{} { return nil }
 func (script) HasCredits(context.Context, gate.Caller) (bool, error) { return false, nil }
 
 // exampleOf is the query of a call of op by the examples of its declaration, but for the pack, and for moments, which are at. Without least
-// it has every parameter.
+// it has every parameter, but for a span that begins before the first state and for describe, which has another answer.
 func exampleOf(op api.Op, at string, least bool) string {
 	values := url.Values{}
 	for _, p := range op.Operation().ParamsOn(api.FaceHTTP) {
 		switch {
-		case least && !p.Required, p.Name == "pack":
+		case least && !p.Required, p.Name == "pack", p.Name == "over", p.Name == "describe":
 		case p.Kind == api.KindTime, p.Kind == api.KindSince:
 			values.Set(p.Name, at)
 		default:

@@ -65,6 +65,8 @@ type describedParam struct {
 
 type paramSchema struct {
 	Type      string       `yaml:"type"`
+	Items     *paramSchema `yaml:"items,omitempty,flow"`
+	MaxItems  int          `yaml:"maxItems,omitempty"`
 	Format    string       `yaml:"format,omitempty"`
 	Pattern   string       `yaml:"pattern,omitempty"`
 	MinLength int          `yaml:"minLength,omitempty"`
@@ -79,6 +81,8 @@ type scalarValue struct{ kind, text string }
 // MarshalYAML writes v as a value of its type.
 func (v *scalarValue) MarshalYAML() (any, error) {
 	switch v.kind {
+	case "array":
+		return []string{v.text}, nil
 	case "boolean":
 		return strconv.ParseBool(v.text)
 	case "integer":
@@ -97,6 +101,8 @@ func describe(p api.Param) (node, error) {
 		d.Example = &scalarValue{p.Type(), p.Example}
 	}
 	switch p.Kind {
+	case api.KindConditions:
+		d.Schema.Items, d.Schema.MaxItems = &paramSchema{Type: "string"}, p.Max
 	case api.KindSwitch:
 		d.Schema.Default = &scalarValue{p.Type(), "false"}
 	case api.KindWhole, api.KindNumber:

@@ -21,7 +21,7 @@ func typed() []reflect.Type {
 		reflect.TypeFor[api.IdentityListResponse](),
 		reflect.TypeFor[api.Session](), reflect.TypeFor[api.IssuedKey](), reflect.TypeFor[api.BoughtKey](),
 		reflect.TypeFor[api.KeyListResponse](), reflect.TypeFor[api.RevokeResponse](), reflect.TypeFor[api.DepositIntent](),
-		reflect.TypeFor[api.CreditBalanceResponse](), reflect.TypeFor[api.UsageResponse](),
+		reflect.TypeFor[api.CreditBalanceResponse](), reflect.TypeFor[api.UsageResponse](), reflect.TypeFor[api.QueryTables](),
 	}
 }
 

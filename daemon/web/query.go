@@ -18,15 +18,16 @@ import (
 
 // parse reads the parameters of op, every one checked, and returns the form by which earlier releases knew the request; see formerForm.
 func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q api.Query, former string, err error) {
-	names := api.Names(op.Operation().ParamsOn(api.FaceHTTP))
-	values, err := Parameters(r, names...)
+	params := op.Operation().ParamsOn(api.FaceHTTP)
+	names := api.Names(params)
+	values, err := Parameters(r, api.Names(slices.DeleteFunc(slices.Clone(params), repeated))...)
 	if err != nil {
 		return q, "", err
 	}
 	if r.Method == http.MethodPost {
-		body, err := readBody(w, r)
+		body, err := readBody(w, r, params)
 		if err == nil {
-			err = merge(values, body, names)
+			err = merge(values, body)
 		}
 		if err != nil {
 			return q, "", err
@@ -36,9 +37,15 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q api.Query, form
 	if e := (*api.Error)(nil); errors.As(err, &e) && e.Reason == api.ReasonInvalidAt && strings.Contains(values.Get("at"), " ") {
 		err = e.WithHint("%s; in a URL, + is %%2B", e.Hint)
 	}
+	if q.Describe && !values.Has("pack") {
+		q.Pack = api.PackAll
+	}
 	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
 	return q, formerForm(q, values), err
 }
+
+// repeated reports whether a parameter may be there several times.
+func repeated(p api.Param) bool { return p.Kind == api.KindConditions }
 
 // formerForm is the form of q by which releases until 6c28228 knew the request, and which payments may still be bound to: values, its
 // parameters as they were sent, with what counts anyhow where it was written out. It can go once nobody upgrades from such a release.
@@ -125,7 +132,7 @@ func JSONFault(err error) string {
 
 // readBody returns the members of r's JSON object as parameters, none for an empty body. What is null counts as not given. Its
 // Content-Type does not matter: JSON is all that a body can be.
-func readBody(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+func readBody(w http.ResponseWriter, r *http.Request, params []api.Param) (url.Values, error) {
 	text, err := ReadText(w, r, api.MaxBodyBytes)
 	if err != nil {
 		return nil, err
@@ -140,44 +147,53 @@ func readBody(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if whole[0] != '{' {
 		return nil, api.Errorf(api.ReasonInvalidRequest, "the body is JSON, but not an object").WithHint(bodyHint)
 	}
-	return members(whole)
+	return members(whole, params)
 }
 
 // members returns the members of a JSON object that are parameters. It reads names as they are and sees one that is there
 // twice, where decoding into a struct would fold case and take the last.
-func members(object []byte) (url.Values, error) {
+func members(object []byte, params []api.Param) (url.Values, error) {
 	list, err := jsonx.Members(object)
 	if err != nil {
 		return nil, err
 	}
 	values := url.Values{}
 	for _, m := range list {
+		i := slices.IndexFunc(params, func(p api.Param) bool { return p.Name == m.Name })
 		switch {
-		case string(m.Raw) == "null":
-		case m.Name == "ref":
-			values.Add("ref", string(m.Raw))
-		case m.Name == "pack" || m.Name == "row" || m.Name == "at":
-			if !m.IsString() {
-				return nil, api.Errorf(api.ReasonInvalidRequest, "%s in the body is not a string", m.Name).WithHint(bodyHint)
+		case i < 0, string(m.Raw) == "null":
+		case values.Has(m.Name):
+			return nil, api.Errorf(api.ReasonInvalidRequest, "%s is set %d times", m.Name, 2).WithHint("set %s once", m.Name)
+		case m.IsArray() && repeated(params[i]):
+			for _, element := range m.Members {
+				if !element.IsString() {
+					return nil, notString(m.Name + " in the body has an element that")
+				}
+				values.Add(m.Name, element.Text())
 			}
+		case params[i].Type() != "string" && !repeated(params[i]):
+			values.Add(m.Name, string(m.Raw))
+		case !m.IsString():
+			return nil, notString(m.Name + " in the body")
+		default:
 			values.Add(m.Name, m.Text())
 		}
 	}
 	return values, nil
 }
 
+func notString(what string) error {
+	return api.Errorf(api.ReasonInvalidRequest, "%s is not a string", what).WithHint(bodyHint)
+}
+
 // merge adds the parameters of the body to those of the query. What is in both must be the same.
-func merge(values, body url.Values, names []string) error {
-	if err := single(body, names); err != nil {
-		return err
-	}
+func merge(values, body url.Values) error {
 	for name := range body {
-		value := body.Get(name)
-		if values.Has(name) && values.Get(name) != value {
+		if values.Has(name) && !slices.Equal(values[name], body[name]) {
 			return api.Errorf(api.ReasonInvalidRequest, "%s differs between the query and the body", name).
 				WithHint("set %s once", name)
 		}
-		values.Set(name, value)
+		values[name] = body[name]
 	}
 	return nil
 }

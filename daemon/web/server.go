@@ -17,6 +17,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -27,6 +28,7 @@ type Reader interface {
 	Answer(ctx context.Context, v reader.View, window time.Duration) (reader.Answer, error)
 	Deliverable(ctx context.Context, v reader.View, window time.Duration) error
 	History(ctx context.Context, v reader.View, window time.Duration) (*reader.Lines, error)
+	Tables(pack string, everywhere bool, window time.Duration) (api.QueryTables, error)
 }
 
 // Proofs knows the leaves that prove answers that were given before; *reader.Reader is one.
@@ -112,7 +114,7 @@ func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 	return s
 }
 
-// maxHeads is how many answers a client may have described in a minute: each is work, and costs nothing.
+// maxHeads is how many answers, or tables, a client may have described in a minute: each is work, and costs nothing.
 const maxHeads = 60
 
 // hsts tells browsers to use HTTPS alone for a year.
@@ -153,7 +155,9 @@ func (s *Server) routes() Routes {
 			routes[op.Path()] = map[string]Handler{http.MethodGet: s.operation(op)}
 		}
 	}
-	routes[api.PathCite][http.MethodPost] = s.operation(api.OpCite)
+	for _, op := range [...]api.Op{api.OpCite, api.OpQuery} {
+		routes[op.Path()][http.MethodPost] = s.operation(op)
+	}
 	return routes
 }
 
@@ -195,6 +199,9 @@ func (s *Server) operation(op api.Op) Handler {
 		if err != nil {
 			return err
 		}
+		if q.Describe {
+			return s.describe(w, r, q)
+		}
 		who, err := s.cfg.Payers.Credentials(r, subject(r, op, s.cfg.Reader.Canonical(q), former))
 		o, unready := OrderOf(s.cfg.Reader, q)
 		if unready != nil && (err != nil || who.Proof == nil && who.Exact == nil) { // with a proof the answer may be one that is kept
@@ -226,6 +233,30 @@ func (s *Server) operation(op api.Op) Handler {
 	}
 }
 
+// describe answers with the tables that q, a query, could be asked of. It is free; with a key they are those that it may read.
+func (s *Server) describe(w http.ResponseWriter, r *http.Request, q api.Query) (err error) {
+	if err := s.heads.Allow(s.cfg.Payers.Trusted.ClientOf(r)); err != nil {
+		return err
+	}
+	caller := gate.Caller{AllPacks: true}
+	caller.Snapshot, _ = s.cfg.Gate.Anonymous()
+	if r.Header.Get("Authorization") != "" {
+		who, err := s.cfg.Payers.Credentials(r, x402.Subject{})
+		if err != nil {
+			return err
+		}
+		if caller, err = s.cfg.Gate.Admit(r.Context(), who, q.Op, q.Pack); err != nil {
+			return err
+		}
+	}
+	tables, err := s.cfg.Reader.Tables(q.Pack, caller.AllPacks, caller.Snapshot)
+	if err != nil {
+		return err
+	}
+	s.live.set(w.Header())
+	return WriteJSON(w, http.StatusOK, tables)
+}
+
 // OrderOf is the order of q, as far as it is the same on every transport, and why there is no answer to it now, which the order says too.
 func OrderOf(read Reader, q api.Query) (o gate.Order[reader.Answer], unready error) {
 	view, unready := read.Ready(q)
@@ -235,13 +266,14 @@ func OrderOf(read Reader, q api.Query) (o gate.Order[reader.Answer], unready err
 			if unready != nil {
 				return unready
 			}
-			return read.Deliverable(ctx, view.AsOf(caller.AsOf), caller.Snapshot)
+			return read.Deliverable(ctx, view.Everywhere(caller.AllPacks).AsOf(caller.AsOf), caller.Snapshot)
 		},
 		Answer: func(ctx context.Context, caller gate.Caller) (reader.Answer, error) {
 			if unready != nil {
 				return reader.Answer{}, unready
 			}
-			return read.Answer(ctx, view.By(caller.OwnerID, caller.Tier).AsOf(caller.AsOf), caller.Snapshot)
+			view := view.By(caller.OwnerID, caller.Tier).Everywhere(caller.AllPacks).AsOf(caller.AsOf)
+			return read.Answer(ctx, view, caller.Snapshot)
 		},
 		None: func(a reader.Answer) bool { return a.Nothing },
 	}, unready

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/ecdsa"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -394,7 +396,11 @@ func (s *stage) read() {
 			s.do(503, "GET", eventsOf(api.PackAI), "")
 		}
 	}
-	s.do(413, "POST", api.PathCite, large(), openapiBearer(s.key))
+	for _, op := range [...]api.Op{api.OpCite, api.OpQuery} {
+		s.do(413, "POST", op.Path(), large(), openapiBearer(s.key))
+	}
+	s.do(200, "GET", api.OpQuery.Path()+"?describe=true", "")
+	s.do(200, "POST", api.OpQuery.Path(), `{"describe":true,"pack":"crypto"}`, openapiBearer(s.key))
 	s.do(200, "POST", api.PathCite, `{"ref":3,"pack":null}`, openapiBearer(s.key))
 	s.do(404, "GET", api.PathCite+"?ref=999", "", openapiBearer(s.key))
 	s.do(404, "GET", api.PathLookup+"?q=foo", "")
@@ -427,7 +433,7 @@ func (s *stage) read() {
 func (s *stage) identify(method, path string) {
 	offer := unwrap[api.StandardRequired](s.t, s.do(402, method, path, ""), api.HeaderRequired)
 	for i := range 2 {
-		send := s.paying(offer, "pay_"+method+path)
+		send := s.paying(offer, fmt.Sprintf("pay_%x", sha256.Sum256([]byte(method+path))))
 		if i > 0 {
 			s.do(409, method, path, "", send)
 		} else if a := call(s.t, method, s.d.URL()+path, send); a.Status != 200 && a.Status != 503 { // it may be settled later

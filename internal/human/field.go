@@ -204,6 +204,18 @@ func cutDerived(of string) (base, rest string) {
 	return of, ""
 }
 
+// FieldUnit is the unit that ends the name of a field, "" where it has none.
+func FieldUnit(name string) string {
+	switch _, unit := fieldUnit(name); unit {
+	case "Usd":
+		return "USD"
+	case "Pct":
+		return "%"
+	default:
+		return strings.TrimSpace(unit)
+	}
+}
+
 // fieldUnit splits the name of a field into what it is of and its unit, as it is written behind a number. In that of an old value, as
 // promptUsdWas, the unit stands before what says so.
 func fieldUnit(name string) (of, unit string) {

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
@@ -74,4 +75,45 @@ func Closing(c api.ChangesResponse) (list []Cell) {
 		}
 	}
 	return list
+}
+
+// QueriedAge is how old a row of an answer of query is, as Age has it.
+func QueriedAge(r api.QueryRow) string {
+	return ViewRow{Stale: r.Stale, At: r.FetchedAt}.Age(r.FetchedAt.Add(time.Duration(r.AgeSeconds) * time.Second))
+}
+
+// QueryNotes are what an answer of query says beside its rows, a line each: the aggregates, and what is missing.
+func QueryNotes(r api.QueryResponse) (notes []string) {
+	for _, agg := range r.Query.Agg {
+		notes = append(notes, aggregateNote(agg, r.Aggregates[agg]))
+	}
+	for _, m := range r.Missing {
+		switch {
+		case m.Why == api.MissingNoRows:
+			notes = append(notes, "pack "+strings.Join(m.Instead, " and pack ")+" has such rows")
+		case m.What == r.Query.Table:
+			notes = append(notes, "not kept: "+human.Line(m.What)+", but for these rows")
+		default:
+			notes = append(notes, "not kept: "+human.Label(m.What, api.MaxConditionValue))
+		}
+	}
+	return notes
+}
+
+func aggregateNote(agg string, a api.Aggregate) string {
+	of, name, _ := strings.Cut(agg, ":")
+	switch {
+	case name == "":
+		return fmt.Sprintf("%s: %d", of, a.Rows)
+	case a.Value == nil:
+		return agg + ": no row has it"
+	}
+	text := fmt.Sprintf("%s: %s of %s", agg, human.Value(name, *a.Value), human.Plural(a.Rows, "row"))
+	if a.Row != "" {
+		text += ", " + human.Label(a.Row, api.MaxConditionValue)
+	}
+	if a.At != nil {
+		text += fmt.Sprintf(" at %s, of %s", a.At.UTC().Format(time.RFC3339), human.Plural(a.States, "state"))
+	}
+	return text
 }

@@ -13,12 +13,14 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Asked is what a query is asked of.
+// Asked is a query and what it is asked of.
 type Asked struct {
-	Tables  *Tables // of now
+	Query   api.RowQuery // as Complete has made it
+	Tables  *Tables      // of now
 	Shown   []Shown
 	Names   map[string]string // of the sources, by their ids
 	State   Pulse             // the newest, or the one as of the moment of the query
+	Gone    func(r *Row) bool // a row of now is too old to be told; nil means that none is
 	Past    bool              // the query has a moment: its rows are those that State shows, and no others
 	Before  *Pulse            // the one at the beginning of the span of the query; nil where it has none
 	Through Pulses            // those of the span, oldest first; nil where no aggregate is of them: see Spans
@@ -38,6 +40,7 @@ type Queried struct {
 // QueriedRow is a row with what became of its numbers over the span of the query, by field.
 type QueriedRow struct {
 	*Row
+	Of   int // the place of what it is of among those that were asked
 	Over map[string]api.Move
 }
 
@@ -49,38 +52,57 @@ func Spans(q api.RowQuery) bool {
 	return q.Over != "" && slices.ContainsFunc(q.Agg, func(agg string) bool { return strings.HasPrefix(agg, "m") })
 }
 
-// Query answers q, which Complete has made. It fails only where a state of the span cannot be read.
-func Query(q api.RowQuery, of Asked) (Queried, error) {
-	e := evaluation{q: q, of: of, at: of.Tables.table(q.Table)}
-	rows := e.rows()
-	e.answer.Total = len(rows)
-	e.over(rows)
-	e.sort(rows)
-	if err := e.aggregate(rows); err != nil {
-		return Queried{}, err
+// Query answers a query that is asked of several, which differ in the names of a pack alone. It fails only where a state of the span
+// cannot be read.
+func Query(of ...Asked) (answer Queried, err error) {
+	list := make([]*evaluation, len(of))
+	var rows []QueriedRow
+	for i := range of {
+		e := &evaluation{q: of[i].Query, of: of[i], at: of[i].Tables.table(of[i].Query.Table)}
+		e.found = e.rows()
+		e.over(e.found)
+		for j := range e.found {
+			e.found[j].Of = i
+		}
+		rows, list[i] = append(rows, e.found...), e
 	}
-	e.answer.Rows = rows[:min(len(rows), q.Limit)]
-	if of.Before != nil && e.shown() {
-		for _, r := range e.answer.Rows {
-			if r.Over == nil && len(e.answer.Missing) < maxMissing {
-				e.missing(r.Kind + "/" + r.Key)
+	first := list[0]
+	if first.sort(rows, len(of) > 1); len(first.q.Agg) > 0 {
+		answer.Aggregates = make(map[string]api.Aggregate, len(first.q.Agg))
+	}
+	for i, agg := range first.q.Agg {
+		var sum aggregate
+		for _, e := range list {
+			if err := e.aggregate(&sum, e.q.Agg[i]); err != nil {
+				return Queried{}, err
 			}
 		}
+		answer.Aggregates[agg] = sum.Aggregate
 	}
-	return e.answer, nil
+	answer.Rows, answer.Total = rows[:min(len(rows), first.q.Limit)], len(rows)
+	for _, r := range answer.Rows {
+		if e := list[r.Of]; e.of.Before != nil && e.shown() && r.Over == nil && len(e.absent) < maxMissing {
+			e.missing(r.Kind + "/" + r.Key)
+		}
+	}
+	for _, e := range list {
+		answer.Missing = append(answer.Missing, e.absent...)
+	}
+	return answer, nil
 }
 
 type evaluation struct {
 	q      api.RowQuery
 	of     Asked
 	at     table
-	answer Queried
+	found  []QueriedRow
+	absent []api.Missing
 }
 
 // missing notes what states do not keep.
 func (e *evaluation) missing(what string) {
-	if !slices.ContainsFunc(e.answer.Missing, func(m api.Missing) bool { return m.What == what }) {
-		e.answer.Missing = append(e.answer.Missing, api.Missing{What: what, Why: api.MissingNotKept})
+	if !slices.ContainsFunc(e.absent, func(m api.Missing) bool { return m.What == what }) {
+		e.absent = append(e.absent, api.Missing{What: what, Why: api.MissingNotKept})
 	}
 }
 
@@ -105,7 +127,8 @@ func (e *evaluation) rows() (rows []QueriedRow) {
 		e.missed(list)
 	}
 	for i := range list {
-		if known && meets(&list[i], tests) {
+		gone := e.of.Gone != nil && !e.of.Past && e.at.kind != nil && e.of.Gone(&list[i])
+		if known && !gone && meets(&list[i], tests) {
 			rows = append(rows, QueriedRow{Row: &list[i]})
 		}
 	}
@@ -241,6 +264,9 @@ func (e *evaluation) over(rows []QueriedRow) {
 		}
 		rows[i].Over = map[string]api.Move{}
 		for _, f := range rows[i].Fields {
+			if len(e.q.Fields) > 0 && !slices.Contains(e.q.Fields, f.Name) {
+				continue
+			}
 			to, is := number(f.Value)
 			from, had := number(old.Fields.Get(f.Name))
 			if !is || !had {
@@ -260,19 +286,20 @@ func exact(x float64) float64 {
 	return x
 }
 
-// sort puts rows in the order of the query, those without a value behind. Rows that are as large stand as in the tables.
-func (e *evaluation) sort(rows []QueriedRow) {
+// sort puts rows in the order of the query, those without a value behind. Rows that are as large stand as in the tables. of says that they
+// are of several tables.
+func (e *evaluation) sort(rows []QueriedRow, of bool) {
 	name, most := strings.CutPrefix(e.q.Order, "-")
-	if e.q.Order == "" || !e.of.Past && e.q.Order == e.at.order() {
+	if e.q.Order == "" || !of && !e.of.Past && e.q.Order == e.at.order() {
 		return
 	}
 	f, _ := e.at.field(name)
 	value := func(r QueriedRow) any { return f.value(r.Row) }
 	if name == orderChange || name == orderChangePct {
-		of := moveOf(e.q, e.at)
+		moved := moveOf(e.q, e.at)
 		f.Type = api.TypeNumber
 		value = func(r QueriedRow) any {
-			m, is := r.Over[of]
+			m, is := r.Over[moved]
 			switch {
 			case !is:
 				return nil
@@ -316,41 +343,32 @@ func absent(v any) int {
 	return 0
 }
 
-// aggregate makes the aggregates of rows. The least and most of a span are those of all its states in which one of rows stood.
-func (e *evaluation) aggregate(rows []QueriedRow) error {
-	if len(e.q.Agg) == 0 {
+// aggregate adds the rows to sum. The least and most of a span are those of all its states in which one of the rows stood.
+func (e *evaluation) aggregate(sum *aggregate, agg string) error {
+	of, name, _ := strings.Cut(agg, ":")
+	sum.of = of
+	if of == aggCount {
+		n := float64(sum.Rows + len(e.found))
+		sum.Value, sum.Rows = &n, sum.Rows+len(e.found)
 		return nil
 	}
-	e.answer.Aggregates = make(map[string]api.Aggregate, len(e.q.Agg))
-	for _, agg := range e.q.Agg {
-		of, name, _ := strings.Cut(agg, ":")
-		a := aggregate{of: of}
-		f, _ := e.at.field(name)
-		for _, r := range rows {
-			if n, ok := number(f.value(r.Row)); ok {
-				a.add(n, r.Row, e.of.State.GeneratedAt)
-			}
+	f, _ := e.at.field(name)
+	for _, r := range e.found {
+		if n, ok := number(f.value(r.Row)); ok {
+			sum.add(n, r.Row, e.of.State.GeneratedAt)
 		}
-		if of == aggCount {
-			n := float64(len(rows))
-			a.Value, a.Rows = &n, len(rows)
-		}
-		if e.of.Through != nil && a.extreme() {
-			if err := e.through(&a, name, rows); err != nil {
-				return err
-			}
-		} else {
-			a.At = nil
-		}
-		e.answer.Aggregates[agg] = a.Aggregate
 	}
-	return nil
+	if e.of.Through == nil || of != aggMin && of != aggMax {
+		sum.At = nil
+		return nil
+	}
+	return e.through(sum, name)
 }
 
-// through adds to a what a field of rows was in the states of the span.
-func (e *evaluation) through(a *aggregate, name string, rows []QueriedRow) error {
-	keys := make(map[string]*Row, len(rows))
-	for _, r := range rows {
+// through adds to a what a field of the rows was in the states of the span.
+func (e *evaluation) through(a *aggregate, name string) error {
+	keys := make(map[string]*Row, len(e.found))
+	for _, r := range e.found {
 		keys[r.Key] = r.Row
 	}
 	counted := a.Rows
@@ -396,8 +414,6 @@ type aggregate struct {
 	of  string
 	sum float64
 }
-
-func (a *aggregate) extreme() bool { return a.of == aggMin || a.of == aggMax }
 
 func (a *aggregate) add(n float64, r *Row, at time.Time) {
 	a.Rows++

@@ -266,6 +266,9 @@ func (t *Tables) Schema(shown []Shown) (list []api.TableSchema) {
 	for _, at := range t.tables() {
 		s := api.TableSchema{Table: at.name, Rows: at.rows, Group: at.group, Order: at.order()}
 		for _, f := range at.fields {
+			if f.Type == api.TypeNumber {
+				f.Unit = human.FieldUnit(f.Name)
+			}
 			f.Past = at.kind == nil || pastField(shown, at.name, f.Name)
 			s.Fields = append(s.Fields, f.TableField)
 		}

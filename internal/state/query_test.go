@@ -173,7 +173,7 @@ func TestQuery(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked := state.Asked{Tables: tables, Shown: shown, State: now}
+			asked := state.Asked{Query: q, Tables: tables, Shown: shown, State: now}
 			if q.At != "" {
 				asked.State, asked.Past = then, true
 			}
@@ -186,7 +186,7 @@ func TestQuery(t *testing.T) {
 					_ = yield(state.Pulse{}, nil) && yield(then, nil) && yield(then, nil) && yield(middle, nil)
 				}
 			}
-			a, err := state.Query(q, asked)
+			a, err := state.Query(asked)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -62,6 +62,7 @@ type Operation struct {
 	PriceMicros int64          // of one call, in micro-USDG; 0 means that it cannot be paid by call
 	Params      func() []Param // in the order in which they are listed and checked
 	Answer      reflect.Type
+	AnyPack     bool // the pack may be PackAll
 	Tool        Tool // the zero Tool means that it is no MCP tool
 }
 
@@ -85,13 +86,15 @@ type Kind uint8
 
 // The kinds of parameters.
 const (
-	KindText      Kind = iota
-	KindWords          // without white space at its ends
-	KindNames          // with commas between, in any order
-	KindRow            // kind/key
-	KindRowKind        // a kind of rows of the pack
-	KindRowKinds       // several, with commas between
-	KindQuestions      // of lookup, with commas between
+	KindText       Kind = iota
+	KindWords           // without white space at its ends
+	KindNames           // with commas between, in any order
+	KindList            // with commas between, in the given order
+	KindConditions      // of query, at most Max values
+	KindRow             // kind/key
+	KindRowKind         // a kind of rows of the pack
+	KindRowKinds        // several, with commas between
+	KindQuestions       // of lookup, with commas between
 	KindSeverity
 	KindSwitch // true or false
 	KindWhole  // a whole number from Min to Max
@@ -135,6 +138,8 @@ func (p Param) On(face Face) bool { return p.Only == 0 || p.Only == face }
 // Type is the JSON type of p's value.
 func (p Param) Type() string {
 	switch p.Kind {
+	case KindConditions:
+		return "array"
 	case KindSwitch:
 		return "boolean"
 	case KindWhole:
@@ -179,6 +184,9 @@ func Parse(op Op, face Face, values url.Values) (Query, error) {
 			continue
 		}
 		text, given := values.Get(p.Name), values.Has(p.Name)
+		if p.Kind == KindConditions {
+			text = strings.Join(values[p.Name], "\n")
+		}
 		if !given && !p.Required {
 			text = p.Default
 		}
@@ -206,6 +214,9 @@ func (q Query) Canonical() string {
 		}
 		if text := p.text(&q); text != p.Default {
 			values.Set(p.Name, text)
+			if p.Kind == KindConditions {
+				values[p.Name] = strings.Split(text, "\n")
+			}
 		}
 	}
 	return values.Encode()
@@ -264,7 +275,7 @@ func (p Param) read(q *Query, text string, given bool) error {
 		text = strings.TrimSpace(text)
 	}
 	if text == "" {
-		switch needed := given || p.Required; {
+		switch needed := given || p.Required && !q.Describe; {
 		case needed && p.Missing != "":
 			return p.fault(text)
 		case !needed, !slices.Contains([]Kind{KindWhole, KindNumber, KindSpan, KindSeverity}, p.Kind):
@@ -318,6 +329,8 @@ func (p Param) readText(v *string, text string) error {
 		*v = Listed(text)
 	case KindRowKinds:
 		*v = Listed(strings.ToLower(text))
+	case KindList:
+		*v = strings.Join(distinct(text), ",")
 	case KindRow:
 		if kind, key, _ := strings.Cut(text, "/"); kind == "" || key == "" {
 			return p.fault(text)
@@ -325,6 +338,10 @@ func (p Param) readText(v *string, text string) error {
 	case KindQuestions:
 		var err error
 		*v, err = p.readQuestions(text)
+		return err
+	case KindConditions:
+		var err error
+		*v, err = p.readConditions(text)
 		return err
 	}
 	return nil
@@ -350,6 +367,34 @@ func (p Param) readQuestions(text string) (string, error) {
 		return "", Errorf(p.Reason, "%s has %d questions, more than %d", p.Name, n, MaxQuestions).WithHint("ask in several calls")
 	}
 	return strings.Join(questions, ","), nil
+}
+
+// readConditions returns the conditions in the lines of text as they are written, sorted, a line each.
+func (p Param) readConditions(text string) (string, error) {
+	var list []string
+	for line := range strings.Lines(text) {
+		c, err := ParseCondition(line)
+		if err != nil {
+			return "", err
+		}
+		list = append(list, c.String())
+	}
+	slices.Sort(list)
+	if list = slices.Compact(list); len(list) > p.Max {
+		return "", Errorf(p.Reason, "there are %d conditions, more than %d", len(list), p.Max).
+			WithHint("op in compares with several values at once: symbol in BTC,ETH")
+	}
+	return strings.Join(list, "\n"), nil
+}
+
+// distinct are the names in a text with commas between, each once.
+func distinct(text string) (names []string) {
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Listed are the names in a text with commas between, sorted and each once.

@@ -3,6 +3,7 @@ package api
 import (
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,7 @@ const (
 	OpChanges   Op = "changes"
 	OpSeries    Op = "series"
 	OpHistory   Op = "history"
+	OpQuery     Op = "query"
 )
 
 // declaration is how an operation is declared.
@@ -30,7 +32,7 @@ type declaration struct {
 func declarations() []declaration {
 	return []declaration{
 		{OpFresh, fresh}, {OpBrief, brief}, {OpSearch, search}, {OpSnapshot, snapshot}, {OpSubscribe, subscribe}, {OpCite, cite},
-		{OpLookup, lookup}, {OpChanges, changes}, {OpSeries, series}, {OpHistory, history},
+		{OpLookup, lookup}, {OpChanges, changes}, {OpSeries, series}, {OpHistory, history}, {OpQuery, query},
 	}
 }
 
@@ -40,8 +42,8 @@ type Query struct {
 	Pack string
 
 	Text    string        // what is looked for: search, words; lookup, questions with commas between
-	Limit   int           // search: matches; lookup: rows per question
-	At      Moment        // snapshot, changes since then, and cite, where it may be zero
+	Limit   int           // search: matches; lookup: rows per question; query: rows
+	At      Moment        // snapshot, changes since then, and cite and query, where it may be zero
 	Ref     int           // cite: the anchor, counted from 1
 	Row     string        // cite: kind/key of the row that is meant, "" for the source
 	Path    string        // series: a member or a row; history: a member, or with dots a part of one
@@ -56,6 +58,14 @@ type Query struct {
 	Min     float64       // changes: percent that a row has to move
 	Claims  bool          // fresh and brief: with what backs the figures of the brief
 	Proof   bool          // subscribe over HTTP: with the leaf that proves each state
+
+	Table    string // from here on of query
+	Where    string // conditions, sorted, a line each
+	Fields   string // with commas between; "" means all
+	Order    string
+	Agg      string        // with commas between
+	Over     time.Duration // 0 means none
+	Describe bool          // over HTTP: the tables in place of rows
 
 	Severity Severity // the tool subscribe: the least of the flags that are news; "" means that all changes are
 	Full     bool     // the tool subscribe: with the whole state
@@ -304,6 +314,92 @@ func history() Operation {
 			}}
 		},
 	}
+}
+
+func query() Operation {
+	return Operation{
+		PriceMicros: 2_000, Answer: reflect.TypeFor[QueryResponse](), AnyPack: true,
+		Params: func() []Param {
+			pack, at := packParam(), momentParam()
+			pack.Component, pack.ToolDoc = "Packs", "* is all"
+			pack.Doc = "The id of the pack, or `*` for all packs that the caller may read. Packs that are not served answer 404."
+			at.Required, at.Missing, at.Pattern, at.Component = false, "", "", "QueryAt"
+			at.ToolDoc = "As snapshot has it"
+			at.Doc = "The time of the rows, as `at` of a snapshot. Rows of the past are those of the state of that time."
+			text := func(name string, reason Reason, field func(q *Query) any) Param {
+				return Param{Name: name, Kind: KindList, field: field, Reason: reason}
+			}
+			table := text("table", ReasonInvalidTable, func(q *Query) any { return &q.Table })
+			table.Kind, table.Required, table.Missing = KindRowKinds, true, "missing or empty"
+			table.Hint = "describe=true lists the tables"
+			table.Doc = "A kind of rows, such as `asset`, or `flags`, `headlines` or `sources`. `describe=true` lists them."
+			table.ToolDoc, table.Example = "asset, protocol, flags, headlines…", "asset"
+			where := text("where", ReasonInvalidWhere, func(q *Query) any { return &q.Where })
+			where.Kind, where.Max, where.Example = KindConditions, MaxConditions, "change24hPct < 0"
+			where.Doc = "A condition that rows have to meet, `field op value`, with one of " + comparisonsInAll +
+				"; `~` means that a text has the words. `name`, `symbol`, `key`, `entity` and `group` are fields. Repeat it for more."
+			where.ToolDoc = "field op value: = != in ~ (has the word) or less, more"
+			fields := text("fields", ReasonInvalidField, func(q *Query) any { return &q.Fields })
+			fields.Doc = "The fields of the rows in the answer, separated by commas; all by default."
+			fields.ToolDoc, fields.Example = "With commas", "priceUsd,change24hPct"
+			order := text("order", ReasonInvalidOrder, func(q *Query) any { return &q.Order })
+			order.Kind, order.Example = KindWords, "-change24hPct"
+			order.Doc = "A field, the least first, or behind a `-` the most first; with `over` also `changePct` and `change`. " +
+				"By default the largest first."
+			order.ToolDoc = "Or -field"
+			agg := text("agg", ReasonInvalidAgg, func(q *Query) any { return &q.Agg })
+			agg.Example = "count,avg:change24hPct"
+			agg.Doc = "Aggregates over all rows that meet the conditions, separated by commas: `count`, or `sum`, `avg`, `min` or " +
+				"`max` of a field, as `sum:tvlUsd`. With `over`, `min` and `max` are those of the stored states of the span, at most " +
+				strconv.Itoa(SeriesPointsMax) + " of them."
+			agg.ToolDoc = "count, sum:field, avg, min, max"
+			return []Param{pack, {
+				Name: "describe", Kind: KindSwitch, Only: FaceHTTP, field: func(q *Query) any { return &q.Describe },
+				Reason: ReasonInvalidRequest, Hint: "leave it out for rows", Example: "true",
+				Doc: "Answer with the tables, fields, units and orders instead, free of charge; `table` may be absent then.",
+			}, table, where, fields, order, {
+				Name: "limit", Kind: KindWhole, Min: 1, Max: MaxQueryRows, Default: strconv.Itoa(DefaultQueryLimit),
+				field:  func(q *Query) any { return &q.Limit },
+				Reason: ReasonInvalidLimit, Hint: "leave limit out for 10 rows",
+				Doc: "The maximum number of rows.", ToolDoc: "Rows", Example: "3",
+			}, agg, at, {
+				Name: "over", Kind: KindSpan, Least: SeriesSpanMin, field: func(q *Query) any { return &q.Over },
+				Reason: ReasonInvalidOver, Hint: "write it as 24h, 90m or 7d", Pattern: spanPattern,
+				Doc: "Adds to each row what its numbers were so long before, and by how much they changed since: 1h or more, whole " +
+					"numbers with the units w, d, h, m or s.",
+				ToolDoc: "24h", Example: "1h",
+			}}
+		},
+		Tool: Tool{
+			Title: "Query rows",
+			Description: "Rows by structure: filter, rank, count, total; now, at a moment, over a span. " +
+				"table=protocol, where=[\"group = Lending\"], agg=sum:tvlUsd; 24h high: table=asset, where=[\"symbol = BTC\"], " +
+				"agg=max:priceUsd, over=24h. A wrong name is answered, free, with those there are.",
+		},
+	}
+}
+
+// RowQuery returns what q, a call of query, asks for.
+func (q Query) RowQuery() RowQuery {
+	r := RowQuery{Pack: q.Pack, Table: q.Table, Order: q.Order, Limit: q.Limit, Fields: split(q.Fields), Agg: split(q.Agg)}
+	for line := range strings.Lines(q.Where) {
+		c, _ := ParseCondition(line) // it was parsed
+		r.Where = append(r.Where, c)
+	}
+	if q.Over > 0 {
+		r.Over = FormatSpan(q.Over)
+	}
+	if !q.At.At.IsZero() {
+		r.At = q.At.Written()
+	}
+	return r
+}
+
+func split(names string) []string {
+	if names == "" {
+		return nil
+	}
+	return strings.Split(names, ",")
 }
 
 // Parameters of several operations.

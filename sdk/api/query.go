@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -189,11 +190,53 @@ type QueryRow struct {
 	Symbol     string          `json:"symbol,omitempty"`
 	Fields     Fields          `json:"fields"`
 	Over       map[string]Move `json:"over,omitempty"` // by field, where the query has a span
-	Ref        int             `json:"ref"`
+	Ref        Anchor          `json:"ref"`
 	URL        string          `json:"url"`
 	FetchedAt  time.Time       `json:"fetchedAt"`
 	AgeSeconds int64           `json:"ageSeconds"`
 	Stale      bool            `json:"stale"`
+}
+
+// Anchor is the number of a source: 3 in an answer about one pack, and markets:3 in one about all.
+type Anchor struct {
+	Pack string // "" where the answer is about one
+	Ref  int
+}
+
+// String is a as it stands in brackets.
+func (a Anchor) String() string {
+	if a.Pack == "" {
+		return strconv.Itoa(a.Ref)
+	}
+	return a.Pack + ":" + strconv.Itoa(a.Ref)
+}
+
+// MarshalJSON writes a number, or a text where a has a pack.
+func (a Anchor) MarshalJSON() ([]byte, error) {
+	if a.Pack == "" {
+		return strconv.AppendInt(nil, int64(a.Ref), 10), nil
+	}
+	return strconv.AppendQuote(nil, a.String()), nil // the id of a pack has nothing that JSON escapes
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (a *Anchor) UnmarshalJSON(text []byte) error {
+	pack, ref, _ := strings.Cut(strings.Trim(string(text), `"`), ":")
+	if ref == "" {
+		pack, ref = "", pack
+	}
+	n, err := strconv.Atoi(ref)
+	if err != nil {
+		return fmt.Errorf("read an anchor: %w", err)
+	}
+	*a = Anchor{pack, n}
+	return nil
+}
+
+// AnchoredCitation is a citation of an answer that may be about several packs.
+type AnchoredCitation struct {
+	Citation
+	Ref Anchor `json:"ref"`
 }
 
 // Aggregate is one number of the rows that meet the conditions of a query, however many are listed.
@@ -208,9 +251,10 @@ type Aggregate struct {
 // MissingWhy is why something is not in an answer.
 type MissingWhy string
 
-// The reasons. All but MissingNotKept are of words of a lookup.
+// The reasons.
 const (
-	MissingNotKept MissingWhy = "not_kept" // the tables of then had it, or may have; the state of then does not
+	MissingNotKept MissingWhy = "not_kept"      // the tables of then had it, or may have; the state of then does not
+	MissingNoRows  MissingWhy = "nothing_found" // no row meets the conditions
 )
 
 // Missing is something that was asked for and is not in an answer.
@@ -227,8 +271,26 @@ type QueryResponse struct {
 	Total      int                  `json:"total"` // rows that meet the conditions
 	Aggregates map[string]Aggregate `json:"aggregates,omitempty"`
 	Missing    []Missing            `json:"missing,omitempty"`
-	Citations  []Citation           `json:"citations"`
-	Freshness  Freshness            `json:"freshness"`
+	Citations  []AnchoredCitation   `json:"citations"`
+	Freshness  Freshness            `json:"freshness"` // of the oldest state that was read
+}
+
+// QueryTables describes what can be queried.
+type QueryTables struct {
+	Packs []PackTables `json:"packs"`
+	Spans QuerySpans   `json:"spans"`
+}
+
+// PackTables are the tables of a pack.
+type PackTables struct {
+	Pack   string        `json:"pack"`
+	Tables []TableSchema `json:"tables"`
+}
+
+// QuerySpans are the bounds of at and over.
+type QuerySpans struct {
+	Least  string `json:"least"`  // of over
+	Window string `json:"window"` // how far back both reach for this caller
 }
 
 // FieldType is what the values of a field are.
@@ -247,7 +309,8 @@ const (
 type TableField struct {
 	Name string    `json:"name"` // with its unit at the end, as priceUsd
 	Type FieldType `json:"type"`
-	Past bool      `json:"past"` // states of the past have it
+	Unit string    `json:"unit,omitempty"` // of a number
+	Past bool      `json:"past"`           // states of the past have it
 }
 
 // TableSchema describes a table.
