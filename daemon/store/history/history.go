@@ -95,9 +95,6 @@ func (h *History) keyframe(ctx context.Context, db database.Querier, id int64) (
 	if err != nil {
 		return nil, fmt.Errorf("%w: keyframe %d: %w", ErrDamaged, id, err)
 	}
-	if k.keyframe != 0 {
-		return nil, fmt.Errorf("%w: row %d is no keyframe", ErrDamaged, id)
-	}
 	moved, err := h.codec.plainDecoder.DecodeAll(k.body, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: keyframe %d: %w", ErrDamaged, id, err)

@@ -305,3 +305,26 @@ func count(t *testing.T, dir, query string) (n int) {
 	}
 	return n
 }
+
+// TestBlockOfAnother has another node drop the block that is being filled: the state that cannot be saved into it is refused, and the next one
+// begins a block of its own.
+func TestBlockOfAnother(t *testing.T) {
+	t.Parallel()
+	dir := testbed.Files(t)
+	s := open(t, dir)
+	for i := range 3 {
+		save(t, s, pulseAt(i, "x"))
+	}
+	if _, err := testbed.SQL(t, dir, history.File).ExecContext(t.Context(), "DELETE FROM pulses"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SavePulse(t.Context(), pulseAt(3, "x"), state.Brief{}, nil); err == nil {
+		t.Fatal("a state is saved whose keyframe is gone")
+	}
+	save(t, s, pulseAt(4, "x"))
+	got, err := s.PulseBefore(t.Context(), "crypto", pulseAt(4, "x").GeneratedAt.Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, got, pulseAt(4, "x"))
+}
