@@ -18,14 +18,19 @@ type reply struct {
 	moments    []time.Time // that the question was read as being about
 }
 
-// readReply reads the only result of a lookup's answer.
+// readReply reads a lookup's answer, with all of its results: a question may be taken as several.
 func readReply(doc map[string]any) (r reply) {
 	r.aggregates = map[string]float64{}
 	results, _ := doc["results"].([]any)
-	if len(results) != 1 {
-		return r
+	for _, x := range results {
+		result, _ := x.(map[string]any)
+		r.add(result)
 	}
-	result, _ := results[0].(map[string]any)
+	return r
+}
+
+// add adds what a result says.
+func (r *reply) add(result map[string]any) {
 	rows, _ := result["rows"].([]any)
 	for _, x := range rows {
 		row, _ := x.(map[string]any)
@@ -50,7 +55,6 @@ func readReply(doc map[string]any) (r reply) {
 			}
 		})
 	}
-	return r
 }
 
 // minutes are moments as a question is told to be read.
