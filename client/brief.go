@@ -104,7 +104,7 @@ func (o briefOptions) draw(w io.Writer, width int, style cli.Style, brief *api.B
 		_, err := fmt.Fprintln(w, text)
 		return err
 	}
-	page := Page{W: w, Style: style, Now: o.Now()}
+	page := Page{W: w, Style: style, Now: o.Now(), Saved: !tty}
 	switch {
 	case o.width > 0:
 		page.Width = o.width

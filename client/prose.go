@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -36,8 +37,11 @@ var (
 func (p Page) Brief(pack string, b *api.BriefResponse, cite CiteStyle) error {
 	var out strings.Builder
 	header := fmt.Sprintf("%s brief  %s", p.Style.Bold(human.Line(pack)), p.age(b.Freshness))
+	if p.Saved {
+		header += "  state of " + p.when(b.Freshness.GeneratedAt)
+	}
 	if b.BriefAt != nil {
-		header += fmt.Sprintf("  written %s ago", human.Age(p.Now.Sub(*b.BriefAt)))
+		header += "  written " + p.when(*b.BriefAt)
 	}
 	if b.BriefOf != nil && !b.BriefOf.Equal(b.Freshness.GeneratedAt) {
 		header += "  from the state of " + p.clock(*b.BriefOf)
@@ -55,6 +59,14 @@ func (p Page) Brief(pack string, b *api.BriefResponse, cite CiteStyle) error {
 	}
 	_, err := io.WriteString(p.W, out.String())
 	return err
+}
+
+// when is how long ago something was, or its date and time in a text that is read later.
+func (p Page) when(at time.Time) string {
+	if p.Saved {
+		return at.In(p.Now.Location()).Format("2006-01-02 15:04:05 MST")
+	}
+	return human.Age(p.Now.Sub(at)) + " ago"
 }
 
 func anchors(line string, citations []api.Citation, cite CiteStyle) string {
@@ -104,8 +116,8 @@ func (p Page) footnotes(b *api.BriefResponse) string {
 		if !ok {
 			continue
 		}
-		fmt.Fprintf(&list, "%s %s  %s  fetched %s ago\n", p.Style.Link(p.Style.FitRight(a, 4)),
-			p.Style.Fit(human.Line(c.SourceID), longest), human.Line(c.URL), human.Age(p.Now.Sub(c.FetchedAt)))
+		fmt.Fprintf(&list, "%s %s  %s  fetched %s\n", p.Style.Link(p.Style.FitRight(a, 4)),
+			p.Style.Fit(human.Line(c.SourceID), longest), human.Line(c.URL), p.when(c.FetchedAt))
 	}
 	if list.Len() == 0 {
 		return ""

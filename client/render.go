@@ -22,6 +22,7 @@ type Page struct {
 	Width int // columns
 	Style cli.Style
 	Now   time.Time // its location is that of the times shown
+	Saved bool      // it may be read later than now: times are told, and not how long ago they were
 
 	doc  *state.Document // that is drawn
 	ages api.Ages        // of it

@@ -162,8 +162,13 @@ func TestOnlySourceFails(t *testing.T) {
 		t.Errorf("rows that are too old: %+v, %v", found, err)
 	}
 	g.down.Store(false)
-	clock.Advance(6 * time.Hour)
+	clock.Advance(6*time.Hour + 1234567)
 	refresh(false)
+	if found, err := c.Lookup(t.Context(), sdk.LookupRequest{Pack: "quakes", Questions: []string{"nowhere"}}); err != nil ||
+		!found.Results[0].Rows[0].FetchedAt.Equal(found.Citations[0].FetchedAt) {
+		t.Errorf("a row and its citation are of two times: %+v, %v", found, err)
+	}
+	says("page", page(t, d.URL()+"/packs/quakes"), ">2026-11-20 20:00:00Z</time>", ">20:00:00Z</time>")
 	if fresh, err := c.Fresh(t.Context(), "quakes"); err != nil || fresh.Freshness.Sources != nil {
 		t.Errorf("once it answers: %+v, %v", fresh.Freshness, err)
 	}

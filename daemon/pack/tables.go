@@ -149,7 +149,7 @@ type tables struct {
 // add adds a row of the source [ref]. One without an entity is its own.
 func (b *tables) add(ref int, r state.Row) {
 	reading := b.in.Readings[b.p.Sources[ref-1].ID]
-	r.Ref, r.FetchedAt, r.Stale = ref, reading.FetchedAt.UTC(), reading.Err != ""
+	r.Ref, r.FetchedAt, r.Stale = ref, reading.FetchedAt.UTC().Truncate(time.Millisecond), reading.Err != ""
 	if r.Entity == "" {
 		r.Entity = r.Kind + "/" + r.Key
 	}

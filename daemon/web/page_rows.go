@@ -179,6 +179,14 @@ func agoTime(at time.Time) template.HTML {
 	return template.HTML(fmt.Sprintf(`<time class="ago" datetime="%s">%s</time>`, at.UTC().Format(time.RFC3339), clock(at)))
 }
 
+// moment is a time of the day, with its date where that is not the day of another.
+func moment(at, of time.Time) string {
+	if at.UTC().Truncate(24 * time.Hour).Equal(of.UTC().Truncate(24 * time.Hour)) {
+		return clock(at)
+	}
+	return at.UTC().Format("2006-01-02 15:04:05Z")
+}
+
 // clock is a time of the day.
 func clock(at time.Time) string { return at.UTC().Format("15:04:05Z") }
 

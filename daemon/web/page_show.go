@@ -98,7 +98,7 @@ func NewPage(cfg PageConfig) *Page {
 	}
 	p := &Page{
 		cfg: cfg, asks: NewLimiter(maxAsks, time.Minute/maxAsks, cfg.Now), sets: map[string]*pageSet{},
-		html: template.Must(template.New("page").Funcs(template.FuncMap{"clock": clock, "mark": severityMark,
+		html: template.Must(template.New("page").Funcs(template.FuncMap{"clock": clock, "moment": moment, "mark": severityMark,
 			"age": func(now, at time.Time) string { return reader.SheetAge(now.Sub(at)) }}).Parse(pageHTML)),
 		accounts: template.Must(template.New("account").Parse(accountHTML)),
 	}
