@@ -87,11 +87,11 @@ func bumpFirst(f string) string {
 }
 
 // Of the briefs that differ from a true one in a single figure, direction or anchor, nearly all are found. What slips through: a
-// half that may round either way, so that the mutant is true as well; a figure that the same row has elsewhere; an anchor behind
-// words that are not in the state. An anchor that is gone is missed where the sentence has another for the same figure.
+// half that may round either way, so that the mutant is true as well, and an anchor that is gone where the sentence has another for the
+// same figure.
 func TestCheckFindsMutations(t *testing.T) {
 	t.Parallel()
-	least := map[string]float64{"last digit": 0.94, "first digit": 0.99, "scale": 1, "direction": 1, "anchor": 0.9, "anchor out of range": 1, "anchor gone": 0.8}
+	least := map[string]float64{"last digit": 0.95, "first digit": 1, "scale": 1, "direction": 1, "anchor": 0.99, "anchor out of range": 1, "anchor gone": 0.85}
 	made, found := map[string]int{}, map[string]int{}
 	from := situations()[1:4] // recorded states
 	if testing.Short() {

@@ -73,6 +73,9 @@ func (f Finding) String() string {
 // Numbers in words are not checked, nor is prose without figures: Check keeps false numbers out, not false opinions.
 func Check(text string, doc *state.Document, citations []api.Citation) []Finding {
 	findings := checkForm(text)
+	if utf8.RuneCountInString(text) > MaxLength {
+		return findings
+	}
 	c, err := read(text, doc, citations)
 	if err != nil {
 		return append(findings, Finding{Kind: KindState, Detail: err.Error()})

@@ -75,12 +75,17 @@ func (c *checker) counted(f *assertion, anchors []int) (backing, bool) {
 	if !f.bareCount() {
 		return backing{}, false
 	}
-	for _, l := range c.index.lists {
-		for _, n := range l.counts() {
-			at := slices.IndexFunc(n.rows, func(r *row) bool { return r.under(anchors) })
-			if float64(n.n) == f.Value && at >= 0 && slices.ContainsFunc(f.after, n.counts) {
-				return backing{n.rows[at], n.path}, true
-			}
+	if c.index.counts == nil {
+		for _, l := range c.index.lists {
+			c.index.counts = append(c.index.counts, l.counts()...)
+		}
+	}
+	for _, n := range c.index.counts {
+		if float64(n.n) != f.Value || !slices.ContainsFunc(f.after, n.counts) {
+			continue
+		}
+		if at := slices.IndexFunc(n.rows, func(r *row) bool { return r.under(anchors) }); at >= 0 {
+			return backing{n.rows[at], n.path}, true
 		}
 	}
 	return backing{}, false
@@ -239,14 +244,12 @@ func (c *checker) about(r *reading, f *assertion, x *row, n *number) bool {
 
 // hints reports whether a sentence without a name has a word for the rows of x, or for what n, or else any number of x, measures.
 func (r *reading) hints(x *row, n *number) bool {
-	words := r.wordsIn(0, len(r.text))
-	measured := func(m string) bool {
-		return slices.ContainsFunc(x.numbers, func(o number) bool { return (n == nil || n.path == o.path) && slices.Contains(o.words, m) })
+	has := func(word string) bool {
+		_, found := slices.BinarySearch(r.hinting, word)
+		return found
 	}
-	listed := func(word string) bool {
-		return slices.Contains(x.lists, prose.Stem(word)) || measured(prose.Stem(word))
-	}
-	return slices.ContainsFunc(words, listed) || slices.ContainsFunc(concepts(words), measured)
+	measured := func(o number) bool { return (n == nil || n.path == o.path) && slices.ContainsFunc(o.words, has) }
+	return slices.ContainsFunc(x.lists, has) || slices.ContainsFunc(x.numbers, measured)
 }
 
 // venue is the sources of which the sentence names one directly behind f or the name before it.

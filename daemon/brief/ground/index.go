@@ -101,6 +101,7 @@ type index struct {
 	texts   []prose.Phrase
 	phrases []phrase // of texts, in the same order
 	lists   []list
+	counts  []count                // of the lists, once one is asked for
 	fields  map[string]field       // by the name of the member
 	symbols map[string]bool        // of rows, in lower case
 	spans   map[time.Duration]bool // that members have

@@ -14,6 +14,7 @@ type reading struct {
 	text     string // with spaces in the place of anchors
 	words    []prose.Word
 	mentions []*mention
+	hinting  []string   // its words without endings and its concepts, sorted
 	maybe    []*mention // names that are written as ordinary words
 	periods  []prose.Period
 	figures  []assertion
@@ -49,6 +50,8 @@ func (c *checker) read(s prose.Sentence) *reading {
 	r := &reading{Sentence: s, text: body.Masked(), known: c.previous}
 	r.words = prose.Words(r.text)
 	r.mentions, r.maybe = c.mentions(s, r.words)
+	r.hinting = append(r.stemsIn(0, len(r.text)), concepts(r.wordsIn(0, len(r.text)))...)
+	slices.Sort(r.hinting)
 	r.periods = slices.DeleteFunc(prose.Periods(r.words), func(p prose.Period) bool { return c.inName(s.Start+p.End-1, s.Start+p.End) })
 	list := prose.Figures(r.text)
 	for i, f := range list {
@@ -178,7 +181,7 @@ func (r *reading) describe(i int) {
 			if f.direction == 0 {
 				f.direction = k.direction
 			}
-			f.stems = append(f.stems, k.stems...)
+			f.stems = append(f.stems, k.stems[:min(len(k.stems), listedStems)]...)
 			break
 		}
 	}
@@ -209,6 +212,9 @@ func (r *reading) placed(f *assertion, from, to int) {
 func (f *assertion) bareCount() bool {
 	return f.Kind == prose.Number && f.Unit == prose.Plain && f.Half == 0.5 && f.Sign == 0
 }
+
+// listedStems is how many words beside a figure the next one of a list takes on.
+const listedStems = 32
 
 // percent reports whether f is told in percent.
 func (f *assertion) percent() bool { return f.Unit == prose.Percent || f.Unit == prose.Basis }
