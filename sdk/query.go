@@ -24,8 +24,8 @@ type QueryRequest struct {
 // Query returns rows by structure, of what all sources of a pack last said, or of a past state. A call without a row is free for a key.
 func (c *Client) Query(ctx context.Context, r QueryRequest, opts ...CallOption) (*api.QueryResponse, error) {
 	q := api.Query{
-		Op: api.OpQuery, Pack: r.Pack, Table: r.Table, Where: strings.Join(r.Where, "\n"), Fields: strings.Join(r.Fields, ","), Order: r.Order,
-		Limit: r.Limit, Agg: strings.Join(r.Agg, ","), Over: r.Over,
+		Op: api.OpQuery, Pack: r.Pack, Table: r.Table, Where: strings.Join(r.Where, "\n"), Fields: strings.Join(r.Fields, ","),
+		Order: r.Order, Limit: r.Limit, Agg: strings.Join(r.Agg, ","), Over: r.Over,
 	}
 	if !r.At.IsZero() {
 		q.At = api.MomentOf(r.At)

@@ -59,6 +59,7 @@ func Query(of ...Asked) (answer Queried, err error) {
 	var rows []QueriedRow
 	for i := range of {
 		e := &evaluation{q: of[i].Query, of: of[i], at: of[i].Tables.table(of[i].Query.Table)}
+		e.of.State.Doc = e.of.State.Read() // once
 		e.found = e.rows()
 		e.over(e.found)
 		for j := range e.found {

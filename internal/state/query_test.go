@@ -63,7 +63,7 @@ func pulseOf(hour int, coins ...string) state.Pulse {
 }
 
 // rowQuery reads one that is written as its parameters, with spaces in place of &, and + for a space.
-func rowQuery(t *testing.T, text string) (q api.RowQuery) {
+func rowQuery(t testing.TB, text string) (q api.RowQuery) {
 	t.Helper()
 	for part := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(strings.ReplaceAll(part, "+", " "), ":")
