@@ -430,11 +430,11 @@ func TestEndedByItsOwner(t *testing.T) {
 			return false
 		}
 	}
-	if over() {
-		t.Error("it has ended")
-	}
 	if err := b.Disable(t.Context(), ada); err != nil || !over() {
 		t.Errorf("after its owner was disabled it goes on: %v", err)
+	}
+	if b.restart(); !over() {
+		t.Error("after a restart it goes on")
 	}
 	if err := b.Enable(t.Context(), ada); err != nil || over() {
 		t.Errorf("after its owner was enabled it has ended: %v", err)
