@@ -160,7 +160,7 @@ func settlingFindings(list []x402.Standing, now time.Time) (found []doctor.Findi
 			found = append(found, doctor.Finding{Check: "treasury " + s.Rail, Outcome: doctor.Warning,
 				Found: fmt.Sprintf("transactions of others have settled %s in 24 hours; another service with this treasury may have sold "+
 					"them too", human.Plural(s.Foreign, "payment")),
-				Fix: "give each service a treasury of its own; contextd settlements list; contextd help sell"})
+				Fix: "give each service its own treasury; contextd settlements list; contextd help sell"})
 		}
 		if s.Balance != "" {
 			found = append(found, gasFinding(s))
