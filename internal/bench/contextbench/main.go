@@ -12,7 +12,7 @@
 // The shipped packs perps, markets and ai take T1 to T5 as well, each on a daemon of its own, whose upstreams say the numbers of the first
 // recorded tick, wandering by the seed. What they say is read here by code that knows nothing of manifests.
 //
-// With -questions it asks the questions of a set instead, which are written by people who knew the tables and their fields and not the
+// With -questions it asks the questions of a set instead, which were written from the list of tables and fields alone, without the
 // words that the product reads (questions/open.jsonl, questions/held.jsonl, split by a hash of the question's id). Each says by structure
 // what a right answer holds; the truth is computed here from what upstream said, at the tick that the question is about. An answer is
 // right, a right refusal, nothing where there would be an answer, or false: unmarked and not the truth. A false one counts ten times. The
