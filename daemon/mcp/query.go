@@ -16,6 +16,9 @@ import (
 // mostLinked is up to how many rows are told with links of their own.
 const mostLinked = 3
 
+// sentence is how long a name is at least that is one, as that of a flag: it says by itself what most fields do.
+const sentence = 30
+
 // queryText renders the answer of query: how it was read, a line for each row, the aggregates, and what is missing.
 func queryText(body []byte) (string, error) {
 	var r api.QueryResponse
@@ -57,6 +60,9 @@ func queriedText(q api.RowQuery, r api.QueryRow, most int) string {
 		if value := r.Fields.Get(name); value != nil && shown.Get(name) == nil {
 			shown = append(shown, api.Field{Name: name, Value: value})
 		}
+	}
+	if len(r.Name) > sentence {
+		most = 1
 	}
 	for _, f := range r.Fields {
 		if len(q.Fields) > 0 || len(shown) < most {
