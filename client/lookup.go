@@ -33,11 +33,14 @@ type lookupOptions struct {
 func newLookup(f *factory) *cobra.Command {
 	return lookupCommand(f, &cobra.Command{
 		Use: "lookup QUESTION...", Short: "Look up numbers and facts by name",
-		Long: "Look up numbers and facts by name: a name, symbol or contract address, and the wanted figure. Each argument is a\n" +
-			"question, and so is each part between commas. The lookup covers everything fetched, not only the rows in the\n" +
-			"state. @ stands for the names in the watchlist. Outside a terminal, each figure is a line: question, kind, key,\n" +
-			"name, field, value, age, stale and url, separated by tabs. A question without a result is free.",
-		Example: "  ctx lookup \"ADA price\" \"tether supply\"\n  ctx lookup solana --kind headline\n  ctx lookup @\n" +
+		Long: "Look up numbers and facts: a name or symbol and the wanted figure, a past moment, a span, a rank, a total or a\n" +
+			"comparison. Each argument is a question, and so is each part between commas. The lookup covers everything fetched,\n" +
+			"not only the rows in the state. @ stands for the names in the watchlist. Below the rows stand how a question was\n" +
+			"read, where that is not plain, and the words that cannot be given. Outside a terminal, each figure is a line:\n" +
+			"question, kind, key, name, field, value, age, stale, url and match, separated by tabs. A question without a result\n" +
+			"is free.",
+		Example: "  ctx lookup \"ADA price\" \"top 5 coins by market cap\" \"btc price yesterday\"\n" +
+			"  ctx lookup solana --kind headline\n  ctx lookup @\n" +
 			"  ctx lookup ada -q '.results[0].rows[0].fields.priceUsd'",
 	}, false)
 }
@@ -137,11 +140,14 @@ func (o lookupOptions) questions(args []string) (list []string, err error) {
 // unknown reports names without a price.
 func (o lookupOptions) unknown(found *api.LookupResponse) error {
 	for _, r := range found.Results {
-		if !o.price || len(r.Rows) > 0 {
+		if !o.price || len(r.Rows) > 0 && len(r.Missing) == 0 {
 			continue
 		}
 		name := strings.TrimSuffix(r.Q, " price")
-		err := &cli.Failure{Exit: cli.ExitNotFound, Reason: string(api.ReasonNothingFound), Err: fmt.Errorf("%q is not known", name)}
+		err := &cli.Failure{Exit: cli.ExitNotFound, Reason: string(api.ReasonNothingFound), Err: fmt.Errorf("%q has no price here", name)}
+		if len(r.Missing) > 0 && len(r.Missing[0].Instead) > 0 && r.Missing[0].Why == api.MissingUnknownWord {
+			return err.WithHint("near: %s", human.Line(strings.Join(r.Missing[0].Instead, ", ")))
+		}
 		if len(r.Near) > 0 {
 			return err.WithHint("near: %s", human.Line(strings.Join(r.Near, ", ")))
 		}
@@ -152,12 +158,12 @@ func (o lookupOptions) unknown(found *api.LookupResponse) error {
 
 // figures are the figures that were asked for, a row for each.
 func figures(found *api.LookupResponse) *cli.Rows {
-	rows := &cli.Rows{Columns: []string{"question", "kind", "key", "name", "field", "value", "age", "stale", "url"}, Wide: 3}
+	rows := &cli.Rows{Columns: []string{"question", "kind", "key", "name", "field", "value", "age", "stale", "url", "match"}, Wide: 3}
 	for _, result := range found.Results {
 		for _, r := range result.Rows {
-			for _, field := range r.Asked {
-				rows.Rows = append(rows.Rows, []string{result.Q, r.Kind, r.Key, r.Name, field, plainValue(r.Fields.Get(field)),
-					strconv.FormatInt(r.AgeSeconds, 10), strconv.FormatBool(r.Stale), r.URL})
+			for _, f := range r.Shown(max(1, len(r.Asked))) {
+				rows.Rows = append(rows.Rows, []string{result.Q, r.Kind, r.Key, r.Name, f.Name, plainValue(f.Value),
+					strconv.FormatInt(r.AgeSeconds, 10), strconv.FormatBool(r.Stale), r.URL, string(r.Match)})
 			}
 		}
 	}
@@ -200,6 +206,9 @@ func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width i
 			}
 			if len(result.Rows) == 0 {
 				near := "nothing"
+				if len(result.Missing) > 0 {
+					near = result.Missing[0].String()
+				}
 				if len(result.Near) > 0 {
 					near += "; near: " + strings.Join(result.Near, ", ")
 				}
@@ -208,6 +217,17 @@ func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width i
 		}
 		if err := table.Write(w, width, style); err != nil {
 			return err
+		}
+		for _, result := range found.Results {
+			for _, line := range result.Notes() {
+				if len(result.Rows) == 0 && len(result.Missing) > 0 && line == result.Missing[0].String() {
+					continue // it stands in the table
+				}
+				if _, err := fmt.Fprintln(w, style.Dim(human.Label(strings.TrimSuffix(result.Q, o.suffix())+": "+line,
+					2*api.MaxLookupQuery))); err != nil {
+					return err
+				}
+			}
 		}
 		page := Page{W: w, Width: width, Style: style, Now: now}
 		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(page.age(found.Freshness)))

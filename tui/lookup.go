@@ -201,15 +201,15 @@ func (s *Lookup) take(msg foundMsg) tea.Cmd {
 type answer struct {
 	q   string
 	row *api.LookupRow // nil for none
-	// near are the nearest names where there is no row.
-	near []string
+	// why there is no row, or how the question was read.
+	why string
 }
 
 func (a answer) name() string {
 	if a.row == nil {
 		return view.Line(a.q)
 	}
-	return view.Line(state.Called(a.row.Name, a.row.Symbol))
+	return view.Line(state.Answered(*a.row, 0).Label)
 }
 
 func answers(found *api.LookupResponse) (list []answer) {
@@ -220,8 +220,15 @@ func answers(found *api.LookupResponse) (list []answer) {
 		for i := range r.Rows {
 			list = append(list, answer{q: r.Q, row: &r.Rows[i]})
 		}
-		if len(r.Rows) == 0 {
-			list = append(list, answer{q: r.Q, near: r.Near})
+		notes := r.Notes()
+		if len(r.Rows) == 0 && len(notes) == 0 {
+			notes = []string{"not known"}
+		}
+		if len(r.Rows) == 0 && len(r.Near) > 0 {
+			notes = append(notes, "near: "+strings.Join(r.Near, ", "))
+		}
+		if len(notes) > 0 {
+			list = append(list, answer{q: r.Q, why: strings.Join(notes, "; ")})
 		}
 	}
 	return list
@@ -237,8 +244,8 @@ func (e *Env) pressAnswer(msg tea.KeyMsg, found *api.LookupResponse, a answer) t
 		return Send(OpenMsg{URL: a.row.URL})
 	case key.Matches(msg, k.CopyPath):
 		return CopyText(view.Line(a.row.Kind+"/"+a.row.Key), "its name for programs")
-	case key.Matches(msg, k.Copy) && len(a.row.Asked) > 0:
-		value := a.row.Fields.Get(a.row.Asked[0])
+	case key.Matches(msg, k.Copy) && len(a.row.Shown(1)) > 0:
+		value := a.row.Shown(1)[0].Value
 		text := fmt.Sprint(value)
 		if x, is := value.(float64); is {
 			text = human.Plain(x)
@@ -335,11 +342,7 @@ func (e *Env) answerLines(l *view.List, found *api.LookupResponse, width, height
 	list := l.Rows(t, len(rows), width, height-1, focus, func(i int) string {
 		a := rows[i]
 		if a.row == nil {
-			near := t.Dim.On("not known")
-			if len(a.near) > 0 {
-				near += t.Dim.On("; near: " + view.Line(strings.Join(a.near, ", ")))
-			}
-			return view.Row(t, columns, []string{a.name(), near, "", ""})
+			return view.Row(t, columns, []string{a.name(), t.Dim.On(view.Line(a.why)), "", ""})
 		}
 		row := state.Answered(*a.row, mostFigures)
 		figures := make([]string, len(row.Cells))

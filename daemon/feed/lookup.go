@@ -7,7 +7,7 @@ import (
 	"github.com/contextd/contextd/internal/state"
 )
 
-// maxLooked is how many questions are kept with what they find in one set of rows. It is more than are asked often, and a bound on what
+// maxLooked is how many questions are kept as one set of rows reads them. It is more than are asked often, and a bound on what
 // callers can make us hold.
 const maxLooked = 1024
 
@@ -16,21 +16,21 @@ type question struct {
 	limit   int
 }
 
-// looked are questions with what they find in one set of rows.
+// looked are questions as they are read by one set of rows.
 type looked struct {
-	found  sync.Map // state.Found by question
+	read   sync.Map // state.Question by question
 	cached atomic.Int64
 }
 
-// Lookup is what a question finds in e's rows: it is looked up for the first who asks. The caller must not change it.
-func (e *Edition) Lookup(q, kind string, limit int) state.Found {
+// Question is q as it is read by e's rows: it is read for the first who asks. The caller must not change it.
+func (e *Edition) Question(q, kind string, limit int) state.Question {
 	asked := question{q, kind, limit}
-	if kept, ok := e.looked.found.Load(asked); ok {
-		return kept.(state.Found)
+	if kept, ok := e.looked.read.Load(asked); ok {
+		return kept.(state.Question)
 	}
-	f := e.Rows.Lookup(q, kind, limit)
+	read := e.Rows.Read(q, kind, limit)
 	if e.looked.cached.Add(1) <= maxLooked {
-		e.looked.found.Store(asked, f)
+		e.looked.read.Store(asked, read)
 	}
-	return f
+	return read
 }

@@ -40,6 +40,9 @@ func lookupText(body []byte) (string, error) {
 				near[i] = label(name)
 			}
 			fmt.Fprintf(&b, "%s: nothing", q)
+			if result.Read != nil && len(result.Missing) == 0 {
+				b.WriteString(" of the kind is there now")
+			}
 			if len(near) > 0 {
 				fmt.Fprintf(&b, "; near: %s", strings.Join(near, ", "))
 			}
@@ -51,6 +54,9 @@ func lookupText(body []byte) (string, error) {
 				asked = "- "
 			}
 			fmt.Fprintf(&b, "%s%s\n", asked, rowText(q, row, fields))
+		}
+		for _, line := range result.Notes() {
+			fmt.Fprintf(&b, "  %s\n", human.Clip(human.Line(line), 2*api.MaxLookupQuery))
 		}
 	}
 	writeLinks(&b, r)
@@ -68,10 +74,13 @@ func rowText(q string, r api.LookupRow, fields int) string {
 		if text, ok := f.Value.(string); ok && len(strings.Fields(text)) > 1 {
 			f.Value = quoted(text)
 		}
-		values = append(values, human.Field(f.Name, f.Value))
+		values = append(values, human.Field(f.Name, f.Value)+state.Since(r, f.Name))
 	}
 	age := state.Answered(r, 0).Age(r.FetchedAt.Add(time.Duration(r.AgeSeconds) * time.Second))
 	name := state.Called(label(r.Name), label(r.Symbol))
+	if !r.Match.Sure() {
+		name = "(by " + string(r.Match) + ") " + name
+	}
 	if (r.Kind == "stablecoin" || r.Kind == "protocol" || r.Kind == "chain") && !strings.Contains(strings.ToLower(q), r.Kind) {
 		name += " " + r.Kind
 	}

@@ -55,7 +55,7 @@ func TestLookupOfNothingIsAResult(t *testing.T) {
 	t.Parallel()
 	stopped := time.Now()
 	p := newShop(t, func(c *daemon.Config) { c.Now = func() time.Time { return stopped } })
-	nothing := call("context.lookup", `{"q":"foo,cordano"}`)
+	nothing := call("context.lookup", `{"q":"foo,kardanno"}`)
 	a := p.post(nothing)
 	r := a.read(t)
 	if a.Status != 200 || !r.Result.IsError || a.Header.Get("Payment-Required") != "" {

@@ -13,19 +13,24 @@ import (
 // found by lookup, compared by changes and has a series; the faces show it by its name.
 func cryptoShown() []state.Shown {
 	number := func(name string, words ...string) state.ShownField { return state.ShownField{Name: name, Words: words} }
-	price := number("priceUsd", "price", "cost", "costs", "worth", "value", "quote", "trading", "trade", "trades")
-	cap := number("marketCapUsd", "cap", "market", "marketcap", "mcap", "capitalization")
-	volume := number("volume24hUsd", "volume", "volumes", "traded", "turnover")
-	hour := number("change1hPct", "1h", "hour", "hourly", "change", "changes", "move", "moves", "moved", "moving")
-	day := number("change24hPct", "24h", "1d", "day", "daily", "change", "changes", "move", "moves", "moved", "moving", "performance", "up",
-		"down")
-	week := number("change7dPct", "7d", "week", "weekly", "change", "changes", "performance")
+	price := number("priceUsd", "price", "cost", "worth", "value", "quote", "trading", "trading at", "trades at", "changing hands",
+		"pay", "paid", "charge", "charging", "how expensive", "exchange rate")
+	cap := number("marketCapUsd", "market cap", "cap", "marketcap", "mcap", "mkt cap", "capitalization", "market capitalization",
+		"market value",
+		"capitalisation", "market capitalisation", "valuation")
+	volume := number("volume24hUsd", "volume", "trading volume", "traded", "trades", "trade", "turnover", "most traded")
+	moves := []string{"change", "move", "moved", "moving", "percent change", "percentage change", "price change"}
+	hour := number("change1hPct", append([]string{"1h", "hour", "hourly"}, moves...)...)
+	day := number("change24hPct", append([]string{"24h", "1d", "day", "daily", "performance"}, moves...)...)
+	week := number("change7dPct", append([]string{"7d", "week", "weekly", "performance"}, moves...)...)
 	lockedDay := day
 	lockedDay.In = "change1dPct"
-	locked := []state.ShownField{number("tvlUsd", "tvl", "locked", "deposits", "value"), lockedDay, week}
+	locked := []state.ShownField{number("tvlUsd", "tvl", "locked", "deposits", "value", "value locked", "total value locked", "size",
+		"money",
+		"hold", "holds", "held", "holding", "worth"), lockedDay, week}
 	return []state.Shown{
 		{Kind: kindAsset, Path: "top_movers", Label: "name", Fields: []state.ShownField{
-			price, hour, day, week, cap, volume, number("rank", "rank", "ranking", "ranked"),
+			price, hour, day, week, cap, volume, number("rank", "rank", "ranking", "ranked", "position", "place"),
 		}},
 		{
 			Kind: kindProtocol, Path: "protocol_tvl", Label: "name", Groups: []string{api.GroupTop, api.GroupMover}, Fields: locked,
@@ -38,6 +43,14 @@ func cryptoShown() []state.Shown {
 			{Name: "marketCapUsd", In: "totalMarketCapUsd"}, volume, day, number("btcDominancePct"), number("ethDominancePct"),
 		}},
 		{
+			Kind: kindBreadth, Path: "sentiment.breadth", Key: "crypto", Label: "Market breadth",
+			Fields: []state.ShownField{number("advancing"), number("declining"), number("advancingPct")},
+		},
+		{
+			Kind: kindSupply, Path: "sentiment.stablecoins", Key: "stablecoins", Label: "All dollar stablecoins",
+			Fields: []state.ShownField{number("supplyUsd"), {Name: "supplyChange24hPct", In: "change1dPct"}},
+		},
+		{
 			Kind: kindIndex, Path: "sentiment.fearGreed", Key: "fear-greed", Label: "Crypto Fear & Greed Index",
 			Fields: []state.ShownField{number("value"), number("previousDay"), number("weekAgo")},
 		},
@@ -45,7 +58,8 @@ func cryptoShown() []state.Shown {
 			{Name: "fastestSatVb", In: "btcFastestSatVb"},
 		}},
 		{Kind: kindPool, Path: "trending_pools", Label: "pair", Fields: []state.ShownField{
-			price, hour, day, volume, number("liquidityUsd", "liquidity", "depth"), number("txns24h", "transactions", "txns"),
+			price, hour, day, volume, number("liquidityUsd", "liquidity", "liquidity depth", "depth", "deep"), number("txns24h",
+				"transactions", "txns"),
 		}},
 		{
 			Kind: kindHeadline, Path: "narratives", Within: "headlines", ID: "url", Label: "title", Time: "publishedAt",

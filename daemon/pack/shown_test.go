@@ -48,7 +48,7 @@ func TestShownIsWhatTablesSay(t *testing.T) {
 			}
 		}
 	}
-	kinds := []string{"asset", "category", "chain", "fee", "index", "market", "pool", "prediction", "protocol"}
+	kinds := []string{"asset", "breadth", "category", "chain", "fee", "index", "market", "pool", "prediction", "protocol", "stablecoin_total"}
 	for _, kind := range kinds {
 		if compared[kind] == 0 {
 			t.Errorf("no %s was compared", kind)
@@ -81,7 +81,7 @@ func TestMembersHaveSeries(t *testing.T) {
 	doc, s := compact(t, tick(t, 1))
 	for path, want := range map[string]int{
 		"top_movers": len(s.TopMovers), "protocol_tvl": len(s.ProtocolTVL), "trending_pools": len(s.TrendingPools), "narratives": len(s.Narratives),
-		"sentiment": 3 + len(s.Sentiment.Predictions), "sentiment.predictions": len(s.Sentiment.Predictions), "sentiment.market": 1,
+		"sentiment": 5 + len(s.Sentiment.Predictions), "sentiment.predictions": len(s.Sentiment.Predictions), "sentiment.market": 1,
 	} {
 		if err := state.CheckSeries(p.Shown, path, ""); err != nil {
 			t.Errorf("%s: %v", path, err)

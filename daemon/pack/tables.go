@@ -25,6 +25,8 @@ const (
 	kindPrediction = "prediction"
 	kindHeadline   = "headline"
 	kindHack       = "hack"
+	kindBreadth    = "breadth" // coins that are up and down
+	kindSupply     = "stablecoin_total"
 	kindVenue      = "venue" // the price of an asset at one exchange
 )
 
@@ -39,59 +41,94 @@ func cryptoKinds() []state.Kind {
 	}
 	price, day, volume := of("priceUsd"), of("change24hPct"), of("volume24hUsd")
 	list := []state.Kind{
-		{Name: kindAsset, Words: []string{"asset", "assets", "coins"}, Fields: fieldsOf(kindAsset), Orders: []state.Order{
-			{Words: []string{"gainers", "gainer", "winners"}, Field: day.Name},
-			{Words: []string{"losers", "loser"}, Field: day.Name, Least: true},
+		{Name: kindAsset, Words: []string{"asset", "coin", "token", "cryptocurrency", "cryptos"}, Totals: []string{kindMarket, kindBreadth},
+			Fields: fieldsOf(kindAsset), Orders: []state.Order{
+				{Words: []string{"gainers", "gainer", "winners", "winner", "best performing", "best performers", "best performer",
+					"top performers",
+					"top performing", "best", "done the best", "did the best", "did best", "pumps", "hottest"}, Field: day.Name},
+				{Words: []string{"losers", "loser", "worst performing", "worst performers", "worst performer", "worst", "done the worst",
+					"did the worst",
+					"did worst", "dumps", "dump", "hit the hardest", "hit hardest"}, Field: day.Name, Least: true},
+				{Words: []string{"movers"}, Field: day.Name, Both: true},
+			}},
+		{Name: kindStablecoin, Words: []string{"stablecoin", "stable coin"}, Totals: []string{kindSupply}, Fields: []state.Field{
+			field("priceUsd", "price", "peg", "pegged", "depeg", "depegged", "quote", "value", "at a dollar", "at one dollar",
+				"at 1 dollar",
+				"on peg", "at peg", "stable", "worth", "trading"),
+			field("pegDeviationPct", "peg", "depeg", "depegged", "deviation", "below peg", "above peg", "off peg", "from peg",
+				"off its peg",
+				"from its peg", "below its peg"),
+			field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "cap", "mcap",
+				"marketcap",
+				"market cap", "total supply", "capitalization"),
+			field("supply", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "total supply"),
+			field("supplyChange24hPct", "minted", "burned", "issuance", "supply change", "change in supply", "supply changed"),
 		}},
-		{Name: kindStablecoin, Words: []string{"stablecoin", "stablecoins"}, Fields: []state.Field{
-			field("priceUsd", "price", "peg", "pegged", "depeg", "depegged", "quote", "value"),
-			field("pegDeviationPct", "peg", "depeg", "depegged", "deviation"),
-			field("supplyUsd", "supply", "circulating", "circulation", "issued", "cap", "mcap", "marketcap"),
-			field("supply", "supply", "circulating", "circulation", "issued"),
-			field("supplyChange24hPct", "minted", "burned", "issuance"),
-		}},
-		{Name: kindProtocol, Words: []string{"protocol", "protocols"}, Fields: append(fieldsOf(kindProtocol),
-			field("category", "category", "type"), field("chains", "chains"), field("topChain", "chain"),
-		)},
+		{Name: kindProtocol, Words: []string{"protocol", "dapp", "defi protocol", "defi"}, Whole: []string{"defi"},
+			Fields: append(fieldsOf(kindProtocol),
+				field("category", "category", "type"), field("chains", "chains", "how many chains"), state.Field{Name: "topChain",
+					Words: []string{"main chain"}, Filter: true},
+			)},
 		{
-			Name: kindChain, Words: []string{"chain", "blockchain", "network", "top chains", "largest chains", "biggest chains"},
-			Fields: fieldsOf(kindChain),
+			Name: kindChain, Words: []string{"chain", "blockchain", "network"}, Fields: fieldsOf(kindChain),
 		},
-		{Name: kindCategory, Words: []string{"category", "sector", "theme", "narrative"}, Fields: []state.Field{
-			field("marketCapUsd", "cap", "market", "marketcap", "mcap"), day,
+		{Name: kindCategory, Words: []string{"category", "sector", "theme", "narrative"}, Fields: []state.Field{of("marketCapUsd"), day}},
+		{Name: kindMarket, Sole: true, Fields: []state.Field{
+			of("marketCapUsd"), volume, day, field("btcDominancePct", "dominance", "btc dominance", "bitcoin dominance"),
+			field("ethDominancePct", "dominance", "eth dominance", "ethereum dominance", "ether dominance"),
 		}},
-		{Name: kindMarket, Fields: []state.Field{
-			field("marketCapUsd", "cap", "marketcap", "mcap", "capitalization"), volume, day,
-			field("btcDominancePct", "dominance"), field("ethDominancePct", "dominance"),
+		{Name: kindBreadth, Sole: true, Words: []string{"breadth", "market breadth"}, Fields: []state.Field{
+			{Name: "advancing", Words: []string{"up", "rose", "gained", "advancing", "advancers", "in the green", "green", "higher",
+				"rising", "gaining"},
+				Counts: true},
+			{Name: "declining", Words: []string{"down", "fell", "lost", "declining", "decliners", "in the red", "red", "lower", "falling",
+				"losing",
+				"dropped"}, Counts: true},
+			field("advancingPct", "share", "advancing share", "what share", "share of coins"),
 		}},
-		{Name: kindIndex, Words: []string{"fear and greed", "fear greed", "sentiment"}, Fields: []state.Field{
-			field("value", "value", "index"), field("label", "label"), field("previousDay", "yesterday"), field("weekAgo", "week"),
+		{Name: kindSupply, Fields: []state.Field{
+			field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "cap", "mcap",
+				"marketcap",
+				"market cap", "total supply", "capitalization"),
+			field("supplyChange24hPct", "supply change", "change", "minted", "burned", "24h", "day"),
 		}},
-		{Name: kindFee, Words: []string{"fee", "fees", "sats", "sat vb", "transaction fee", "transaction fees", "network fee",
-			"network fees", "tx fee"}, Fields: []state.Field{
-			field("fastestSatVb", "fast", "fastest"), field("halfHourSatVb"), field("hourSatVb", "hour"),
-			field("economySatVb", "economy", "slow"), field("minimumSatVb", "minimum"),
-			field("averageGwei", "average", "gas", "gwei", "price"), field("fastGwei", "fast", "fastest"), field("slowGwei", "slow"),
+		{Name: kindIndex, Words: []string{"fear and greed", "fear greed", "fear index", "greed index", "greed and fear", "sentiment",
+			"market sentiment",
+			"fear and greed index"}, Fields: []state.Field{
+			field("value", "value", "index", "today"), field("label", "label", "mood"), field("previousDay", "yesterday"),
+			field("weekAgo", "week", "week ago"),
 		}},
-		{Name: kindPool, Words: []string{"pool", "pools", "pair", "pairs"}, Own: true, Fields: append(fieldsOf(kindPool),
-			field("network"), field("dex", "dex"), field("createdAt", "created", "old", "new"), field("position"),
-		), Orders: []state.Order{{Words: []string{"trending pools"}, Field: "position", Least: true}}},
+		{Name: kindFee, Words: []string{"fee", "sats", "sat vb", "sats per vbyte", "sat per vbyte", "fee rate", "fee level",
+			"transaction fee", "network fee", "tx fee", "to send", "sending", "transaction cost"},
+			Fields: []state.Field{
+				field("fastestSatVb", "fast", "fastest", "next block", "cost", "how expensive", "how much does it cost"),
+				field("halfHourSatVb", "half hour"),
+				field("hourSatVb", "hour", "1h"), field("economySatVb", "economy", "slow"), field("minimumSatVb", "minimum"),
+				field("averageGwei", "average", "gas", "gwei", "price", "cost", "how expensive"), field("fastGwei", "fast", "fastest"),
+				field("slowGwei", "slow"),
+			}},
+		{Name: kindPool, Words: []string{"pool", "pair"}, Own: true, Fields: append(fieldsOf(kindPool),
+			field("network"), state.Field{Name: "dex", Words: []string{"dex"}, Filter: true}, field("createdAt", "created", "old", "age"),
+			field("position"),
+		), Orders: []state.Order{{Words: []string{"trending pools", "trending", "trending pool"}, Field: "position", Least: true},
+			{Words: []string{"deepest"}, Field: "liquidityUsd"}}},
 		{
 			Name: kindPrediction, Own: true,
-			Words: []string{"prediction", "predictions", "odds", "bet", "bets", "probability", "chance", "polymarket"},
+			Words: []string{"prediction", "odds", "bet", "probability", "chance", "polymarket", "prediction market", "likelihood",
+				"how likely"},
 			Fields: []state.Field{
-				field("probabilityPct", "odds", "probability", "chance"), field("outcome", "outcome"), volume,
+				field("probabilityPct", "odds", "probability", "chance", "likelihood", "how likely"), field("outcome", "outcome"), volume,
 				field("endsAt", "end", "ends", "ending", "deadline", "expires", "expiry", "resolves"),
 			},
 		},
-		{Name: kindHeadline, Words: []string{"news", "headline", "headlines"}, Own: true, Fields: []state.Field{
-			field("publishedAt", "when", "published"), field("publisher", "publisher"),
+		{Name: kindHeadline, Words: []string{"news", "headline", "article", "story"}, Own: true, Fields: []state.Field{
+			field("publishedAt", "published"), field("publisher", "publisher"),
 		}},
-		{Name: kindHack, Words: []string{"hack", "hacks", "hacked", "exploit", "exploits", "exploited"}, Own: true, Fields: []state.Field{
-			field("amountUsd", "amount", "loss", "lost", "stolen"), field("technique", "technique"), field("date", "when", "date"),
+		{Name: kindHack, Words: []string{"hack", "hacked", "exploit", "exploited", "theft", "heist"}, Own: true, Fields: []state.Field{
+			field("amountUsd", "amount", "loss", "lost", "stolen"), field("technique", "technique"), field("date", "date"),
 		}},
-		{Name: kindVenue, Words: []string{"venue", "venues", "exchange", "exchanges"}, Own: true, Fields: []state.Field{
-			price, day,
+		{Name: kindVenue, Words: []string{"venue", "exchange"}, Own: true, Fields: []state.Field{
+			price, day, field("venue"),
 		}},
 	}
 	for i := range list {
@@ -119,6 +156,8 @@ func standing(kind string) (size, group string) {
 		return "publishedAt", "publisher"
 	case kindHack:
 		return "date", "technique"
+	case kindVenue:
+		return "", "venue"
 	}
 	return "", ""
 }
@@ -212,7 +251,8 @@ func (b *tables) assets() {
 		row := coinRow(c, "")
 		b.add(refMarkets, state.Row{
 			Kind: kindAsset, Key: c.ID, Entity: c.ID, Name: c.Name, Symbol: c.Symbol, Size: size(c.MarketCap), Echo: derivative(c.ID),
-			URL: "https://www.coingecko.com/en/coins/" + c.ID, Fields: numbers(shown, row),
+			Aliases: coinNames(c.ID, c.Name),
+			URL:     "https://www.coingecko.com/en/coins/" + c.ID, Fields: numbers(shown, row),
 		})
 	}
 }
@@ -256,7 +296,7 @@ func (b *tables) locked() {
 		for _, p := range distinct(doc.Protocols, func(p source.Protocol) string { return p.Slug }) {
 			row := protocolRow(p, "")
 			b.add(refProtocols, state.Row{
-				Kind: kindProtocol, Key: p.Slug, Entity: b.links.protocol(p), Name: p.Name, Size: p.TVL,
+				Kind: kindProtocol, Key: p.Slug, Entity: b.links.protocol(p), Name: p.Name, Aliases: brand(p.Name), Size: p.TVL,
 				URL: "https://defillama.com/protocol/" + p.Slug, Fields: append(numbers(shown, row), fields(
 					"category", p.Category, "chains", p.Chains, "topChain", p.TopChain)...),
 			})
@@ -278,21 +318,18 @@ func (b *tables) market() {
 	if doc, ok := read[*source.GlobalDoc](b.p, b.in, refGlobal); ok {
 		b.add(refGlobal, state.Row{
 			Kind: kindMarket, Key: "crypto", Name: "Crypto market",
-			Aliases: []string{
-				"market", "total market", "market cap", "total market cap", "btc dominance", "bitcoin dominance", "eth dominance",
-				"ethereum dominance", "dominance",
-			},
+			Aliases: []string{"market", "total market", "whole market", "entire market", "crypto", "markets"},
 			Fields: fields("marketCapUsd", human.RoundWhole(doc.MarketCap), "change24hPct", human.RoundPercent(doc.Change24h),
 				"volume24hUsd", human.RoundWhole(doc.Volume24h), "btcDominancePct", human.RoundPercent(doc.BTCDominance),
 				"ethDominancePct", human.RoundPercent(doc.ETHDominance)),
 		})
 	}
+	b.totals()
 	if doc, ok := read[*source.FearGreedDoc](b.p, b.in, refFearGreed); ok {
 		if f := fearGreed(doc); f != nil {
 			b.add(refFearGreed, state.Row{
 				Kind: kindIndex, Key: indexFearGreed, Name: "Crypto Fear & Greed Index",
-				Aliases: []string{"fear and greed a week ago", "fear and greed week ago", "fear and greed last week"},
-				Fields:  fields("value", f.Value, "label", f.Label, "previousDay", f.PreviousDay, "weekAgo", f.WeekAgo),
+				Fields: fields("value", f.Value, "label", f.Label, "previousDay", f.PreviousDay, "weekAgo", f.WeekAgo),
 			})
 		}
 	}
@@ -313,9 +350,29 @@ func (b *tables) market() {
 	if doc, ok := read[*source.CategoriesDoc](b.p, b.in, refCategories); ok {
 		for _, c := range distinct(doc.Categories, func(c source.Category) string { return c.ID }) {
 			b.add(refCategories, state.Row{
-				Kind: kindCategory, Key: c.ID, Name: c.Name, Size: size(c.MarketCap),
+				Kind: kindCategory, Key: c.ID, Name: c.Name, Aliases: categoryNames(c.Name), Size: size(c.MarketCap),
 				URL:    "https://www.coingecko.com/en/categories/" + c.ID,
 				Fields: fields("marketCapUsd", human.RoundWhole(c.MarketCap), "change24hPct", human.RoundPercent(c.Change24h)),
+			})
+		}
+	}
+}
+
+// totals are the figures of all coins, stablecoins and chains.
+func (b *tables) totals() {
+	if doc, ok := read[*source.MarketsDoc](b.p, b.in, refMarkets); ok {
+		if c := newView(b.p, b.in).breadth(doc); c != nil {
+			b.add(refMarkets, state.Row{
+				Kind: kindBreadth, Key: "crypto", Name: "Market breadth",
+				Fields: fields("advancing", c.Advancing, "declining", c.Declining, "advancingPct", c.AdvancingPct),
+			})
+		}
+	}
+	if doc, ok := read[*source.StablecoinsDoc](b.p, b.in, refStablecoins); ok {
+		if c := stablecoins(doc); c != nil {
+			b.add(refStablecoins, state.Row{
+				Kind: kindSupply, Key: "stablecoins", Name: "All dollar stablecoins",
+				Fields: fields("supplyUsd", c.SupplyUSD, "supplyChange24hPct", c.Change1dPct),
 			})
 		}
 	}
@@ -399,7 +456,8 @@ func (b *tables) venues() {
 		for _, t := range doc.Pairs {
 			b.add(refKraken, state.Row{
 				Kind: kindVenue, Key: "kraken/" + t.CoinID, Entity: t.CoinID, Name: name(t.CoinID) + " at Kraken",
-				URL: "https://www.kraken.com/prices/" + t.CoinID, Fields: fields("priceUsd", human.RoundPrice(&t.Price)),
+				URL:    "https://www.kraken.com/prices/" + t.CoinID,
+				Fields: fields("priceUsd", human.RoundPrice(&t.Price), "venue", "Kraken"),
 			})
 		}
 	}
@@ -407,9 +465,74 @@ func (b *tables) venues() {
 		for _, c := range doc.Coins {
 			b.add(refCoinbase, state.Row{
 				Kind: kindVenue, Key: "coinbase/" + c.CoinID, Entity: c.CoinID, Name: name(c.CoinID) + " at Coinbase",
-				URL:    "https://www.coinbase.com/price/" + c.CoinID,
-				Fields: fields("priceUsd", human.RoundPrice(&c.Price), "change24hPct", human.RoundPercent(c.Change24h)),
+				URL: "https://www.coinbase.com/price/" + c.CoinID,
+				Fields: fields("priceUsd", human.RoundPrice(&c.Price), "change24hPct", human.RoundPercent(c.Change24h), "venue",
+					"Coinbase"),
 			})
 		}
 	}
+}
+
+// coinNames are what else a coin is called: by the names that people have for the largest ones, and without what says that it is one.
+func coinNames(id, name string) (names []string) {
+	switch id {
+	case "ethereum":
+		names = []string{"ether"}
+	case "ripple":
+		names = []string{"ripple"}
+	case "stellar":
+		names = []string{"lumens", "lumen"}
+	case "binancecoin":
+		names = []string{"binance coin"}
+	case "polygon-ecosystem-token":
+		names = []string{"polygon", "matic"}
+	case "bitcoin":
+		names = []string{"bitcoins", "xbt"}
+	case "dogecoin":
+		names = []string{"doge coin"}
+	case "fetch-ai":
+		names = []string{"fetch ai"}
+	}
+	for _, ending := range [...]string{" DAO", " Protocol", " Network", " Finance", " Token", " Hub", " DAO Token"} {
+		if short, cut := strings.CutSuffix(name, ending); cut && len(short) > 2 {
+			names = append(names, short)
+		}
+	}
+	return names
+}
+
+// brand is what a protocol is called without what says which part of it is meant or what it does: Kamino of Kamino Lend.
+func brand(name string) []string {
+	parts := strings.Fields(name)
+	n := len(parts)
+	for n > 1 {
+		last := strings.ToLower(parts[n-1])
+		if !slices.Contains([]string{"lend", "lending", "dex", "amm", "protocol", "finance", "v1", "v2", "v3", "v4", "stake", "staking",
+			"liquid", "savings"},
+			last) {
+			break
+		}
+		n--
+	}
+	if n == len(parts) {
+		return nil
+	}
+	return []string{strings.Join(parts[:n], " ")}
+}
+
+// categoryNames are what else a category is called: meme coins, and what its name has in parentheses.
+func categoryNames(name string) (names []string) {
+	short, in, _ := strings.Cut(name, " (")
+	for _, called := range [...]string{short, strings.TrimSuffix(in, ")")} {
+		called, _ = strings.CutSuffix(called, "s")
+		if called == "" || strings.EqualFold(called, "stablecoin") {
+			continue
+		}
+		for _, bare := range [...]string{called, strings.TrimSuffix(strings.TrimSuffix(called, " Coin"), " Token")} {
+			for _, ending := range [...]string{"", "s", " coins", " tokens", " category", " sector", " narrative"} {
+				names = append(names, bare+ending)
+			}
+		}
+	}
+	return names
 }

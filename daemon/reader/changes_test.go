@@ -17,9 +17,11 @@ func changing(t *testing.T) *world {
 	w := newWorld(t)
 	w.history.pulses = []state.Pulse{
 		pulse("crypto", noon().Add(7*time.Second), `{"assets":[{"id":"a","ref":2,"priceUsd":100},{"id":"b","ref":2,"priceUsd":10}]}`),
-		pulse("crypto", newest().Add(time.Second), `{"assets":[{"id":"a","ref":2,"priceUsd":102},{"id":"b","ref":2,"priceUsd":10.01}],"source_status":[{"ref":1,"id":"one","status":"ok"}]}`),
+		pulse("crypto", newest().Add(time.Second),
+			`{"assets":[{"id":"a","ref":2,"priceUsd":102},{"id":"b","ref":2,"priceUsd":10.01}],"source_status":[{"ref":1,"id":"one","status":"ok"}]}`),
 	}
-	if err := w.feed.Publish(w.history.pulses[1], state.Narration{}, state.NewTables([]state.Kind{{Name: "asset"}, {Name: "pool"}}, nil)); err != nil {
+	if err := w.feed.Publish(w.history.pulses[1], state.Narration{}, state.NewTables([]state.Kind{{Name: "asset"}, {Name: "pool"}},
+		nil)); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -45,15 +47,18 @@ func TestChanges(t *testing.T) {
 	w := changing(t)
 	w.clock(newest().Add(61 * time.Second))
 	for parameters, rows := range map[string]int{
-		"since=2026-11-20T12:00": 2, "since=2026-11-20T12:00:07Z": 2, "since=-1h": 2, "since=1h+30m+ago": 2, "since=2026-11-20T12:00&min=2": 1,
+		"since=2026-11-20T12:00": 2, "since=2026-11-20T12:00:07Z": 2, "since=-1h": 2, "since=1h+30m+ago": 2,
+		"since=2026-11-20T12:00&min=2":    1,
 		"since=2026-11-20T12:00&min=2.01": 0, "since=2026-11-20T12:00&kinds=pool,+ASSET": 2, "since=2026-11-20T12:00&kinds=pool": 0,
 		"since=2026-11-20T20:05:03.34Z": 0, "since=-10s": 0,
 	} {
 		got := decode[api.ChangesResponse](t, w.get(t, parsed(t, parameters), api.TierFree).JSON)
-		if len(got.Rows) != rows || !got.To.Equal(newest().Add(time.Second)) || got.Freshness.AgeSeconds != 60 || !got.Clear || got.SourcesAsked != 1 {
+		if len(got.Rows) != rows || !got.To.Equal(newest().Add(time.Second)) || got.Freshness.AgeSeconds != 60 || !got.Clear ||
+			got.SourcesAsked != 1 {
 			t.Errorf("%s: %+v", parameters, got)
 		}
-		if rows > 0 && (!got.From.Equal(noon().Add(7*time.Second)) || got.Rows[0].Key != "a" || *got.Rows[0].ChangePct != 2 || len(got.Citations) != 1) {
+		if rows > 0 && (!got.From.Equal(noon().Add(7*time.Second)) || got.Rows[0].Key != "a" || *got.Rows[0].ChangePct != 2 ||
+			len(got.Citations) != 1) {
 			t.Errorf("%s: %+v", parameters, got)
 		}
 		if parameters == "since=-1h" && !got.Since.Equal(newest().Add(61*time.Second-time.Hour)) {
@@ -84,9 +89,11 @@ func TestChangesWindow(t *testing.T) {
 		why        string
 	}{
 		{"since=2026-11-20T12:00", noon().Add(window), ""},
-		{"since=2026-11-20T12:00", noon().Add(window + 1), "the minute 2026-11-20T12:00 is more than 24 hours ago, beyond the window of this caller"},
+		{"since=2026-11-20T12:00", noon().Add(window + 1), "the minute 2026-11-20T12:00 is more than 24 hours ago, " +
+			"beyond the window of this caller"},
 		{"since=-24h", noon().Add(window + time.Hour), ""},
-		{"since=-24h1s", noon().Add(window + time.Hour), "the moment 2026-11-20T12:59:59.000Z is more than 24 hours ago, beyond the window of this caller"},
+		{"since=-24h1s", noon().Add(window + time.Hour), "the moment 2026-11-20T12:59:59.000Z is more than 24 hours ago, " +
+			"beyond the window of this caller"},
 		{"since=2026-11-20T21:00", noon().Add(9 * time.Hour), "the minute 2026-11-20T21:00 is not over yet"},
 		{"since=2026-11-20T11:59", noon().Add(9 * time.Hour), "pack crypto had no state yet at 2026-11-20T11:59"},
 	} {
@@ -110,7 +117,8 @@ func TestChangesWindow(t *testing.T) {
 		}
 		e := api.AsError(whole)
 		if e.Message != c.why || e.Reason != api.ReasonSnapshotNotFound || e.Status != http.StatusNotFound ||
-			!strings.Contains(e.Hint, "the earliest minute for this caller is 2026-11-2") || cheap == nil || cheap.Error() != whole.Error() {
+			!strings.Contains(e.Hint, "the earliest minute for this caller is 2026-11-2") || cheap == nil ||
+			cheap.Error() != whole.Error() {
 			t.Errorf("%s at %s: %+v, %v", c.parameters, c.now, e, cheap)
 		}
 	}
@@ -137,10 +145,12 @@ func TestChangesOfKinds(t *testing.T) {
 func TestChangesParameters(t *testing.T) {
 	t.Parallel()
 	for parameters, want := range map[string]api.Reason{
-		"": api.ReasonInvalidSince, "since=": api.ReasonInvalidSince, "since=soon": api.ReasonInvalidSince, "since=-0m": api.ReasonInvalidSince,
+		"": api.ReasonInvalidSince, "since=": api.ReasonInvalidSince, "since=soon": api.ReasonInvalidSince,
+		"since=-0m":   api.ReasonInvalidSince,
 		"since=-200y": api.ReasonInvalidSince, "since=25:00": api.ReasonInvalidSince, "since=-999999999999d": api.ReasonInvalidSince,
 		"since=-20m&min=": api.ReasonInvalidMin, "since=-20m&min=-0.1": api.ReasonInvalidMin, "since=-20m&min=NaN": api.ReasonInvalidMin,
-		"since=-20m&min=inf": api.ReasonInvalidMin, "since=-20m&min=1%25": api.ReasonInvalidMin, "since=-20m&min=1e999": api.ReasonInvalidMin,
+		"since=-20m&min=inf": api.ReasonInvalidMin, "since=-20m&min=1%25": api.ReasonInvalidMin,
+		"since=-20m&min=1e999": api.ReasonInvalidMin,
 	} {
 		values, _ := url.ParseQuery(parameters)
 		_, err := api.Parse(api.OpChanges, api.FaceHTTP, values)

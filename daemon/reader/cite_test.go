@@ -15,7 +15,8 @@ import (
 // shownWorld is a reader of one pack, whose states show coins, and whose newest state has fewer sources than the one before.
 func shownWorld(t *testing.T, brief state.Narration) *reader.Reader {
 	t.Helper()
-	before := pulse("crypto", newest().Add(-time.Hour), `{"coins":[{"id":"btc","name":"Bitcoin","priceUsd":90000,"ref":2},{"id":"none","name":"None","priceUsd":1}]}`)
+	before := pulse("crypto", newest().Add(-time.Hour),
+		`{"coins":[{"id":"btc","name":"Bitcoin","priceUsd":90000,"ref":2},{"id":"none","name":"None","priceUsd":1}]}`)
 	now := pulse("crypto", newest(), `{"coins":[{"id":"btc","name":"Bitcoin","priceUsd":91000,"ref":1}]}`)
 	now.Citations = now.Citations[:1]
 	f := feed.New("crypto")
@@ -49,12 +50,14 @@ func TestCiteOfAnEarlierState(t *testing.T) {
 		return c, err
 	}
 	c, err := cite(api.Query{Ref: 2, Row: "asset/btc", At: then})
-	if err != nil || c.Citation.SourceID != "two" || c.Source.PublicURL != "https://two.test/" || c.Citation.Excerpt != "Bitcoin $90,000.00" ||
+	if err != nil || c.Citation.SourceID != "two" || c.Source.PublicURL != "https://two.test/" ||
+		c.Citation.Excerpt != "Bitcoin $90,000.00" ||
 		!c.Freshness.GeneratedAt.Equal(then.At) || c.Freshness.AgeSeconds != 3660 {
 		t.Errorf("it is %+v, %v", c, err)
 	}
 	for what, q := range map[string]api.Query{
-		"a row without a source": {Ref: 1, Row: "asset/none", At: then}, "a source that is no more": {Ref: 2}, "a row of another": {Ref: 1, Row: "asset/btc", At: then},
+		"a row without a source": {Ref: 1, Row: "asset/none", At: then}, "a source that is no more": {Ref: 2},
+		"a row of another": {Ref: 1, Row: "asset/btc", At: then},
 	} {
 		if c, err := cite(q); api.AsError(err).Reason != api.ReasonCitationNotFound {
 			t.Errorf("%s is %+v, %v", what, c, err)
@@ -92,7 +95,8 @@ func TestClaimsAreAsked(t *testing.T) {
 	t.Parallel()
 	for _, op := range api.Ops() {
 		takes := op == api.OpFresh || op == api.OpBrief
-		q, err := api.Parse(op, api.FaceHTTP, url.Values{"claims": {"x"}, "token": {"cv_test"}, "q": {"a"}, "ref": {"1"}, "at": {"2026-11-20T20:05"},
+		q, err := api.Parse(op, api.FaceHTTP, url.Values{"claims": {"x"}, "token": {"cv_test"}, "q": {"a"}, "ref": {"1"},
+			"at":    {"2026-11-20T20:05"},
 			"since": {"-1m"}, "path": {"a/b"}, "member": {"flags"}, "from": {"2026-11-20T20:05"}, "every": {"5m"}})
 		if (api.AsError(err).Reason == api.ReasonInvalidRequest) != takes && err != nil || !takes && q.Claims {
 			t.Errorf("%s with claims=x: %q, %v", op, q.Canonical(), err)

@@ -1,8 +1,9 @@
 package reader
 
 import (
+	"context"
 	"net/url"
-	"strings"
+	"time"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/state"
@@ -12,6 +13,7 @@ import (
 // Found is what a question that was typed on a page finds in a pack.
 type Found struct {
 	Rows    []state.ViewRow // of lookup
+	Notes   []string        // how questions were read, where that is not plain, and what of them cannot be given
 	Near    []string        // names that may have been meant, where nothing was found
 	Matches []Match         // of search, where lookup finds nothing
 }
@@ -26,7 +28,7 @@ const (
 )
 
 // Find looks text up in pack and, where that finds nothing, searches the state for it.
-func (r *Reader) Find(pack, text string) (found Found, err error) {
+func (r *Reader) Find(ctx context.Context, pack, text string, window time.Duration) (found Found, err error) {
 	q, err := api.Parse(api.OpLookup, api.FaceHTTP, url.Values{"pack": {pack}, "q": {text}})
 	if err != nil {
 		return found, err
@@ -35,13 +37,20 @@ func (r *Reader) Find(pack, text string) (found Found, err error) {
 	if err != nil {
 		return found, err
 	}
-	for question := range strings.SplitSeq(v.Text, ",") {
-		looked := v.edition.Lookup(question, v.Kinds, v.Limit)
-		for i, row := range looked.Rows {
+	for _, question := range v.questions() {
+		looked, err := r.found(ctx, v, question, v.Limit, window)
+		if err != nil {
+			return found, err
+		}
+		for _, row := range looked.Rows {
 			found.Rows = append(found.Rows, state.Answered(api.LookupRow{
-				Kind: row.Kind, Key: row.Key, Name: row.Name, Symbol: row.Symbol, Fields: row.Fields, Asked: looked.Asked[i],
-				Ref: row.Ref, URL: row.URL, FetchedAt: row.FetchedAt, Stale: row.Stale,
+				Kind: row.Kind, Key: row.Key, Name: row.Name, Symbol: row.Symbol, Fields: row.Fields, Asked: row.Asked, Match: row.Match,
+				Over: row.Over,
+				Ref:  row.Ref, URL: row.URL, FetchedAt: row.FetchedAt, Stale: row.Stale,
 			}, foundFields))
+		}
+		for _, line := range looked.Notes() {
+			found.Notes = append(found.Notes, human.Short(line, foundText))
 		}
 		for _, name := range looked.Near {
 			found.Near = append(found.Near, human.Short(name, foundText))

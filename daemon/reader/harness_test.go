@@ -99,13 +99,15 @@ func newWorld(t testing.TB) *world {
 	w := &world{feed: feed.New("crypto", "ai"), history: &memory{}}
 	w.clock(newest().Add(61 * time.Second))
 	w.Reader = reader.New(reader.Config{
-		Packs: []reader.Pack{newPack("crypto"), newPack("ai")}, Feed: w.feed, History: w.history, Now: func() time.Time { return *w.now.Load() },
+		Packs: []reader.Pack{newPack("crypto"), newPack("ai")}, Feed: w.feed, History: w.history,
+		Now: func() time.Time { return *w.now.Load() },
 		Trouble: func(id string) []api.SourceStatus {
 			why := "HTTP 503"
 			return []api.SourceStatus{{Ref: 1, ID: "one of " + id, Status: api.SourceError, Failures: 2, Error: &why}}
 		},
 	})
-	if err := w.feed.Publish(pulse("crypto", newest(), `{"coins":[{"name":"Bitcoin","up":true},{"name":"bitcoins < 21M","price":1.50}]}`), state.Narration{}, nil); err != nil {
+	if err := w.feed.Publish(pulse("crypto", newest(), `{"coins":[{"name":"Bitcoin","up":true},{"name":"bitcoins < 21M","price":1.50}]}`),
+		state.Narration{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -148,7 +150,8 @@ func refused(t testing.TB, what string, err error, want api.Error) {
 		t.Errorf("%s: %v is no *api.Error", what, err)
 		return
 	}
-	if got.Code != want.Code || got.Reason != want.Reason || got.Status != want.Status || got.Message != want.Message || got.Hint != want.Hint ||
+	if got.Code != want.Code || got.Reason != want.Reason || got.Status != want.Status || got.Message != want.Message ||
+		got.Hint != want.Hint ||
 		got.RetryAfter != want.RetryAfter || got.Payment != nil || len(got.SourceStatus) != len(want.SourceStatus) {
 		t.Errorf("%s:\n got %+v\nwant %+v", what, *got, want)
 	}

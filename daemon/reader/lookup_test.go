@@ -21,10 +21,12 @@ func rows(price float64) *state.Tables {
 	}
 	return state.NewTables(kinds, []state.Row{
 		{Kind: "asset", Key: "bitcoin", Entity: "bitcoin", Name: "Bitcoin", Symbol: "BTC", Ref: 1, URL: "https://one.test/?a=1&b=2",
-			FetchedAt: newest().Add(-time.Second), Fields: api.Fields{{Name: "priceUsd", Value: price}, {Name: "note", Value: `"asked":[] \ <é>`}}},
+			FetchedAt: newest().Add(-time.Second), Fields: api.Fields{{Name: "priceUsd", Value: price}, {Name: "note",
+				Value: `"asked":[] \ <é>`}}},
 		{Kind: "asset", Key: `a"b`, Entity: "odd", Name: `Odd "asked":[] <&>`, Ref: 2, FetchedAt: newest().Add(-time.Minute), Stale: true},
 		{Kind: "asset", Key: "fund", Entity: "fund", Name: "BTC", Ref: 2, FetchedAt: newest(), Size: 5},
-		{Kind: "headline", Key: "h", Entity: "h", Name: "Bitcoin rises", Ref: 9, FetchedAt: newest(), Fields: api.Fields{{Name: "n", Value: 1e-9}}},
+		{Kind: "headline", Key: "h", Entity: "h", Name: "Bitcoin rises", Ref: 9, FetchedAt: newest(), Fields: api.Fields{{Name: "n",
+			Value: 1e-9}}},
 	})
 }
 
@@ -51,7 +53,8 @@ func TestLookupOnTheWire(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.has(t, rows(91240))
-	for _, text := range []string{"btc price", "BTC", "btc price note", "news", "assets", "odd", "bitcoim", `wh"at <é>\`, "btc,odd,nothing,news,btc"} {
+	for _, text := range []string{"btc price", "BTC", "btc price note", "news", "assets", "odd", "bitcoim", `wh"at <é>\`,
+		"btc,odd,nothing,news,btc"} {
 		for _, limit := range []int{1, 3} {
 			for _, wait := range []time.Duration{61 * time.Second, 62 * time.Second, 0} {
 				w.clock(newest().Add(wait))
@@ -96,9 +99,10 @@ func TestLookupOfASourceThatFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := newest().Add(time.Minute)
-	p := pulse("crypto", at, fmt.Sprintf(`{"coins":[{"name":"Bitcoin","ref":1}],"source_status":[{"ref":1,"id":"one","status":"ok","fetchedAt":%q,`+
-		`"intervalSeconds":60,"staleAfterSeconds":180},{"ref":2,"id":"two","status":"ok","fetchedAt":%q,"staleAfterSeconds":9000}]}`,
-		at.Format(time.RFC3339Nano), at.Format(time.RFC3339Nano)))
+	p := pulse("crypto", at,
+		fmt.Sprintf(`{"coins":[{"name":"Bitcoin","ref":1}],"source_status":[{"ref":1,"id":"one","status":"ok","fetchedAt":%q,`+
+			`"intervalSeconds":60,"staleAfterSeconds":180},{"ref":2,"id":"two","status":"ok","fetchedAt":%q,"staleAfterSeconds":9000}]}`,
+			at.Format(time.RFC3339Nano), at.Format(time.RFC3339Nano)))
 	if err := w.feed.Publish(p, state.Narration{}, rows(91240)); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,8 @@ func old(t *testing.T, n int) *world {
 		if i%2 == 1 {
 			y = fmt.Sprintf(`,{"id":"y","name":"Y","price":%d}`, 100+i)
 		}
-		p := pulse("crypto", late().Add(time.Duration(i-n+1)*5*time.Minute), fmt.Sprintf(`{"coins":[{"id":"x","name":"X","price":%d,"day":null}%s],"n":%d}`, i+1, y, i))
+		p := pulse("crypto", late().Add(time.Duration(i-n+1)*5*time.Minute),
+			fmt.Sprintf(`{"coins":[{"id":"x","name":"X","price":%d,"day":null}%s],"n":%d}`, i+1, y, i))
 		w.history.pulses = append(w.history.pulses, p)
 		if err := w.feed.Publish(p, state.Narration{}, nil); err != nil {
 			t.Fatal(err)
@@ -64,7 +65,8 @@ func TestSeries(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a.Body != nil || a.Immutable || got.Path != c.q.Path || got.Span != api.FormatSpan(c.q.Span) || len(got.Times) != c.q.Points ||
-			!got.Times[c.q.Points-1].Equal(late()) || !got.Times[0].Equal(late().Add(-c.q.Span)) || !got.Freshness.GeneratedAt.Equal(late()) {
+			!got.Times[c.q.Points-1].Equal(late()) || !got.Times[0].Equal(late().Add(-c.q.Span)) ||
+			!got.Freshness.GeneratedAt.Equal(late()) {
 			t.Errorf("%+v: %s", c.q, a.JSON)
 		}
 		var rows []string
@@ -126,7 +128,8 @@ func TestSeriesAreRefused(t *testing.T) {
 				t.Errorf("%s: %v, told before %v", tier, err, check)
 			}
 			if ok != (err == nil) || !ok && (api.AsError(err).Reason != api.ReasonSnapshotNotFound || api.AsError(err).Status != 404 ||
-				!strings.HasPrefix(api.AsError(err).Hint, "ask for span="+api.FormatSpan(window)+"; the earliest minute for this caller is ")) {
+				!strings.HasPrefix(api.AsError(err).Hint,
+					"ask for span="+api.FormatSpan(window)+"; the earliest minute for this caller is ")) {
 				t.Errorf("%s, %v: %v (%s)", tier, span, err, api.AsError(err).Hint)
 			}
 		}
@@ -182,7 +185,8 @@ func TestHistory(t *testing.T) {
 		"every ten":                 {api.Query{Path: "n", From: ago(30), Every: 10 * time.Minute}, "-30=0 -25=1 -10=4 0=6"},
 		"every hour":                {api.Query{Path: "n", From: ago(30), Every: time.Hour}, "-30=0"},
 		"one moment":                {api.Query{Path: "n", From: ago(7), To: ago(7)}, "-10=4"},
-		"a list":                    {api.Query{Path: "coins", From: ago(25), To: ago(25)}, `-25=[{"id":"x","name":"X","price":2,"day":null},{"id":"y","name":"Y","price":101}]`},
+		"a list": {api.Query{Path: "coins", From: ago(25), To: ago(25)},
+			`-25=[{"id":"x","name":"X","price":2,"day":null},{"id":"y","name":"Y","price":101}]`},
 	} {
 		if c.q.Every == 0 {
 			c.q.Every = api.HistoryEveryMin
@@ -192,7 +196,8 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	w.history.pulses[1].State = []byte(`{"coins":[]}`)
-	if got, _, err := lines(t.Context(), w, api.Query{Path: "n", From: ago(30), To: ago(10), Every: api.HistoryEveryMin}, api.TierFree); got != "-30=0 -25=null -10=4" {
+	if got, _, err := lines(t.Context(), w, api.Query{Path: "n", From: ago(30), To: ago(10), Every: api.HistoryEveryMin},
+		api.TierFree); got != "-30=0 -25=null -10=4" {
 		t.Errorf("a member that one state has not: %s, %v", got, err)
 	}
 }
@@ -207,8 +212,10 @@ func TestHistoryGoesIntoParts(t *testing.T) {
 	if err := w.feed.Publish(p, state.Narration{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	for member, want := range map[string]string{"mood.market": `0={"cap":1}`, "mood.market.cap": "0=1", "mood.fear": "0=null", "mood": `0={"market":{"cap":1},"fear":null}`} {
-		if got, _, err := lines(t.Context(), w, api.Query{Path: member, From: late(), Every: time.Hour}, api.TierFree); got != want || err != nil {
+	for member, want := range map[string]string{"mood.market": `0={"cap":1}`, "mood.market.cap": "0=1", "mood.fear": "0=null",
+		"mood": `0={"market":{"cap":1},"fear":null}`} {
+		if got, _, err := lines(t.Context(), w, api.Query{Path: member, From: late(), Every: time.Hour}, api.TierFree); got != want ||
+			err != nil {
 			t.Errorf("%s: %s, %v", member, got, err)
 		}
 	}
@@ -235,7 +242,8 @@ func TestHistoryBounds(t *testing.T) {
 		{api.TierFree, day, 0, "1"}, {api.TierFree, day + tick, tick, "snapshot_not_found"}, {api.TierPro, 30 * day, 0, "30"},
 		{api.TierPro, 30*day + tick, 0, "snapshot_not_found"}, {api.TierTeam, 365 * day, 364 * day, "snapshot_not_found"}, // none yet
 		{api.TierTeam, 365*day + tick, 364 * day, "snapshot_not_found"}, {api.TierTeam, 0, -tick, "snapshot_not_found"},
-		{api.TierTeam, 10*time.Minute + tick, 10*time.Minute + tick, "snapshot_not_found"}, {api.TierTeam, 10 * time.Minute, 10 * time.Minute, "1"},
+		{api.TierTeam, 10*time.Minute + tick, 10*time.Minute + tick, "snapshot_not_found"}, {api.TierTeam, 10 * time.Minute,
+			10 * time.Minute, "1"},
 	} {
 		q := api.Query{Path: "n", From: late().Add(-c.from), To: late().Add(-c.to), Every: api.HistoryEveryMin}
 		_, credits, err := lines(t.Context(), w, q, c.tier)
@@ -337,7 +345,8 @@ func TestParsePast(t *testing.T) {
 				t.Errorf("%s: %v, want %s", text, err, want)
 			}
 		case op == "history":
-			if got := fmt.Sprint("ok ", q.From.Format("15:04:05.999"), " ", q.To.Format("15:04:05.999"), " ", q.Every); got != want || q.Path != "a" {
+			if got := fmt.Sprint("ok ", q.From.Format("15:04:05.999"), " ", q.To.Format("15:04:05.999"), " ", q.Every); got != want ||
+				q.Path != "a" {
 				t.Errorf("%s: %s of %s, want %s", text, got, q.Path, want)
 			}
 		case q.Canonical() != want:

@@ -262,7 +262,7 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 	case api.OpCite:
 		return r.cite(ctx, v, window)
 	case api.OpLookup:
-		return r.lookup(v)
+		return r.lookup(ctx, v, window)
 	case api.OpChanges:
 		return r.changes(ctx, v, window)
 	case api.OpSeries:
@@ -291,7 +291,7 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 		_, err := r.cite(ctx, v, window)
 		return err
 	case api.OpLookup:
-		return v.findable()
+		return r.findable(ctx, v, window)
 	case api.OpSeries:
 		return r.spanned(ctx, v, window)
 	case api.OpQuery:

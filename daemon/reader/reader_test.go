@@ -24,7 +24,8 @@ func TestReadyRefuses(t *testing.T) {
 			Message: `pack "` + id + `" is not served here`, Hint: "packs served: crypto, ai"}
 	}
 	stateless := api.Error{Code: api.CodeUpstreamError, Reason: api.ReasonStateUnavailable, Status: http.StatusServiceUnavailable,
-		Message: "pack ai has no state yet", Hint: "try again in a few seconds", RetryAfter: 5 * time.Second, SourceStatus: make([]api.SourceStatus, 1)}
+		Message: "pack ai has no state yet", Hint: "try again in a few seconds", RetryAfter: 5 * time.Second,
+		SourceStatus: make([]api.SourceStatus, 1)}
 	for _, op := range api.Ops() {
 		ask := func(id string) api.Query {
 			return api.Query{Op: op, Pack: id, Path: "coins", Table: api.TableFlags, From: newest(), To: newest()}
@@ -96,7 +97,8 @@ func TestViewKeepsItsEdition(t *testing.T) {
 	w.narrate(t, "Bitcoin rose [1].")
 	old, _ := w.feed.Latest("crypto")
 	var views []reader.View
-	for _, q := range []api.Query{{Op: api.OpFresh, Pack: "crypto"}, {Op: api.OpBrief, Pack: "crypto"}, {Op: api.OpSearch, Pack: "crypto", Text: "bitcoin", Limit: 9}} {
+	for _, q := range []api.Query{{Op: api.OpFresh, Pack: "crypto"}, {Op: api.OpBrief, Pack: "crypto"}, {Op: api.OpSearch, Pack: "crypto",
+		Text: "bitcoin", Limit: 9}} {
 		view, err := w.Ready(q)
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +139,8 @@ func TestCite(t *testing.T) {
 	}
 	for _, ref := range []int{3, 4, 1 << 62, int(^uint(0) >> 1)} {
 		_, err := w.ask(t.Context(), api.Query{Op: api.OpCite, Pack: "crypto", Ref: ref}, api.TierEnterprise)
-		refused(t, "cite above N", err, api.Error{Code: api.CodeCitationNotFound, Reason: api.ReasonCitationNotFound, Status: http.StatusNotFound,
+		refused(t, "cite above N", err, api.Error{Code: api.CodeCitationNotFound, Reason: api.ReasonCitationNotFound,
+			Status:  http.StatusNotFound,
 			Message: "pack crypto has 2 sources, none is [" + number(ref) + "]", Hint: "use a ref from 1 to 2"})
 	}
 }
@@ -151,7 +154,8 @@ func TestSearch(t *testing.T) {
 		k    int
 		want string
 	}{
-		{"bitcoin", 10, `{"matches":[{"path":"coins[0].name","value":"Bitcoin","score":1},{"path":"coins[1].name","value":"bitcoins < 21M","score":0.5}],"total":2,`},
+		{"bitcoin", 10,
+			`{"matches":[{"path":"coins[0].name","value":"Bitcoin","score":1},{"path":"coins[1].name","value":"bitcoins < 21M","score":0.5}],"total":2,`},
 		{"BITCOIN", 1, `{"matches":[{"path":"coins[0].name","value":"Bitcoin","score":1}],"total":2,`},
 		{"up", 50, `{"matches":[{"path":"coins[0].up","value":true,"score":1}],"total":1,`},
 		{"1.5", 50, `{"matches":[{"path":"coins[1].price","value":1.50,"score":0.5}],"total":1,`},
@@ -209,14 +213,16 @@ func TestClockDefault(t *testing.T) {
 	}
 }
 
-// TestMembersAreOneRequest: members are one request however they are written, none are the request that fresh always was, and what the state
+// TestMembersAreOneRequest: members are one request however they are written, none are the request that fresh always was, and what the
+// state
 // has not is refused.
 func TestMembersAreOneRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, op := range []api.Op{api.OpFresh, api.OpSubscribe} {
 		for parameters, want := range map[string]string{
-			"": "", "pack=crypto": "", "members=": "", "members=,+,": "", "members=b,a": "members=a%2Cb", "members=+a,b,,a": "members=a%2Cb", "pack=ai&members=a": "members=a&pack=ai",
+			"": "", "pack=crypto": "", "members=": "", "members=,+,": "", "members=b,a": "members=a%2Cb",
+			"members=+a,b,,a": "members=a%2Cb", "pack=ai&members=a": "members=a&pack=ai",
 		} {
 			values, _ := url.ParseQuery(parameters)
 			values.Set("token", "cv_test") // of subscribe
@@ -226,7 +232,8 @@ func TestMembersAreOneRequest(t *testing.T) {
 				t.Errorf("%s %q is %q, %v", op, parameters, canonical, err)
 			}
 		}
-		for members, want := range map[string]string{"coins": "", "": "", "coin": `"coin"`, "coins,x": `"x"`, "Coins": `"Coins"`, "coins[0]": `"coins[0]"`} {
+		for members, want := range map[string]string{"coins": "", "": "", "coin": `"coin"`, "coins,x": `"x"`, "Coins": `"Coins"`,
+			"coins[0]": `"coins[0]"`} {
 			_, err := w.Ready(api.Query{Op: op, Pack: "crypto", Members: members})
 			if want == "" {
 				if err != nil {

@@ -44,25 +44,29 @@ func TestSheet(t *testing.T) {
 		t.Fatalf("columns %+v", table.Columns)
 	}
 	btc, other, prices, due := table.Rows[0], table.Rows[1], table.Columns[0].Cells, table.Columns[1].Cells
-	if btc.Name != "btc" || btc.Symbol != "" || prices[0].Text != "$91,240.00" || due[0].At.IsZero() || btc.Note != "base" || len(s.Trend(btc)) != 48 {
+	if btc.Name != "btc" || btc.Symbol != "" || prices[0].Text != "$91,240.00" || due[0].At.IsZero() || btc.Note != "base" ||
+		len(s.Trend(btc)) != 48 {
 		t.Errorf("the first row is %+v: %v, %v", btc, prices[0], due[0])
 	}
 	if !other.Stale || prices[1].Text != "$0.5000" || due[1].Text != "-" || s.Trend(other) != nil {
 		t.Errorf("the second row is %+v: %v, %v", other, prices[1], due[1])
 	}
-	if len(s.Brief) != 2 || s.Brief[0][1].Ref != 1 || s.Brief[0][1].Text != "$91,240" || s.Brief[0][1].Tip != "btc: $91,240.00 · One & Only" || s.Brief[1][1].Text != "2" {
+	if len(s.Brief) != 2 || s.Brief[0][1].Ref != 1 || s.Brief[0][1].Text != "$91,240" ||
+		s.Brief[0][1].Tip != "btc: $91,240.00 · One & Only" || s.Brief[1][1].Text != "2" {
 		t.Errorf("the brief is %+v", s.Brief)
 	}
-	if s.Sources[1].Status != api.SourceError || s.Sources[1].Error != "down" || !s.Sources[1].At.IsZero() || s.Sources[0].Name != "One & Only" {
+	if s.Sources[1].Status != api.SourceError || s.Sources[1].Error != "down" || !s.Sources[1].At.IsZero() ||
+		s.Sources[0].Name != "One & Only" {
 		t.Errorf("sources %+v", s.Sources)
 	}
 	if _, err := w.Sheet(t.Context(), "ai", nil); err == nil {
 		t.Error("a pack without a state has a sheet")
 	}
-	if found, err := w.Find("crypto", "91240"); err != nil || len(found.Matches) != 1 || found.Matches[0].Path != "assets[0].priceUsd" {
+	if found, err := w.Find(t.Context(), "crypto", "91240", time.Hour); err != nil || len(found.Matches) != 1 ||
+		found.Matches[0].Path != "assets[0].priceUsd" {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if _, err := w.Find("crypto", " "); err == nil {
+	if _, err := w.Find(t.Context(), "crypto", " ", time.Hour); err == nil {
 		t.Error("an empty question is answered")
 	}
 }

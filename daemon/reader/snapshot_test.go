@@ -46,7 +46,8 @@ func number(n int) string { return strconv.Itoa(n) }
 
 // missing is the 404 of snapshot with the given message.
 func missing(message, hint string) api.Error {
-	return api.Error{Code: api.CodeSnapshotNotFound, Reason: api.ReasonSnapshotNotFound, Status: http.StatusNotFound, Message: message, Hint: hint}
+	return api.Error{Code: api.CodeSnapshotNotFound, Reason: api.ReasonSnapshotNotFound, Status: http.StatusNotFound, Message: message,
+		Hint: hint}
 }
 
 // noon is the minute that most snapshots are asked for.
@@ -75,14 +76,16 @@ func TestSnapshotIsTheNewestBeforeTheMinuteEnds(t *testing.T) {
 		w := newWorld(t)
 		w.narrate(t, "A brief of today [1].")
 		for i, after := range c.states {
-			w.history.pulses = append(w.history.pulses, pulse("ai", noon().Add(after), `{"other":"pack"}`), pulse("crypto", noon().Add(after), `{"n":`+number(i)+`}`))
+			w.history.pulses = append(w.history.pulses, pulse("ai", noon().Add(after), `{"other":"pack"}`), pulse("crypto",
+				noon().Add(after), `{"n":`+number(i)+`}`))
 		}
 		a := w.get(t, snapshotOf(noon()), api.TierFree)
 		got := decode[api.StateResponse](t, a.Body.Bytes(a.At))
 		if !got.Freshness.GeneratedAt.Equal(noon().Add(c.want)) || got.Freshness.AgeSeconds != c.age {
 			t.Errorf("%s: freshness %+v, want %v and %d", name, got.Freshness, noon().Add(c.want), c.age)
 		}
-		if got.Brief != "" || got.BriefAt != nil || len(got.Citations) != 2 || !got.Citations[0].FetchedAt.Equal(noon().Add(c.want-time.Second)) {
+		if got.Brief != "" || got.BriefAt != nil || len(got.Citations) != 2 ||
+			!got.Citations[0].FetchedAt.Equal(noon().Add(c.want-time.Second)) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if !a.Immutable || a.JSON != nil || !a.At.Equal(noon().Add(time.Minute)) {
@@ -112,8 +115,9 @@ func TestExactMoment(t *testing.T) {
 		return decode[api.StateResponse](t, a.Body.Bytes(a.At)), nil
 	}
 	for text, want := range map[string]int{
-		noon().Add(made[0]).Format(time.RFC3339Nano): 0, noon().Add(made[1]).Format(time.RFC3339Nano): 1, noon().Add(made[2]).Format(time.RFC3339Nano): 2,
-		"2026-11-20T12:00:29.999Z": 0, "2026-11-20T12:00:30.000Z": 1, "2026-11-20T13:00:30+01:00": 1, "2026-11-20T12:00:31.499999Z": 1,
+		noon().Add(made[0]).Format(time.RFC3339Nano): 0, noon().Add(made[1]).Format(time.RFC3339Nano): 1,
+		noon().Add(made[2]).Format(time.RFC3339Nano): 2,
+		"2026-11-20T12:00:29.999Z":                   0, "2026-11-20T12:00:30.000Z": 1, "2026-11-20T13:00:30+01:00": 1, "2026-11-20T12:00:31.499999Z": 1,
 		"2026-11-20T12:00": 2, "2026-11-20T12:00:00Z": 2,
 	} {
 		got, err := ask(text)
@@ -122,7 +126,8 @@ func TestExactMoment(t *testing.T) {
 		}
 	}
 	_, err := ask("2026-11-20T12:00:00.000Z") // before the first
-	refused(t, "a moment before the pack", err, missing("pack crypto had no state yet at 2026-11-20T12:00:00.000Z", "the earliest minute for this caller is 2026-11-20T12:00"))
+	refused(t, "a moment before the pack", err, missing("pack crypto had no state yet at 2026-11-20T12:00:00.000Z",
+		"the earliest minute for this caller is 2026-11-20T12:00"))
 	w.clock(noon().Add(made[1]))
 	_, err = ask("2026-11-20T12:00:30.000Z")
 	refused(t, "a moment that is not over", err, missing("the moment 2026-11-20T12:00:30.000Z is not over yet",
@@ -142,7 +147,8 @@ func TestSnapshotIsTheSameForEver(t *testing.T) {
 		`{"ref":1,"sourceId":"one","url":"https://one.test/","fetchedAt":"2026-11-20T12:00:06Z","excerpt":"BTC at $91,240"},` +
 		`{"ref":2,"sourceId":"two","url":"https://two.test/","fetchedAt":"2026-11-20T11:59:07Z"}],` +
 		`"freshness":{"generatedAt":"2026-11-20T12:00:07Z","ageSeconds":53,"dataAgeSeconds":53}}`
-	for i, later := range []time.Duration{time.Minute, time.Minute + 1, time.Hour, 23 * time.Hour, 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour} {
+	for i, later := range []time.Duration{time.Minute, time.Minute + 1, time.Hour, 23 * time.Hour, 24 * time.Hour, 30 * 24 * time.Hour,
+		365 * 24 * time.Hour} {
 		w.clock(noon().Add(later))
 		a := w.get(t, snapshotOf(noon()), api.TierEnterprise)
 		if got := string(a.Body.Bytes(a.At)); got != want {
@@ -177,7 +183,8 @@ func TestSnapshotMinuteIsOver(t *testing.T) {
 		if over && err != nil {
 			t.Errorf("%v after its start: %v", later, err)
 		} else if !over {
-			refused(t, later.String()+" after its start", err, missing("the minute 2026-11-20T12:00 is not over yet", "ask after 2026-11-20T12:01:00Z, or for an earlier one; the earliest minute for this caller is 2026-11-20T11:00"))
+			refused(t, later.String()+" after its start", err, missing("the minute 2026-11-20T12:00 is not over yet",
+				"ask after 2026-11-20T12:01:00Z, or for an earlier one; the earliest minute for this caller is 2026-11-20T11:00"))
 		}
 	}
 }
@@ -191,7 +198,8 @@ func TestSnapshotWindow(t *testing.T) {
 		words  string
 	}{
 		api.TierFree: {day, "24 hours"}, api.TierHobby: {day, "24 hours"}, api.TierPro: {30 * day, "30 days"},
-		api.TierTeam: {365 * day, "365 days"}, api.TierEnterprise: {365 * day, "365 days"}, "": {day, "24 hours"}, "unknown": {day, "24 hours"},
+		api.TierTeam: {365 * day, "365 days"}, api.TierEnterprise: {365 * day, "365 days"}, "": {day, "24 hours"}, "unknown": {day,
+			"24 hours"},
 	} {
 		w := newWorld(t)
 		w.history.pulses = []state.Pulse{pulse("crypto", noon().Add(-time.Hour), `{}`)}
@@ -296,7 +304,8 @@ func TestDeliverable(t *testing.T) {
 	for q, ok := range map[api.Query]bool{
 		{Op: api.OpSnapshot, At: api.Minute(noon())}: true, {Op: api.OpSnapshot, At: api.Minute(noon().Add(-time.Minute))}: false,
 		{Op: api.OpSnapshot, At: api.Minute(noon().Add(time.Hour))}:       false,
-		{Op: api.OpSnapshot, At: api.Minute(noon().Add(-48 * time.Hour))}: false, {Op: api.OpCite, Ref: 2}: true, {Op: api.OpCite, Ref: 3}: false, {Op: api.OpFresh}: true,
+		{Op: api.OpSnapshot, At: api.Minute(noon().Add(-48 * time.Hour))}: false, {Op: api.OpCite, Ref: 2}: true, {Op: api.OpCite,
+			Ref: 3}: false, {Op: api.OpFresh}: true,
 	} {
 		q.Pack = "crypto"
 		view, err := w.Ready(q)

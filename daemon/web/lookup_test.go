@@ -3,7 +3,6 @@ package web_test
 import (
 	"net/http"
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ func TestLookup(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	r := decode[api.LookupResponse](t, a)
-	if len(r.Results) != 3 || r.Results[0].Q != "ADA price" || len(r.Results[0].Rows) != 1 || len(r.Results[1].Rows) != 1 || len(r.Results[2].Rows) != 0 {
+	if len(r.Results) != 3 || r.Results[0].Q != "ADA price" || len(r.Results[0].Rows) != 1 || len(r.Results[1].Rows) != 1 || len(r.Results[2].Rows) != 1 {
 		t.Fatalf("the answer is %s", a.Body)
 	}
 	ada, usdt := r.Results[0].Rows[0], r.Results[1].Rows[0]
@@ -35,8 +34,12 @@ func TestLookup(t *testing.T) {
 	if usdt.Kind != "stablecoin" || usdt.Fields.Get(usdt.Asked[0]) == nil || usdt.Asked[0] != "supplyUsd" {
 		t.Errorf("USDT is %+v", usdt)
 	}
-	if near := strings.Join(r.Results[2].Near, " "); !strings.Contains(near, "Cardano") {
-		t.Errorf("near cordano is %q", near)
+	if typed := r.Results[2]; typed.Rows[0].Key != "cardano" || typed.Rows[0].Match != api.MatchSpelling || len(typed.Missing) != 1 ||
+		typed.Missing[0].Why != api.MissingUnknownWord || typed.Missing[0].Instead[0] != "cardano" {
+		t.Errorf("cordano is %+v", typed)
+	}
+	if read := r.Results[0].Read; read == nil || read.Text != "assets where symbol = ADA, field priceUsd" || ada.Match != api.MatchSymbol {
+		t.Errorf("ADA price is read as %+v by %s", read, ada.Match)
 	}
 	if len(r.Citations) != 2 || r.Citations[0].Ref != ada.Ref || r.Citations[1].Ref != usdt.Ref || r.Freshness.AgeSeconds < 39 {
 		t.Errorf("the citations are %+v, the freshness %+v", r.Citations, r.Freshness)

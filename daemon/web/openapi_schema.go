@@ -40,6 +40,8 @@ func listed(of reflect.Type) any {
 		return api.Codes()
 	case reflect.TypeFor[api.Reason]():
 		return api.Reasons()
+	case reflect.TypeFor[api.Match]():
+		return api.Matches()
 	case reflect.TypeFor[api.FlagChange]():
 		return api.FlagChanges()
 	case reflect.TypeFor[api.SourceHealth]():

@@ -15,7 +15,7 @@ type pageAsk struct {
 	Q, Example, Problem string
 	Asked               bool
 	Rows                []pageRow
-	Near                []string
+	Notes, Near         []string
 	Matches             []reader.Match
 }
 
@@ -39,11 +39,11 @@ func (p *Page) find(a *pageAsk, r *http.Request, pack string) error {
 	if err := p.asks.AllowAll(p.cfg.Console.cfg.TrustedProxies.ClientsOf(r)...); err != nil {
 		return err
 	}
-	found, err := p.cfg.Sheets.Find(pack, a.Q)
+	found, err := p.cfg.Sheets.Find(r.Context(), pack, a.Q, api.TierFree.SnapshotWindow())
 	if err != nil {
 		return err
 	}
-	a.Asked, a.Near, a.Matches = true, found.Near, found.Matches
+	a.Asked, a.Notes, a.Near, a.Matches = true, found.Notes, found.Near, found.Matches
 	for _, row := range found.Rows {
 		made := pageRow{Cells: []pageCell{headCell(row), readingCell(row.Cells), {Class: "rf", HTML: refLink(row.Ref)}}}
 		made.Cells[1].HTML += ` <small>` + agoTime(row.At) + `</small>`

@@ -40,7 +40,7 @@ const (
 // Sheets are packs as people read them; *reader.Reader has them.
 type Sheets interface {
 	Sheet(ctx context.Context, pack string, last *reader.Sheet) (*reader.Sheet, error)
-	Find(pack, text string) (reader.Found, error)
+	Find(ctx context.Context, pack, text string, window time.Duration) (reader.Found, error)
 }
 
 // PageConfig is what a Page needs.

@@ -312,7 +312,7 @@ func TestPageAsks(t *testing.T) {
 		r.Header.Set("X-Forwarded-For", fmt.Sprintf("2001:db8:1:%x::1", asked))
 	}
 	for q, want := range map[string]string{
-		"ADA price": "Cardano", "tether supply": "Tether", "solanna": "Nearest names", "937": "trending_pools[0].ageHours", "zzzqqq": "There is no match",
+		"ADA price": "Cardano", "tether supply": "Tether", "zolanna": "Nearest names", "solanna": "by spelling", "which coin is ranked 3": "read: assets where rank = 3", "937": "trending_pools[0].ageHours", "zzzqqq": "There is no match",
 	} {
 		if got := get(t, d.URL()+"/?q="+url.QueryEscape(q), from); got.Status != 200 || !bytes.Contains(got.Body, []byte(want)) {
 			t.Errorf("%q: %d, no %q", q, got.Status, want)

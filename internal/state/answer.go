@@ -16,8 +16,27 @@ func Answered(r api.LookupRow, most int) ViewRow {
 		Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Fields: r.Fields, Ref: r.Ref, URL: r.URL, FetchedAt: r.FetchedAt,
 		Stale: r.Stale,
 	}.View()
+	if !r.Match.Sure() {
+		v.Label += ", by " + string(r.Match)
+		v.Name += ", by " + string(r.Match)
+	}
 	v.Cells = labelled(r.Shown(most))
+	for i, f := range r.Shown(most) {
+		v.Cells[i].Text += Since(r, f.Name)
+	}
 	return v
+}
+
+// Since is what became of a field of r over the span that a question names, "" where it names none.
+func Since(r api.LookupRow, field string) string {
+	m, ok := r.Over[field]
+	switch {
+	case !ok || !slices.Contains(r.Asked, field):
+		return ""
+	case m.ChangePct != nil:
+		return " (" + human.Percent(*m.ChangePct) + " from " + human.Field(field, m.From) + ")"
+	}
+	return " (from " + human.Field(field, m.From) + ")"
 }
 
 // Moved is a row of an answer of changes as faces show it: from where to where it moved, and by how much.

@@ -16,7 +16,8 @@ func TestAnswered(t *testing.T) {
 	row := api.LookupRow{Kind: "asset", Key: "ada", Name: "Card\u202eano", Symbol: "ADA", FetchedAt: at, Asked: []string{"change24hPct"},
 		Fields: api.Fields{{Name: "priceUsd", Value: 0.4182}, {Name: "change24hPct", Value: -2.1}, {Name: "rank", Value: 9.0}}}
 	v := state.Answered(row, 2)
-	if v.ID != "asset/ada" || v.Label != "Cardano (ADA)" || len(v.Cells) != 2 || v.Cells[0] != (state.Cell{Label: "24h", Text: "-2.10%", Sign: -1}) || v.Cells[0].Said() != "24h -2.10%" ||
+	if v.ID != "asset/ada" || v.Label != "Cardano (ADA)" || len(v.Cells) != 2 || v.Cells[0] != (state.Cell{Label: "24h", Text: "-2.10%",
+		Sign: -1}) || v.Cells[0].Said() != "24h -2.10%" ||
 		v.Cells[1] != (state.Cell{Text: "$0.4182"}) {
 		t.Errorf("%+v", v)
 	}
@@ -36,11 +37,14 @@ func TestClosing(t *testing.T) {
 		changes api.ChangesResponse
 		want    string
 	}{
-		"none":  {api.ChangesResponse{From: at, To: at}, "no newer state"},
-		"clear": {api.ChangesResponse{From: at, To: at.Add(1), Clear: true, SourcesAsked: 2, SourcesAnswered: 2}, "+all clear, 2 of 2 sources answered"},
-		"worse": {api.ChangesResponse{From: at, To: at.Add(1), Flags: []api.ChangedFlag{{Change: api.FlagAppeared}}, Sources: []api.ChangedSource{
-			{ID: "a", From: api.HealthOK, To: "stale"}, {ID: "b", From: "failed", To: "failed"}, {ID: "c", From: "stale", To: api.HealthOK},
-		}}, "-1 flag appeared or rose, -a stale, -b still failed, +c answers again"},
+		"none": {api.ChangesResponse{From: at, To: at}, "no newer state"},
+		"clear": {api.ChangesResponse{From: at, To: at.Add(1), Clear: true, SourcesAsked: 2, SourcesAnswered: 2}, "+all clear, " +
+			"2 of 2 sources answered"},
+		"worse": {api.ChangesResponse{From: at, To: at.Add(1), Flags: []api.ChangedFlag{{Change: api.FlagAppeared}},
+			Sources: []api.ChangedSource{
+				{ID: "a", From: api.HealthOK, To: "stale"}, {ID: "b", From: "failed", To: "failed"}, {ID: "c", From: "stale",
+					To: api.HealthOK},
+			}}, "-1 flag appeared or rose, -a stale, -b still failed, +c answers again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,8 @@ func compared(from, to string, ask state.Ask) api.ChangesResponse {
 	pulse := func(after time.Duration, text string) state.Pulse {
 		p := state.Pulse{Pack: "crypto", GeneratedAt: at.Add(after), State: []byte(text)}
 		for i := range 5 {
-			p.Citations = append(p.Citations, api.Citation{Ref: i + 1, SourceID: fmt.Sprintf("s%d", i+1), URL: fmt.Sprintf("https://s%d.test/", i+1)})
+			p.Citations = append(p.Citations, api.Citation{Ref: i + 1, SourceID: fmt.Sprintf("s%d", i+1),
+				URL: fmt.Sprintf("https://s%d.test/", i+1)})
 		}
 		return p
 	}
@@ -82,21 +83,28 @@ func TestCompareRows(t *testing.T) {
 		ask      state.Ask
 		want     string
 	}{
-		"none":          {[]string{row("a", "x", "usd", 1, 1)}, []string{row("a", "x", "usd", 1, 1)}, state.Ask{}, ""},
-		"by size":       {[]string{row("a", "x", "usd", 100, 1), row("a", "y", "usd", 100, 1)}, []string{row("a", "x", "usd", 101, 1), row("a", "y", "usd", 98, 1)}, state.Ask{}, "a/y usd 100>98 -2, a/x usd 100>101 1"},
-		"least, met":    {[]string{row("a", "x", "usd", 100, 1)}, []string{row("a", "x", "usd", 100.5, 1)}, state.Ask{Min: 0.5}, "a/x usd 100>100.5 0.5"},
+		"none": {[]string{row("a", "x", "usd", 1, 1)}, []string{row("a", "x", "usd", 1, 1)}, state.Ask{}, ""},
+		"by size": {[]string{row("a", "x", "usd", 100, 1), row("a", "y", "usd", 100, 1)}, []string{row("a", "x", "usd", 101, 1),
+			row("a", "y", "usd", 98, 1)}, state.Ask{}, "a/y usd 100>98 -2, a/x usd 100>101 1"},
+		"least, met": {[]string{row("a", "x", "usd", 100, 1)}, []string{row("a", "x", "usd", 100.5, 1)}, state.Ask{Min: 0.5},
+			"a/x usd 100>100.5 0.5"},
 		"least, missed": {[]string{row("a", "x", "usd", 100, 1)}, []string{row("a", "x", "usd", 100.49, 1)}, state.Ask{Min: 0.5}, ""},
-		"least, down":   {[]string{row("a", "x", "usd", 100, 1)}, []string{row("a", "x", "usd", 99.5, 1)}, state.Ask{Min: 0.5}, "a/x usd 100>99.5 -0.5"},
-		"points":        {[]string{row("a", "x", "oddsPct", 1, 1)}, []string{row("a", "x", "oddsPct", 2, 1)}, state.Ask{Min: 1}, "a/x oddsPct 1>2"},
+		"least, down": {[]string{row("a", "x", "usd", 100, 1)}, []string{row("a", "x", "usd", 99.5, 1)}, state.Ask{Min: 0.5},
+			"a/x usd 100>99.5 -0.5"},
+		"points": {[]string{row("a", "x", "oddsPct", 1, 1)}, []string{row("a", "x", "oddsPct", 2, 1)}, state.Ask{Min: 1},
+			"a/x oddsPct 1>2"},
 		"points missed": {[]string{row("a", "x", "oddsPct", 1, 1)}, []string{row("a", "x", "oddsPct", 1.99, 1)}, state.Ask{Min: 1}, ""},
-		"from nothing":  {[]string{row("a", "x", "usd", 0, 1), row("a", "y", "usd", 1, 1)}, []string{row("a", "x", "usd", 5, 1), row("a", "y", "usd", 3, 1)}, state.Ask{Min: 50}, "a/x usd 0>5, a/y usd 1>3 200"},
+		"from nothing": {[]string{row("a", "x", "usd", 0, 1), row("a", "y", "usd", 1, 1)}, []string{row("a", "x", "usd", 5, 1), row("a",
+			"y", "usd", 3, 1)}, state.Ask{Min: 50}, "a/x usd 0>5, a/y usd 1>3 200"},
 		"to nothing":    {[]string{row("a", "x", "usd", 4, 1)}, []string{row("a", "x", "usd", 0, 1)}, state.Ask{}, "a/x usd 4>0 -100"},
 		"below zero":    {[]string{row("a", "x", "usd", -4, 1)}, []string{row("a", "x", "usd", -2, 1)}, state.Ask{}, "a/x usd -4>-2 50"},
 		"came and went": {[]string{row("a", "x", "usd", 4, 1)}, []string{row("a", "y", "usd", 5, 1)}, state.Ask{}, ""},
 		"other field":   {[]string{row("a", "x", "usd", 4, 1)}, []string{row("a", "x", "eur", 5, 1)}, state.Ask{}, ""},
 		"other kind":    {[]string{row("a", "x", "usd", 4, 1)}, []string{row("b", "x", "usd", 5, 1)}, state.Ask{}, ""},
-		"kinds":         {[]string{row("a", "x", "usd", 4, 1), row("b", "x", "usd", 4, 1)}, []string{row("a", "x", "usd", 5, 1), row("b", "x", "usd", 5, 1)}, state.Ask{Kinds: []string{"b", "c"}}, "b/x usd 4>5 25"},
-		"huge":          {[]string{row("a", "x", "usd", 1e-300, 1)}, []string{row("a", "x", "usd", 1e300, 1)}, state.Ask{}, "a/x usd 1e-300>1e+300"},
+		"kinds": {[]string{row("a", "x", "usd", 4, 1), row("b", "x", "usd", 4, 1)}, []string{row("a", "x", "usd", 5, 1), row("b",
+			"x", "usd", 5, 1)}, state.Ask{Kinds: []string{"b", "c"}}, "b/x usd 4>5 25"},
+		"huge": {[]string{row("a", "x", "usd", 1e-300, 1)}, []string{row("a", "x", "usd", 1e300, 1)}, state.Ask{},
+			"a/x usd 1e-300>1e+300"},
 	} {
 		answer := compared(rowsState(c.from...), rowsState(c.to...), c.ask)
 		got := make([]string, len(answer.Rows))
@@ -130,7 +138,8 @@ func TestCompareCuts(t *testing.T) {
 		from, to = append(from, row("a", fmt.Sprint(i), "usd", 100, ref)), append(to, row("a", fmt.Sprint(i), "usd", 101+float64(i), ref))
 	}
 	answer := compared(rowsState(from...), rowsState(to...), state.Ask{})
-	if n := len(answer.Rows); n != api.MaxChangedRows || answer.Rows[0].Key != "50" || answer.Rows[n-1].Key != "1" || len(answer.Citations) != 1 {
+	if n := len(answer.Rows); n != api.MaxChangedRows || answer.Rows[0].Key != "50" || answer.Rows[n-1].Key != "1" ||
+		len(answer.Citations) != 1 {
 		t.Errorf("%d rows, %d citations: %+v", n, len(answer.Citations), answer.Rows)
 	}
 }
@@ -142,7 +151,8 @@ func TestCompareHeadlines(t *testing.T) {
 		return fmt.Sprintf(`{"url":%q,"title":"T","publishedAt":"2026-11-20T%sZ","ref":4}`, key, at)
 	}
 	from := `{"themes":[{"headlines":[` + news("old", "19:00:00") + `]}]}`
-	to := `{"themes":[{"headlines":[` + news("a", "19:30:00") + "," + news("old", "19:00:00") + `]},{"id":"x"},{"headlines":[` + news("b", "19:45:00") + "," +
+	to := `{"themes":[{"headlines":[` + news("a", "19:30:00") + "," + news("old", "19:00:00") + `]},{"id":"x"},{"headlines":[` + news("b",
+		"19:45:00") + "," +
 		news("a", "19:30:00") + `]}]}`
 	for kinds, want := range map[string]string{"": "b a", "headline": "b a", "asset": ""} {
 		ask := state.Ask{Min: 50}
@@ -167,22 +177,24 @@ func TestCompareFlags(t *testing.T) {
 	}
 	up := flag("x", "warning", "usd", 100)
 	for name, c := range map[string]struct{ from, to, want string }{
-		"nothing":             {up, up, ""},
-		"appeared":            {"", up, "appeared warning from "},
-		"ended":               {up, "", "ended warning from warning"},
-		"graver":              {up, flag("x", "critical", "usd", 90), "rose critical from warning"},
-		"milder":              {up, flag("x", "notice", "usd", 200), "fell notice from warning"},
-		"a quarter more":      {up, flag("x", "warning", "usd", 125), "rose warning from warning"},
-		"not quite":           {up, flag("x", "warning", "usd", 124.9), ""},
-		"a quarter less":      {flag("x", "warning", "usd", 125), up, "fell warning from warning"},
-		"not quite less":      {flag("x", "warning", "usd", 124.9), up, ""},
-		"below zero":          {flag("x", "warning", "pct", -20), flag("x", "warning", "pct", -25), "rose warning from warning"},
-		"of nothing":          {flag("x", "warning", "pct", 0), flag("x", "warning", "pct", 0), ""},
-		"counted":             {flag("x", "warning", "seconds", 100), flag("x", "warning", "seconds", 900), ""},
-		"index":               {flag("x", "notice", "index", 24), flag("x", "notice", "index", 10), ""},
-		"without an id":       {flag("", "notice", "usd", 1), flag("", "critical", "usd", 1), "rose critical from notice"},
-		"another":             {flag("y", "notice", "usd", 1), flag("x", "critical", "usd", 1), "appeared critical from ; ended notice from notice"},
-		"the gravest first":   {"", flag("y", "notice", "usd", 1) + "," + flag("x", "critical", "usd", 1), "appeared critical from ; appeared notice from "},
+		"nothing":        {up, up, ""},
+		"appeared":       {"", up, "appeared warning from "},
+		"ended":          {up, "", "ended warning from warning"},
+		"graver":         {up, flag("x", "critical", "usd", 90), "rose critical from warning"},
+		"milder":         {up, flag("x", "notice", "usd", 200), "fell notice from warning"},
+		"a quarter more": {up, flag("x", "warning", "usd", 125), "rose warning from warning"},
+		"not quite":      {up, flag("x", "warning", "usd", 124.9), ""},
+		"a quarter less": {flag("x", "warning", "usd", 125), up, "fell warning from warning"},
+		"not quite less": {flag("x", "warning", "usd", 124.9), up, ""},
+		"below zero":     {flag("x", "warning", "pct", -20), flag("x", "warning", "pct", -25), "rose warning from warning"},
+		"of nothing":     {flag("x", "warning", "pct", 0), flag("x", "warning", "pct", 0), ""},
+		"counted":        {flag("x", "warning", "seconds", 100), flag("x", "warning", "seconds", 900), ""},
+		"index":          {flag("x", "notice", "index", 24), flag("x", "notice", "index", 10), ""},
+		"without an id":  {flag("", "notice", "usd", 1), flag("", "critical", "usd", 1), "rose critical from notice"},
+		"another": {flag("y", "notice", "usd", 1), flag("x", "critical", "usd", 1),
+			"appeared critical from ; ended notice from notice"},
+		"the gravest first": {"", flag("y", "notice", "usd", 1) + "," + flag("x", "critical", "usd", 1),
+			"appeared critical from ; appeared notice from "},
 		"of unknown severity": {flag("x", "odd", "usd", 1), flag("x", "notice", "usd", 1), "rose notice from odd"},
 	} {
 		answer := compared(`{"flags":[`+c.from+`]}`, `{"flags":[`+c.to+`]}`, state.Ask{Min: 99, Kinds: []string{"none"}})
@@ -208,7 +220,8 @@ func TestCompareFlags(t *testing.T) {
 // TestCompareEnded: one that is remembered ended when it is said to have, also where neither state has it, but not where it ended before.
 func TestCompareEnded(t *testing.T) {
 	t.Parallel()
-	from := state.Pulse{GeneratedAt: time.Date(2026, 11, 20, 20, 0, 0, 1e6, time.UTC), State: []byte(`{"flags":[{"id":"stood","severity":"notice"}]}`)}
+	from := state.Pulse{GeneratedAt: time.Date(2026, 11, 20, 20, 0, 0, 1e6, time.UTC),
+		State: []byte(`{"flags":[{"id":"stood","severity":"notice"}]}`)}
 	to := state.Pulse{GeneratedAt: from.GeneratedAt.Add(time.Hour), State: []byte(`{"flags":[{"id":"back","severity":"notice"}]}`)}
 	for _, e := range []struct {
 		id           string
@@ -218,7 +231,8 @@ func TestCompareEnded(t *testing.T) {
 		{"before", -2 * time.Minute, 0}, {"in an older gap", -time.Minute, time.Minute},
 	} {
 		to.Ended = append(to.Ended, state.Ended{
-			Flag: api.Flag{ID: e.id, Severity: api.SeverityWarning, Since: from.GeneratedAt.Add(e.since)}, EndedAt: from.GeneratedAt.Add(e.ended),
+			Flag:    api.Flag{ID: e.id, Severity: api.SeverityWarning, Since: from.GeneratedAt.Add(e.since)},
+			EndedAt: from.GeneratedAt.Add(e.ended),
 		})
 	}
 	var got []string
@@ -265,19 +279,23 @@ func TestCompareSources(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %s>%s", s.ID, s.From, s.To))
 		}
 		asked := len(strings.Fields(strings.ReplaceAll(c.to, "-", "")))
-		if strings.Join(got, " ") != c.want || answer.SourcesAnswered != c.answered || answer.SourcesAsked != asked || answer.Clear != (c.answered == asked) ||
+		if strings.Join(got, " ") != c.want || answer.SourcesAnswered != c.answered || answer.SourcesAsked != asked ||
+			answer.Clear != (c.answered == asked) ||
 			len(answer.Citations) != len(answer.Sources) {
 			t.Errorf("%s: %v, want %s; %+v", name, got, c.want, answer)
 		}
 	}
 }
 
-// FuzzCompare: of two arbitrary states there is an answer that can be written, cites what it tells, is in order, and says nothing of a state
+// FuzzCompare: of two arbitrary states there is an answer that can be written, cites what it tells, is in order, and says nothing of a
+// state
 // and itself.
 func FuzzCompare(f *testing.F) {
 	f.Add([]byte(rowsState(row("a", "x", "usd", 1, 1))), []byte(rowsState(row("a", "x", "usd", 2, 1))), 0.5)
-	f.Add([]byte(`{"themes":[{"headlines":[{"url":"u","publishedAt":"9999-12-31T23:59:59-10:00"}]},1]}`), []byte(`{"rows":{"id":"x"},"themes":[[]]}`), 0.0)
-	f.Add([]byte(`{"flags":[{"id":"x","severity":"notice","since":"9999-12-31T23:59:59-10:00"}]}`), []byte(`{"flags":1,"source_status":[{"id":"s","status":"error"}]}`), 0.0)
+	f.Add([]byte(`{"themes":[{"headlines":[{"url":"u","publishedAt":"9999-12-31T23:59:59-10:00"}]},1]}`),
+		[]byte(`{"rows":{"id":"x"},"themes":[[]]}`), 0.0)
+	f.Add([]byte(`{"flags":[{"id":"x","severity":"notice","since":"9999-12-31T23:59:59-10:00"}]}`),
+		[]byte(`{"flags":1,"source_status":[{"id":"s","status":"error"}]}`), 0.0)
 	f.Add([]byte(`{"rows":[{"group":"a","id":"x","usd":-1e308}]}`), []byte(`{"rows":[{"group":"a","id":"x","usd":1e308}]}`), 0.0)
 	f.Fuzz(func(t *testing.T, from, to []byte, least float64) {
 		ask := state.Ask{Min: least}
@@ -289,7 +307,8 @@ func FuzzCompare(f *testing.F) {
 			return ref < 1 || ref > 5 || slices.ContainsFunc(answer.Citations, func(c api.Citation) bool { return c.Ref == ref })
 		}
 		for i, r := range answer.Rows {
-			if r.From == r.To || !cited(r.Ref) || r.ChangePct != nil && (*r.ChangePct < least && *r.ChangePct > -least) || i >= api.MaxChangedRows {
+			if r.From == r.To || !cited(r.Ref) || r.ChangePct != nil && (*r.ChangePct < least && *r.ChangePct > -least) ||
+				i >= api.MaxChangedRows {
 				t.Errorf("row %+v", r)
 			}
 		}

@@ -57,7 +57,8 @@ func TestEndedAt(t *testing.T) {
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"flags":[{"id":"a"},{"id":"b"}],"other":1}`: "a b", `{}`: "", `null`: "", ``: "", `{"flags":7}`: "", `[]`: "", `{"flags":[7]}`: "",
+		`{"flags":[{"id":"a"},{"id":"b"}],"other":1}`: "a b", `{}`: "", `null`: "", ``: "", `{"flags":7}`: "", `[]`: "",
+		`{"flags":[7]}`: "",
 	} {
 		var ids []string
 		for _, f := range state.Read([]byte(text)).Flags() {

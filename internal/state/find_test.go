@@ -15,11 +15,15 @@ func TestFind(t *testing.T) {
 		"narratives":[{"name":"Privacy","tags":["ZEC"],"headlines":[{"title":"Zcash tops 20%","ref":11},{"title":"SEC sues"}]}],
 		"flags":[{"id":"a","message":"X lost $2M"},{"id":"b","message":"Y is down"}],"source_status":[{"id":"one","staleAfterSeconds":900}]}`
 	for q, want := range map[string]string{
-		"SEC": "narratives[0].headlines[1]", "zcash": "top_movers[0] narratives[0].headlines[0]", "Zcash price": "top_movers[0]", "price zcash": "top_movers[0]",
-		"fees": "sentiment.fees", "flags": "flags[0] flags[1]", "breadth": "sentiment.breadth", "fearGreed": "sentiment.fearGreed", "fear": "sentiment.fearGreed",
-		"fear greed": "sentiment.fearGreed", "seconds": "source_status[0]", "zec": "top_movers[0] narratives[0]", "message": "flags[0] flags[1]",
-		"430": "top_movers[0]", "top movers": "top_movers[0] top_movers[1]", "title": "narratives[0].headlines[0] narratives[0].headlines[1]",
-		"zca": "", "": "", "none": "", "…": "", "nothing of it": "",
+		"SEC": "narratives[0].headlines[1]", "zcash": "top_movers[0] narratives[0].headlines[0]", "Zcash price": "top_movers[0]",
+		"price zcash": "top_movers[0]",
+		"fees":        "sentiment.fees", "flags": "flags[0] flags[1]", "breadth": "sentiment.breadth", "fearGreed": "sentiment.fearGreed",
+		"fear":       "sentiment.fearGreed",
+		"fear greed": "sentiment.fearGreed", "seconds": "source_status[0]", "zec": "top_movers[0] narratives[0]",
+		"message": "flags[0] flags[1]",
+		"430":     "top_movers[0]", "top movers": "top_movers[0] top_movers[1]",
+		"title": "narratives[0].headlines[0] narratives[0].headlines[1]",
+		"zca":   "", "": "", "none": "", "…": "", "nothing of it": "",
 	} {
 		rows, total := state.Read([]byte(doc)).Find(q, 10)
 		var paths []string

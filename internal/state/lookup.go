@@ -1,278 +1,638 @@
 package state
 
 import (
-	"cmp"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // Found is what a question found.
 type Found struct {
-	Rows  []*Row     // at most limit, best first
-	Asked [][]string // by row, the fields that the question named, or else the first of the kind
-	Near  []string   // the nearest names, where there is no row
+	Read       *api.Read // nil where nothing of it could be read
+	Rows       []FoundRow
+	Aggregates map[string]api.Aggregate
+	Missing    []api.LookupMissing
+	Near       []string // the nearest names, where there is no row
+}
+
+// Notes is what people are told beside the rows: how the question was read, where that is not plain, and what of it cannot be given.
+func (f Found) Notes() (lines []string) {
+	r := api.LookupResult{Read: f.Read, Missing: f.Missing}
+	for _, row := range f.Rows {
+		r.Rows = append(r.Rows, api.LookupRow{Match: row.Match})
+	}
+	return r.Notes()
+}
+
+// FoundRow is a row with what a question asks of it.
+type FoundRow struct {
+	*Row
+	Asked []string // fields that the question named
+	Match api.Match
+	Over  map[string]api.Move
+	Past  bool // it is of a state of the past
 }
 
 // maxNear is how many names are told where a question finds nothing.
 const maxNear = 3
 
-// maxKindWords is how many words ask for a kind at most, as fear and greed.
-const maxKindWords = 3
-
-// wanted is what the words of a question beside the name ask for.
-type wanted struct {
-	kinds []int    // places of the kinds that were named
-	words []string // that may name fields
-	order *Order   // of the rows; nil is by size
-}
-
-// Lookup finds the rows that a question is about. kind, unless empty, is the only kind that counts.
+// Read reads a question. kind, unless empty, is the only kind that counts; limit is how many rows of a thing or a kind are asked for.
 //
-// A question is a name and words about it in any order: "ADA price", "what is the supply of tether", "solana news". The longest run
-// of words that is a name wins, for as long as every other word means something: what means nothing is never left out in silence.
-// An exact name comes before the beginning of one, and that before words of one, unless only a row of the latter has what is asked.
-// Rows of kinds that are their own, such as headlines, answer last. Where no run of words is a name, all words that mean nothing may be
-// words of one, wherever they stand.
-func (t *Tables) Lookup(q, kind string, limit int) Found {
-	words := wordsOf(q)
-	matches := []func(name, kind string, said wanted) []int{t.exact, t.beginning, t.withWords, t.anywhere}
-	var first *reading // the best one whose rows lack what is asked
-	var rows []int
-	if said, ok := t.meaning(words); ok && len(said.kinds) > 0 && !t.symbol(words) {
-		rows = t.inOrder(t.counting(t.all, kind, said), said.order)
-		if has := t.having(rows, said); len(has) > 0 {
-			return t.answer(has, said, limit)
-		}
-		first, matches = &reading{said: said}, matches[:1] // a word for a kind may be a name too, as polymarket is
+// A question becomes queries. Each of its words has a meaning in them, or none of them is asked: what cannot be given is missing. Of the
+// ways
+// to read its words the first is taken that leaves nothing out. Where there is none, and a word is unknown, it may be the beginning of a
+// name,
+// words of one, or a name or a word that is nearly written so: the rows that it leads to say so.
+func (t *Tables) Read(q, kind string, limit int) Question {
+	words := t.inFull(readWords(q))
+	best, read := t.exactly(words, kind, limit)
+	if read {
+		return best
 	}
-	readings := append(t.readings(words), t.scattered(words)...)
-	for _, match := range matches {
-		for i := range readings {
-			r := &readings[i]
-			found := match(r.name, kind, r.said)
-			if has := t.having(found, r.said); len(has) > 0 {
-				return t.answer(has, r.whole(), limit)
-			}
-			if first == nil && len(found) > 0 {
-				first, rows = r, found
-			}
-		}
+	if found, ok := t.anywhere(words, kind, limit, true); ok { // words of the texts of a kind that is named
+		return found
 	}
-	if first != nil {
-		return t.answer(rows, first.whole(), limit)
+	if found, ok := t.byParts(words, kind, limit); ok {
+		return found
 	}
-	return Found{Near: t.near(words)}
+	if found, ok := t.nearly(words, kind, limit); ok {
+		return found
+	}
+	if len(best.Missing) == 0 {
+		best.Missing = []api.LookupMissing{{Word: human.Clip(q, human.Quoted), Why: api.MissingUnknownWord}}
+	}
+	best.Near = t.near(texts(words))
+	return best
 }
 
-type reading struct {
-	name string // words that name the thing, with a space between
-	said wanted // by the other words
-}
-
-// whole is what is wanted if the words of the name say something too, as in btc dominance.
-func (r *reading) whole() wanted {
-	return wanted{kinds: r.said.kinds, words: append(slices.Clip(r.said.words), strings.Fields(r.name)...), order: r.said.order}
-}
-
-// readings are the ways to read a question, those with the longest names first.
-func (t *Tables) readings(words []string) (list []reading) {
-	type part struct {
-		said wanted
-		ok   bool
-	}
-	before, behind := make([]part, len(words)+1), make([]part, len(words)+1) // what stands before each word, and from it on
-	for i := range before {
-		before[i].said, before[i].ok = t.meaning(words[:i])
-		behind[i].said, behind[i].ok = t.meaning(words[i:])
-	}
-	for size := len(words); size > 0; size-- {
-		for from := 0; from+size <= len(words); from++ {
-			a, b := before[from], behind[from+size]
-			if !a.ok || !b.ok || a.said.order != nil || b.said.order != nil {
-				continue
-			}
-			said := wanted{
-				kinds: append(slices.Clip(a.said.kinds), b.said.kinds...), words: append(slices.Clip(a.said.words), b.said.words...),
-			}
-			list = append(list, reading{strings.Join(words[from:from+size], " "), said})
-		}
-	}
-	return list
-}
-
-// scattered is the reading whose name is all words that mean nothing else, if there are others between them, none otherwise.
-func (t *Tables) scattered(words []string) []reading {
-	var name, rest []string
-	for i := 0; i < len(words); i++ {
-		switch n := t.kindAt(words[i:]); {
-		case n > 0:
-			rest = append(rest, words[i:i+n]...)
-			i += n - 1
-		case t.fields[words[i]] || filler(words[i]):
-			rest = append(rest, words[i])
-		default:
-			name = append(name, words[i])
-		}
-	}
-	said, ok := t.meaning(rest)
-	if len(name) < 2 || !ok || said.order != nil {
-		return nil
-	}
-	return []reading{{strings.Join(name, " "), said}}
-}
-
-// inOrder are the rows in another order than by size. Those that have no place in it are left out.
-func (t *Tables) inOrder(rows []int, o *Order) []int {
-	if o == nil {
-		return rows
-	}
-	value := func(i int) *float64 {
-		switch x := t.rows[i].Fields.Get(o.Field).(type) {
-		case float64:
-			if !t.rows[i].Echo {
-				return &x
-			}
-		case int:
-			place := float64(x)
-			return &place
-		}
-		return nil
-	}
-	rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return value(i) == nil })
-	slices.SortStableFunc(rows, func(a, b int) int {
-		if o.Least {
-			return cmp.Compare(*value(a), *value(b))
-		}
-		return cmp.Compare(*value(b), *value(a))
-	})
-	return rows
-}
-
-// symbol reports whether the words are the symbol of something.
-func (t *Tables) symbol(words []string) bool {
-	return slices.ContainsFunc(t.names[strings.Join(words, " ")], func(h hit) bool { return h.class == bySymbol })
-}
-
-// answer lists the first rows, each with what is asked of it. Of one thing, the rows of the first kind are enough.
-func (t *Tables) answer(rows []int, said wanted, limit int) (f Found) {
-	for _, i := range rows {
-		r := &t.rows[i]
-		same := func(other *Row) bool { return other.Entity == r.Entity && other.Kind != r.Kind }
-		if len(f.Rows) == limit || slices.ContainsFunc(f.Rows, same) {
+// inFull are words with what people shorten written out, where the pack does not know it as it is.
+func (t *Tables) inFull(words []term) (list []term) {
+	folded := texts(words)
+	for i, w := range words {
+		full := short(w.text)
+		if full == "" || len(t.pieces(words, folded, i)) > 0 || t.covered(words, folded, i) {
+			list = append(list, w)
 			continue
 		}
-		asked := t.asked(r, said)
-		if o := said.order; o != nil {
-			asked = []string{o.Field}
-		}
-		if asked == nil && len(r.Fields) > 0 {
-			asked = []string{r.Fields[0].Name}
-		}
-		f.Rows, f.Asked = append(f.Rows, r), append(f.Asked, asked)
-	}
-	return f
-}
-
-// having are the rows that have most of the fields that are asked for; all of them where none is. So the gas price on Ethereum is not the
-// price of ether.
-func (t *Tables) having(rows []int, said wanted) []int {
-	if t.fieldsIn(said) == 0 {
-		return rows
-	}
-	var has []int
-	most := 1
-	for _, i := range rows {
-		n := t.has(i, said)
-		if n > most {
-			has, most = has[:0], n
-		}
-		if n == most {
-			has = append(has, i)
-		}
-	}
-	return has
-}
-
-// fieldsIn is how many words ask for a field.
-func (t *Tables) fieldsIn(said wanted) (n int) {
-	for _, w := range said.words {
-		if t.fields[w] {
-			n++
-		}
-	}
-	return n
-}
-
-// has is how many words ask for a field that row i has.
-func (t *Tables) has(i int, said wanted) (n int) {
-	for _, w := range said.words {
-		if len(t.asked(&t.rows[i], wanted{words: []string{w}})) > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// asked are the fields of r that the words name.
-func (t *Tables) asked(r *Row, said wanted) (list []string) {
-	for _, field := range t.kinds[t.place[r.Kind]].Fields {
-		named := slices.ContainsFunc(field.Words, func(w string) bool { return slices.Contains(said.words, w) })
-		if named && r.Fields.Get(field.Name) != nil {
-			list = append(list, field.Name)
+		for text := range strings.FieldsSeq(full) {
+			list = append(list, term{text: text, raw: text, slash: w.slash})
 		}
 	}
 	return list
 }
 
-// counting are the rows of a kind that the question is about; where it is about none, those of kinds that are not their own.
-func (t *Tables) counting(rows []int, kind string, said wanted) []int {
-	var count []int
-	for _, i := range rows {
-		place := t.place[t.rows[i].Kind]
-		counts := !t.kinds[place].Own
-		switch {
-		case kind != "":
-			counts = t.rows[i].Kind == kind
-		case len(said.kinds) > 0:
-			counts = slices.Contains(said.kinds, place)
+// exactly reads words by the names and words that are known. It is not ok where none of the ways to read them leaves nothing out; then
+// the question has what is missing in the best one.
+func (t *Tables) exactly(words []term, kind string, limit int) (best Question, ok bool) {
+	t.readings(words, func(list []piece) bool {
+		got := t.ask(list, words, kind, limit, "")
+		if len(got.Parts) > 0 {
+			best, ok = got, true
+			return true
 		}
-		if counts {
-			count = append(count, i)
+		if best.Missing == nil || worth(got) < worth(best) {
+			best = got
 		}
-	}
-	return count
+		return false
+	})
+	return best, ok
 }
 
-// exact are the rows with a name, and where none of these has all that is asked for, the others about the same things behind them. Where
-// none is of the kind that is asked for, those count whose names have it, or the name of what has it as a symbol, among their words.
-func (t *Tables) exact(name, kind string, said wanted) []int {
-	hits := t.names[name]
-	rows := make([]int, len(hits))
-	var about []int
-	for i, h := range hits {
-		rows[i] = h.row
-		about = append(about, t.entities[t.rows[h.row].Entity]...)
-	}
-	slices.Sort(about)
-	if list := t.counting(rows, kind, said); len(list) > 0 || len(hits) == 0 {
-		if slices.ContainsFunc(list, func(i int) bool { return t.has(i, said) == t.fieldsIn(said) }) {
-			return list
+// worth is how much a reading leaves out.
+func worth(q Question) (n int) {
+	for _, m := range q.Missing {
+		n += 2
+		if m.Why == api.MissingUnknownWord {
+			n++
 		}
-		for _, i := range t.counting(slices.Compact(about), kind, said) {
-			if !slices.Contains(list, i) {
-				list = append(list, i)
+	}
+	return n
+}
+
+// ask makes queries of a reading. match is how its names were found, "" for those that are names.
+func (t *Tables) ask(list []piece, words []term, kind string, limit int, match api.Match) Question {
+	if clauses := t.clauses(list); len(clauses) > 1 {
+		var whole Question
+		for _, clause := range clauses {
+			got := t.askClause(clause, words, kind, limit, match)
+			if len(got.Parts) == 0 {
+				whole.Parts = nil
+				break
+			}
+			whole.Parts = append(whole.Parts, got.Parts...)
+		}
+		if len(whole.Parts) > 0 {
+			return whole
+		}
+	}
+	return t.askClause(list, words, kind, limit, match)
+}
+
+func (t *Tables) askClause(list []piece, words []term, kind string, limit int, match api.Match) Question {
+	a := asking{t: t, kind: kind, limit: limit, words: words, match: match}
+	a.collect(list)
+	parts := a.resolve()
+	if len(a.missing) > 0 {
+		return Question{Missing: a.missing}
+	}
+	return Question{Parts: parts}
+}
+
+// clauses are what stands between words such as and, where each says of what it asks which figure.
+func (t *Tables) clauses(list []piece) (clauses [][]piece) {
+	from := 0
+	for i := range list {
+		if list[i].role == joining {
+			clauses = append(clauses, list[from:i])
+			from = i + 1
+		}
+	}
+	clauses = append(clauses, list[from:])
+	for _, clause := range clauses {
+		about, figure := false, false
+		for _, p := range clause {
+			about = about || p.role == naming || p.role == ofKind || p.role == valued || p.role == ofField && t.soleField(p.text)
+			figure = figure || p.role == ofField || p.role == rising || p.role == falling || p.role == timing || p.role == ofKind
+		}
+		if !about || !figure {
+			return nil
+		}
+	}
+	return clauses
+}
+
+// soleField reports whether words ask for a figure of the one row of a kind that is meant without a name.
+func (t *Tables) soleField(phrase string) bool {
+	sole := false
+	for _, k := range t.kinds {
+		if len(having(k.Fields, func(f Field) bool { return f.means(phrase) })) > 0 {
+			if !k.Sole {
+				return false
+			}
+			sole = true
+		}
+	}
+	return sole
+}
+
+// byParts reads words that are unknown as the beginning of a name, or as words of one.
+func (t *Tables) byParts(words []term, kind string, limit int) (found Question, ok bool) {
+	for _, by := range []struct {
+		match api.Match
+		rows  func(name string) []int
+	}{{api.MatchPrefix, t.beginning}, {api.MatchWords, func(name string) []int { return t.matching(strings.Fields(name)) }}} {
+		t.readings(words, func(list []piece) bool {
+			for _, as := range t.renamed(list, by.rows) {
+				if got := t.ask(as, words, kind, limit, by.match); len(got.Parts) > 0 {
+					found, ok = got, true
+					return true
+				}
+			}
+			return false
+		})
+		if ok {
+			return found, true
+		}
+	}
+	return t.anywhere(words, kind, limit, false)
+}
+
+// renamed are readings with the words that are unknown, and names and figures beside them, as one name that finds rows.
+func (t *Tables) renamed(list []piece, rows func(name string) []int) (readings [][]piece) {
+	if !slices.ContainsFunc(list, func(p piece) bool { return p.role == unknown }) {
+		return nil
+	}
+	names := func(list []piece) bool {
+		return slices.ContainsFunc(list, func(p piece) bool { return p.role == naming })
+	}
+	for _, joins := range []func(p piece) bool{
+		func(p piece) bool {
+			return p.role == unknown || p.role == naming || p.role == figuring || p.role == valued
+		},
+		func(p piece) bool { return p.role == unknown || p.role == figuring },
+		func(p piece) bool { return p.role == unknown },
+	} {
+		var name []string
+		var as []piece
+		at := -1
+		for _, p := range list {
+			if !joins(p) {
+				as = append(as, p)
+				continue
+			}
+			if name = append(name, wordsOf(p.text)...); at < 0 {
+				at = len(as)
+				as = append(as, p)
 			}
 		}
-		return list
+		var hits []hit
+		for _, row := range rows(strings.Join(name, " ")) {
+			hits = append(hits, hit{row: row})
+		}
+		if len(hits) > 0 && !names(slices.Concat(as[:at], as[at+1:])) { // a thing that is named is not one of several that may be meant
+			as[at] = piece{role: naming, from: as[at].from, to: as[at].to, text: strings.Join(name, " "), hits: hits}
+			readings = append(readings, as)
+		}
 	}
-	about = append(about, t.withWords(name, kind, said)...)
-	for _, i := range rows {
-		about = append(about, t.naming(t.rows[i].Name)...)
+	return readings
+}
+
+// anywhere finds the rows of kinds of their own whose names have all words of a question that carry a meaning.
+func (t *Tables) anywhere(words []term, kind string, limit int, kindNamed bool) (found Question, ok bool) {
+	t.readings(words, func(list []piece) bool {
+		var kinds []int
+		var content []string
+		for _, p := range list {
+			switch p.role {
+			case grammar, above, below, joining:
+			case ofKind:
+				if p.order != nil {
+					return false
+				}
+				kinds = append(kinds, p.kind)
+			case unknown, naming, figuring, valued:
+				content = append(content, wordsOf(p.text)...)
+			case ofField, rising, falling, timing, most, least:
+				if len(kinds) == 0 && !slices.ContainsFunc(list, func(p piece) bool { return p.role == ofKind && t.kinds[p.kind].Own }) {
+					return false // a figure is asked for, and no text
+				}
+				if p.role == ofField && slices.ContainsFunc(list, func(k piece) bool {
+					return k.role == ofKind && len(having(t.kinds[k.kind].Fields, func(f Field) bool { return f.means(p.text) })) > 0
+				}) {
+					continue
+				}
+				content = append(content, wordsOf(p.text)...)
+			default:
+				return false
+			}
+		}
+		if len(content) == 0 || kindNamed && len(kinds) == 0 {
+			return false
+		}
+		for place, k := range t.kinds {
+			if !k.Own || kind != "" && k.Name != kind || len(kinds) > 0 && !slices.Contains(kinds, place) {
+				continue
+			}
+			var keys []string
+			match := api.MatchWords
+			for _, same := range [...]func(w string) string{inflected, stem} {
+				for i := range t.rows {
+					if t.rows[i].Kind == k.Name && len(keys) < limit && tells(wordsOf(t.rows[i].Name), content, same) {
+						keys = append(keys, t.rows[i].Key)
+					}
+				}
+				if len(keys) > 0 {
+					break
+				}
+			}
+			if len(keys) > 0 && len(kinds) > 0 && slices.ContainsFunc(t.of(k.Name), func(r Row) bool {
+				return slices.Contains(keys, r.Key) && tells(wordsOf(r.Name), content, inflected)
+			}) { // its kind is asked for, and the words are what it is about
+				match = api.MatchExact
+			}
+			if len(keys) > 0 {
+				var asked []string
+				for _, p := range list {
+					for _, f := range having(k.Fields, func(f Field) bool {
+						return (p.role == ofKind || p.role == ofField) &&
+							f.means(p.text)
+					}) {
+						asked = append(asked, f.Name)
+					}
+				}
+				found.Parts = append(found.Parts, Part{Match: match, keys: keys, Asked: asked,
+					Query: api.RowQuery{Table: k.Name, Limit: api.DefaultQueryLimit, Where: []api.Condition{t.keyed(k.Name, keys, "")},
+						Fields: asked}})
+				ok = true
+				return true
+			}
+		}
+		return false
+	})
+	return found, ok
+}
+
+// tells reports whether a text has all words, in whatever form of a verb or number.
+func tells(text, words []string, form func(w string) string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool {
+		return !slices.ContainsFunc(text, func(has string) bool { return form(has) == form(w) })
+	})
+}
+
+// stem is a word without its ending, and one for words that people use for another in a bet.
+func stem(w string) string {
+	switch w = inflected(w); w {
+	case "hit", "reach", "abov", "over", "exceed", "top":
+		return "above"
+	case "under", "below":
+		return "below"
 	}
-	slices.Sort(about)
-	return t.counting(slices.Compact(about), kind, said)
+	return w
+}
+
+// inflected is a word without the ending of a verb or of several.
+func inflected(w string) string {
+	switch w {
+	case "hitting":
+		return "hit"
+	case "cutting":
+		return "cut"
+	}
+	for _, ending := range [...]string{"ing", "es", "ed", "s"} {
+		if short, cut := strings.CutSuffix(w, ending); cut && len(short) > 2 && !strings.HasSuffix(short, "s") {
+			return strings.TrimSuffix(short, "e")
+		}
+	}
+	return strings.TrimSuffix(w, "e")
+}
+
+// nearly reads words that are unknown as others that are written in nearly the same way.
+func (t *Tables) nearly(words []term, kind string, limit int) (found Question, ok bool) {
+	folded := texts(words)
+	var at []int
+	for i := range words {
+		if len(t.pieces(words, folded, i)) == 0 && !t.covered(words, folded, i) {
+			at = append(at, i)
+		}
+	}
+	const most = 3 // words that are written wrong
+	if len(at) == 0 || len(at) > most {
+		return found, false
+	}
+	options := make([][]string, len(at))
+	for i, place := range at {
+		if options[i] = t.spelled(folded[place]); len(options[i]) == 0 {
+			return found, false
+		}
+	}
+	var visit func(i int, as []term) bool
+	visit = func(i int, as []term) bool {
+		if i == len(at) {
+			got, read := t.exactly(as, kind, limit)
+			if !read {
+				return false
+			}
+			found, ok = got, true
+			for j := range found.Parts {
+				found.Parts[j].Match = api.MatchSpelling
+			}
+			for _, place := range at {
+				found.Missing = append(found.Missing, api.LookupMissing{
+					Word: folded[place], Why: api.MissingUnknownWord, Instead: []string{as[place].text},
+				})
+			}
+			return true
+		}
+		for _, text := range options[i] {
+			next := slices.Clone(as)
+			next[at[i]].text, next[at[i]].raw = text, text
+			if visit(i+1, next) {
+				return true
+			}
+		}
+		return false
+	}
+	visit(0, words)
+	return found, ok
+}
+
+// covered reports whether a piece that begins before word i has it.
+func (t *Tables) covered(words []term, folded []string, i int) bool {
+	for j := max(0, i-maxPhrase); j < i; j++ {
+		if slices.ContainsFunc(t.pieces(words, folded, j), func(p piece) bool { return p.to > i }) {
+			return true
+		}
+	}
+	return false
+}
+
+// leastSpelled is how many letters a word has at least that may be written wrong: fewer make any other.
+const leastSpelled = 5
+
+// newSpellings are the words of names and of questions that may be written wrong, each once.
+func (t *Tables) newSpellings() (list []string) {
+	add := func(text string) {
+		for _, w := range wordsOf(text) {
+			if len(w) >= leastSpelled {
+				list = append(list, w)
+			}
+		}
+	}
+	for _, name := range t.known {
+		add(name.name)
+	}
+	for i := range t.rows {
+		if !t.kinds[t.place[t.rows[i].Kind]].Own {
+			for _, alias := range t.rows[i].Aliases {
+				add(alias)
+			}
+		}
+	}
+	for w := range t.fields {
+		add(w)
+	}
+	for w := range t.asks {
+		add(w)
+	}
+	for w := range t.values {
+		add(w)
+	}
+	for w, r := range t.vocabulary {
+		if r != grammar {
+			add(w)
+		}
+	}
+	for _, w := range [...]string{"yesterday", "today", "weekly", "monthly", "daily", "hourly", "monday", "tuesday", "wednesday",
+		"thursday", "friday"} {
+		add(w)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// spelled are the words that are written most nearly like one that is unknown, at most three.
+func (t *Tables) spelled(w string) (list []string) {
+	const most = 3
+	if len(w) < leastSpelled {
+		return nil
+	}
+	nearest := 1
+	if len(w) > leastSpelled {
+		nearest = 2
+	}
+	for _, known := range t.spellings() {
+		d := human.Distance(w, known, nearest)
+		if swapped(w, known) {
+			d = 1
+		}
+		if d > nearest || d > 1 && w[0] != known[0] {
+			continue
+		}
+		if d < nearest {
+			list, nearest = nil, d
+		}
+		list = append(list, known)
+	}
+	if len(list) > most {
+		return nil
+	}
+	return list
+}
+
+// swapped reports whether two letters beside each other are all that two words differ in.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := 0; i+1 < len(a); i++ {
+		if a[i] != b[i] {
+			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		}
+	}
+	return false
+}
+
+// Answer answers a question at a moment. of has what is asked of now; past has it for a query of a moment or over a span, which has begun.
+func (q Question) Answer(now time.Time, pack string, of Asked, past func(q api.RowQuery) (Asked, error)) (f Found, err error) {
+	f.Missing, f.Near = q.Missing, q.Near
+	for _, p := range q.Parts {
+		rq, missed := p.at(now)
+		if missed != nil {
+			return Found{Missing: []api.LookupMissing{*missed}}, nil
+		}
+		rq.Pack = pack
+		if rq, err = of.Tables.Complete(rq); err != nil {
+			return Found{}, err
+		}
+		asked := of
+		if rq.At != "" || rq.Over != "" {
+			asked, err = past(rq)
+			if failure := (*api.Error)(nil); errors.As(err, &failure) && failure.Reason == api.ReasonSnapshotNotFound {
+				return Found{Missing: []api.LookupMissing{{Word: p.word, Why: api.MissingNoSuchMoment, Instead: []string{failure.Hint}}}},
+					nil
+			}
+			if err != nil {
+				return Found{}, err
+			}
+		}
+		asked.Query = rq
+		got, err := Query(asked)
+		if err != nil {
+			return Found{}, err
+		}
+		if f.Read == nil {
+			f.Read = &api.Read{RowQuery: rq}
+		} else {
+			f.Read.And = append(f.Read.And, rq)
+		}
+		for _, m := range got.Missing {
+			f.Missing = append(f.Missing, api.LookupMissing{Word: m.What, Why: m.Why, Instead: m.Instead})
+		}
+		f.add(p, got, rq.At != "")
+		if len(got.Aggregates) > 0 {
+			f.Aggregates = got.Aggregates
+		}
+	}
+	f.newest(of.Tables)
+	if len(f.Missing) > 0 {
+		f.Rows, f.Aggregates = slices.DeleteFunc(f.Rows, func(r FoundRow) bool { return r.Match.Sure() }), nil
+	}
+	return f, nil
+}
+
+// newest puts the rows of a kind that came one after the other in one order, whatever led to each.
+func (f *Found) newest(t *Tables) {
+	when := func(r FoundRow) time.Time {
+		at, _ := r.Fields.Get(clockOf(t.kinds[t.place[r.Kind]])).(time.Time)
+		return at
+	}
+	slices.SortStableFunc(f.Rows, func(a, b FoundRow) int {
+		if place, own := t.place[a.Kind]; !own || a.Kind != b.Kind || !t.kinds[place].Own || clockOf(t.kinds[place]) == "" ||
+			f.Read.Order != "" {
+			return 0
+		}
+		return when(b).Compare(when(a))
+	})
+}
+
+// at is the query of p with its time by the clock, or what of it cannot be.
+func (p Part) at(now time.Time) (q api.RowQuery, missed *api.LookupMissing) {
+	q = p.Query
+	if p.when == nil {
+		return q, nil
+	}
+	begin, ok := p.when.Begin(now)
+	if !ok {
+		return q, &api.LookupMissing{Word: p.word, Why: api.MissingAmbiguous, Instead: []string{"a moment with its time, " +
+			"such as 2026-11-22T12:00Z"}}
+	}
+	switch {
+	case p.since != "":
+		q.Where = append(slices.Clone(q.Where), api.Condition{Field: p.since, Op: api.CompareAtLeast, Value: p.clock(begin)})
+		if end := p.when.End(); !end.IsZero() {
+			q.Where = append(q.Where, api.Condition{Field: p.since, Op: api.CompareLess, Value: end.Format(time.DateOnly)})
+		}
+	case p.over:
+		q.Over = api.FormatSpan(now.Sub(begin).Round(time.Minute))
+	default:
+		q.At = api.Minute(begin).Written()
+	}
+	return q, nil
+}
+
+// clock writes a moment as the field of p has it.
+func (p Part) clock(at time.Time) string {
+	if p.since == "date" || !p.when.End().IsZero() {
+		return at.Format(time.DateOnly)
+	}
+	return api.Minute(at).Written()
+}
+
+// add adds the rows of an answer, as they were named, each once.
+func (f *Found) add(p Part, got Queried, past bool) {
+	place := func(r QueriedRow) int {
+		if i := slices.Index(p.keys, r.Key); i >= 0 {
+			return i
+		}
+		return len(p.keys)
+	}
+	slices.SortStableFunc(got.Rows, func(a, b QueriedRow) int { return place(a) - place(b) })
+	if p.skip > 0 {
+		got.Rows = got.Rows[min(p.skip, len(got.Rows)):]
+	}
+	for _, r := range got.Rows {
+		if p.drop && r.Fields.Get(strings.TrimPrefix(p.Query.Order, "-")) == nil {
+			continue
+		}
+		if slices.ContainsFunc(f.Rows, func(had FoundRow) bool { return had.Kind == r.Kind && had.Key == r.Key }) {
+			continue
+		}
+		row := FoundRow{Row: r.Row, Match: p.Match, Over: r.Over, Asked: []string{}, Past: past}
+		for _, name := range p.Asked {
+			if r.Fields.Get(name) != nil {
+				row.Asked = append(row.Asked, name)
+			}
+		}
+		if len(p.Asked) > 0 && len(row.Asked) == 0 {
+			continue // it has nothing of what is asked
+		}
+		f.Rows = append(f.Rows, row)
+	}
+}
+
+// Lookup answers a question from t alone: of the past, and of flags, it has nothing.
+func (t *Tables) Lookup(q, kind string, limit int) Found {
+	found, err := t.Read(q, kind, limit).Answer(time.Unix(0, 0), "", Asked{Tables: t}, func(api.RowQuery) (Asked, error) {
+		return Asked{Tables: t, Past: true, Before: &Pulse{}}, nil
+	})
+	if err != nil {
+		return Found{Missing: []api.LookupMissing{{Word: err.Error()}}}
+	}
+	return found
 }
 
 // naming are the rows whose names have a name in them, written as it is: one that is a word too is none in small letters.
@@ -280,7 +640,8 @@ func (t *Tables) naming(name string) []int {
 	return slices.DeleteFunc(t.matching(wordsOf(name)), func(i int) bool { return !strings.Contains(t.rows[i].Name, name) })
 }
 
-func (t *Tables) beginning(name, kind string, said wanted) (rows []int) {
+// beginning are the rows that have a name with a beginning.
+func (t *Tables) beginning(name string) (rows []int) {
 	const least = 3 // letters; fewer begin anything
 	if len(name) < least {
 		return nil
@@ -292,20 +653,7 @@ func (t *Tables) beginning(name, kind string, said wanted) (rows []int) {
 		}
 	}
 	slices.Sort(rows)
-	return t.counting(slices.Compact(rows), kind, said)
-}
-
-// withWords are the rows whose names have all words of the given one.
-func (t *Tables) withWords(name, kind string, said wanted) []int {
-	return t.counting(t.matching(strings.Fields(name)), kind, said)
-}
-
-// anywhere are the rows of kinds that are their own, whose names have all words of the given one.
-func (t *Tables) anywhere(name, kind string, said wanted) []int {
-	if kind != "" || len(said.kinds) > 0 {
-		return nil // they were looked at
-	}
-	return t.matching(strings.Fields(name))
+	return slices.Compact(rows)
 }
 
 // matching are the rows of any kind whose names have all words.
@@ -323,60 +671,12 @@ func (t *Tables) matching(words []string) (rows []int) {
 	return rows
 }
 
-// meaning reads the words beside a name. It is not ok if one of them means nothing.
-func (t *Tables) meaning(words []string) (said wanted, ok bool) {
-	for i := 0; i < len(words); i++ {
-		switch n := t.kindAt(words[i:]); {
-		case n > 0:
-			name := strings.Join(words[i:i+n], " ")
-			said.kinds = append(said.kinds, t.asks[name])
-			if o, ordered := t.orders[name]; ordered {
-				said.order = &o
-			}
-			said.words = append(said.words, words[i:i+n]...)
-			i += n - 1
-		case t.fields[words[i]]:
-			said.words = append(said.words, words[i])
-		case !filler(words[i]):
-			return said, false
-		}
-	}
-	return said, true
-}
-
-// kindAt is how many words at the start of words ask for a kind, 0 for none.
-func (t *Tables) kindAt(words []string) int {
-	if !t.begins[words[0]] {
-		return 0
-	}
-	for n := min(maxKindWords, len(words)); n > 0; n-- {
-		if _, asks := t.asks[strings.Join(words[:n], " ")]; asks {
-			return n
-		}
-	}
-	return 0
-}
-
-// filler reports whether a word of a question says nothing about what is asked.
-func filler(w string) bool {
-	switch w {
-	case "a", "an", "the", "what", "whats", "s", "is", "are", "of", "for", "at", "in", "on", "to", "me", "show", "tell", "give", "get",
-		"how", "much",
-		"many", "now", "today", "current", "currently", "latest", "right", "does", "do", "has", "have", "its", "it", "and", "please",
-		"why", "about", "usd", "dollar", "dollars", "token", "coin", "crypto", "going", "been", "did", "doing", "this", "by", "with", "any",
-		"top", "largest", "biggest", "most", "total", "all", "live", "usdt",
-		"newest", "where", "was", "were":
-		return true
-	}
-	return false
-}
-
 // near are the names that are most like the words of a question that found nothing.
 func (t *Tables) near(words []string) []string {
 	var at [maxTypos + 1][]string // by distance
 	for _, w := range words {
 		most := min(len(w)/3, maxTypos) // typos in a short word make any other
-		if most == 0 || filler(w) || t.fields[w] {
+		if most == 0 || t.vocabulary[w] == grammar || t.fields[w] {
 			continue
 		}
 		for _, known := range t.known {

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,8 @@ func TestNewsOfSymbol(t *testing.T) {
 	news := func(key, entity, title string) state.Row {
 		return state.Row{Kind: "headline", Key: key, Entity: entity, Name: title}
 	}
-	tables := state.NewTables([]state.Kind{{Name: "asset", Words: []string{"coins"}}, {Name: "headline", Words: []string{"news"}, Own: true}}, []state.Row{
+	tables := state.NewTables([]state.Kind{{Name: "asset", Words: []string{"coins"}}, {Name: "headline", Words: []string{"news"},
+		Own: true}}, []state.Row{
 		{Kind: "asset", Key: "kamino", Entity: "kamino", Name: "Kamino", Symbol: "KMNO"},
 		{Kind: "asset", Key: "move", Entity: "move", Name: "Movement", Symbol: "MOVE"},
 		{Kind: "asset", Key: "quiet", Entity: "quiet", Name: "Quiet", Symbol: "QT"},
@@ -25,6 +27,7 @@ func TestNewsOfSymbol(t *testing.T) {
 		for _, r := range tables.Lookup(q, "", 10).Rows {
 			keys = append(keys, r.Key)
 		}
+		slices.Sort(keys)
 		if got := strings.Join(keys, " "); got != want {
 			t.Errorf("%q finds %q, want %q", q, got, want)
 		}

@@ -155,12 +155,14 @@ func agree(t failer, table *state.Table, tree node, q string, k int) {
 	got := table.Search(q, k)
 	hits, total := tree.search(q, k)
 	if got.Total != total || len(got.Matches) != len(hits) || got.Matches == nil {
-		t.Fatalf("Search(%q, %d): %d matches of %d, naive %d of %d\ntable %v\nnaive %v", q, k, len(got.Matches), got.Total, len(hits), total,
+		t.Fatalf("Search(%q, %d): %d matches of %d, naive %d of %d\ntable %v\nnaive %v", q, k, len(got.Matches), got.Total, len(hits),
+			total,
 			got.Matches, hits)
 	}
 	for i, want := range hits {
 		if m := got.Matches[i]; m.Path != want.path || m.Score != want.score || !sameLeaf(m.Value, want.value) {
-			t.Fatalf("Search(%q, %d): match %d is %s %s %v, naive %s %v %v", q, k, i, m.Path, m.Value, m.Score, want.path, want.value, want.score)
+			t.Fatalf("Search(%q, %d): match %d is %s %s %v, naive %s %v %v", q, k, i, m.Path, m.Value, m.Score, want.path, want.value,
+				want.score)
 		}
 	}
 }

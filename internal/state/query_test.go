@@ -17,7 +17,8 @@ func queried() (*state.Tables, []state.Shown) {
 	usd := []state.ShownField{{Name: "priceUsd"}, {Name: "change24hPct"}}
 	at := func(hour int) time.Time { return time.Date(2026, 11, 20, hour, 0, 0, 0, time.UTC) }
 	coin := func(key, symbol string, price, day float64) state.Row {
-		return state.Row{Kind: "asset", Key: key, Entity: key, Name: strings.ToUpper(key[:1]) + key[1:], Symbol: symbol, Size: price, Ref: 1,
+		return state.Row{Kind: "asset", Key: key, Entity: key, Name: strings.ToUpper(key[:1]) + key[1:], Symbol: symbol, Size: price,
+			Ref: 1,
 			URL: "https://coins.test/" + key, Fields: api.Fields{{Name: "priceUsd", Value: price}, {Name: "change24hPct", Value: day}}}
 	}
 	protocol := func(key, category string, tvl int64) state.Row {
@@ -31,16 +32,21 @@ func queried() (*state.Tables, []state.Shown) {
 	return state.NewTables([]state.Kind{
 			{Name: "asset", Size: "priceUsd", Fields: []state.Field{{Name: "priceUsd"}, {Name: "change24hPct"}}},
 			{Name: "protocol", Size: "tvlUsd", Group: "category", Fields: []state.Field{{Name: "tvlUsd"}, {Name: "category"}}},
-			{Name: "headline", Size: "publishedAt", Own: true}, {Name: "hack", Own: true}, {Name: "empty", Fields: []state.Field{{Name: "priceUsd"}}},
+			{Name: "headline", Size: "publishedAt", Own: true}, {Name: "hack", Own: true}, {Name: "empty",
+				Fields: []state.Field{{Name: "priceUsd"}}},
 		}, []state.Row{
 			coin("bitcoin", "BTC", 91_000, 0.5), coin("ether", "ETH", 3_000, -2.25), coin("solana", "SOL", 150, 7), wrapped, silent,
 			protocol("aave", "Lending", 30), protocol("morpho", "lending", 12), protocol("lido", "Liquid Staking", 40),
-			{Kind: "headline", Key: "h1", Name: "Bitcoin falls, ether too", Size: 1, Fields: api.Fields{{Name: "publishedAt", Value: at(9)}}},
+			{Kind: "headline", Key: "h1", Name: "Bitcoin falls, ether too", Size: 1, Fields: api.Fields{{Name: "publishedAt",
+				Value: at(9)}}},
 			{Kind: "headline", Key: "h2", Name: "A quiet day", Size: 2, Fields: api.Fields{{Name: "publishedAt", Value: at(11)}}},
-			{Kind: "hack", Key: "x", Name: "X", Fields: api.Fields{{Name: "date", Value: "2026-11-03"}, {Name: "amountUsd", Value: int64(5)}}},
-			{Kind: "hack", Key: "y", Name: "Y", Fields: api.Fields{{Name: "date", Value: "2026-10-30"}, {Name: "amountUsd", Value: int64(7)}}},
+			{Kind: "hack", Key: "x", Name: "X", Fields: api.Fields{{Name: "date", Value: "2026-11-03"}, {Name: "amountUsd",
+				Value: int64(5)}}},
+			{Kind: "hack", Key: "y", Name: "Y", Fields: api.Fields{{Name: "date", Value: "2026-10-30"}, {Name: "amountUsd",
+				Value: int64(7)}}},
 		}), []state.Shown{
-			{Kind: "asset", Path: "coins", Label: "name", Fields: usd}, {Kind: "protocol", Path: "locked", Label: "name", Fields: []state.ShownField{{Name: "tvlUsd"}}},
+			{Kind: "asset", Path: "coins", Label: "name", Fields: usd}, {Kind: "protocol", Path: "locked", Label: "name",
+				Fields: []state.ShownField{{Name: "tvlUsd"}}},
 		}
 }
 

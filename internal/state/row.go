@@ -11,30 +11,37 @@ import (
 // encoded is a row as JSON, but for what a question and time change in it.
 type encoded struct{ head, tail []byte }
 
-// AppendRow appends row, which is one of t, to b as an api.LookupRow in JSON. What does not change with the last three is encoded once,
-// for the first who asks.
-func (t *Tables) AppendRow(b []byte, row *Row, asked []string, ageSeconds int64, stale bool) ([]byte, error) {
-	kept, ok := t.encoded.Load(row)
-	if !ok {
-		made, err := encode(row)
-		if err != nil {
-			return nil, err
-		}
-		kept, _ = t.encoded.LoadOrStore(row, made)
+// AppendRow appends row, which is one of t, to b as an api.LookupRow in JSON. What no question and no time changes is encoded once, for the
+// first who asks.
+func (t *Tables) AppendRow(b []byte, row FoundRow, ageSeconds int64, stale bool) ([]byte, error) {
+	text, err := t.encode(row.Row)
+	if err != nil {
+		return nil, err
 	}
-	text := kept.(encoded)
 	b = append(append(b, text.head...), '[')
-	for i, name := range asked {
+	for i, name := range row.Asked {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = strconv.AppendQuote(b, name) // of a field, which has nothing that JSON escapes in another way
 	}
-	b = strconv.AppendInt(append(append(b, ']'), text.tail...), ageSeconds, 10)
+	b = strconv.AppendQuote(append(b, `],"match":`...), string(row.Match))
+	if len(row.Over) > 0 {
+		over, err := jsonx.Encode(row.Over)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b, `,"over":`...), over...)
+	}
+	b = strconv.AppendInt(append(b, text.tail...), ageSeconds, 10)
 	return append(strconv.AppendBool(append(b, `,"stale":`...), stale), '}'), nil
 }
 
-func encode(row *Row) (encoded, error) {
+// encode is a row of t as it is kept, or one of the past.
+func (t *Tables) encode(row *Row) (encoded, error) {
+	if kept, ok := t.encoded.Load(row); ok {
+		return kept.(encoded), nil
+	}
 	fields := row.Fields
 	if fields == nil {
 		fields = api.Fields{}
@@ -47,6 +54,10 @@ func encode(row *Row) (encoded, error) {
 		return encoded{}, err
 	}
 	const asked = `"asked":` // in a string its quotes would be escaped, and no field is an array
-	head, tail, _ := bytes.Cut(text, []byte(asked+"[]"))
-	return encoded{append(bytes.Clone(head), asked...), bytes.TrimSuffix(tail, []byte(`0,"stale":false}`))}, nil
+	head, tail, _ := bytes.Cut(text, []byte(asked+`[],"match":""`))
+	made := encoded{append(bytes.Clone(head), asked...), bytes.TrimSuffix(tail, []byte(`0,"stale":false}`))}
+	if len(t.rows) > 0 && t.Row(row.Kind, row.Key) == row {
+		t.encoded.Store(row, made)
+	}
+	return made, nil
 }

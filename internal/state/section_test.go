@@ -44,14 +44,16 @@ func TestSections(t *testing.T) {
 	for _, r := range sections[0].Rows {
 		readings = append(readings, r.Kind+"/"+r.Key)
 	}
-	if want := []string{"index/fear-greed", "market/crypto", "reading/breadth", "reading/stablecoins", "fee/bitcoin", "reading/gas"}; !slices.Equal(readings, want) {
+	if want := []string{"index/fear-greed", "market/crypto", "breadth/crypto", "stablecoin_total/stablecoins", "fee/bitcoin",
+		"reading/gas"}; !slices.Equal(readings, want) {
 		t.Errorf("readings %q, want %q", readings, want)
 	}
 	pools := sections[slices.IndexFunc(sections, func(s state.Section) bool { return s.Kind == "pool" })]
 	if f := pools.Rows[0].Fields; f.Get("network") != "base" || f.Get("change24hPct") != -30.9 || pools.News != "" {
 		t.Errorf("the first pool is told as %v", f)
 	}
-	if news := sections[slices.IndexFunc(sections, func(s state.Section) bool { return s.Kind == "headline" })]; news.News != "publishedAt" {
+	if news := sections[slices.IndexFunc(sections,
+		func(s state.Section) bool { return s.Kind == "headline" })]; news.News != "publishedAt" {
 		t.Errorf("headlines are news by %q", news.News)
 	}
 	if got := state.Read([]byte("damaged")).Sections(nil); len(got) != 0 {

@@ -15,8 +15,10 @@ func TestAs(t *testing.T) {
 		`"source_status":[{"ref":1,"id":"one","status":"ok","fetchedAt":null,"items":1,"failures":0,"intervalSeconds":60,"staleAfterSeconds":180,"error":null}]}`
 	since := time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC)
 	f := api.Freshness{
-		Sources: []api.SourceTrouble{{ID: "one", Status: api.SourceStale, Since: &since, Failures: 2}, {ID: "off", Status: api.SourceError}},
-		Flags:   []api.Flag{{ID: "source:one", Kind: api.FlagSourceStale, Subject: "Source One", Ref: 1}, {ID: "source:two", Kind: api.FlagSourceStale}},
+		Sources: []api.SourceTrouble{{ID: "one", Status: api.SourceStale, Since: &since, Failures: 2}, {ID: "off",
+			Status: api.SourceError}},
+		Flags: []api.Flag{{ID: "source:one", Kind: api.FlagSourceStale, Subject: "Source One", Ref: 1}, {ID: "source:two",
+			Kind: api.FlagSourceStale}},
 	}
 	d := state.Read([]byte(text))
 	const flag = `"severity":"","subject":"Source One","value":0,"threshold":0,"unit":"","since":"0001-01-01T00:00:00Z","message":"","ref":1}`

@@ -13,7 +13,8 @@ import (
 // shown is a pack with two kinds in one list, one alone, and shares.
 func shown() []state.Shown {
 	return []state.Shown{
-		{Kind: "coin", Path: "list", Label: "name", Groups: []string{"a", "b"}, Fields: []state.ShownField{{Name: "price"}, {Name: "day", In: "change1d"}}},
+		{Kind: "coin", Path: "list", Label: "name", Groups: []string{"a", "b"}, Fields: []state.ShownField{{Name: "price"}, {Name: "day",
+			In: "change1d"}}},
 		{Kind: "chain", Path: "list", Label: "name", Groups: []string{"c"}, Prefix: "chain:", Fields: []state.ShownField{{Name: "tvl"}}},
 		{Kind: "whole", Path: "mood.market", Key: "all", Label: "The market", Fields: []state.ShownField{{Name: "cap"}}},
 		{Kind: "bet", Path: "mood.bets", Label: "question", Fields: []state.ShownField{{Name: "oddsPct", In: "odds", Share: true}}},
@@ -84,13 +85,15 @@ func TestSeries(t *testing.T) {
 // TestSeriesAreBounded: a member with more rows than an answer may have shows the first.
 func TestSeriesAreBounded(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int]int{api.MaxSeriesRows - 1: api.MaxSeriesRows - 1, api.MaxSeriesRows: api.MaxSeriesRows, api.MaxSeriesRows + 1: api.MaxSeriesRows} {
+	for n, want := range map[int]int{api.MaxSeriesRows - 1: api.MaxSeriesRows - 1, api.MaxSeriesRows: api.MaxSeriesRows,
+		api.MaxSeriesRows + 1: api.MaxSeriesRows} {
 		rows := make([]string, n)
 		for i := range rows {
 			rows[i] = fmt.Sprintf(`{"group":"a","id":"c%d"}`, i)
 		}
 		doc := []byte(`{"list":[` + strings.Join(rows, ",") + `]}`)
-		if got := state.NewSeries(shown(), "list", "", state.Read(doc)).Rows(); len(got) != want || got[want-1].Key != fmt.Sprintf("c%d", want-1) {
+		if got := state.NewSeries(shown(), "list", "", state.Read(doc)).Rows(); len(got) != want || got[want-1].Key != fmt.Sprintf("c%d",
+			want-1) {
 			t.Errorf("%d of %d rows, the last is %+v", len(got), n, got[len(got)-1])
 		}
 	}
@@ -99,10 +102,14 @@ func TestSeriesAreBounded(t *testing.T) {
 func TestCheckSeries(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]api.Reason{
-		"list ": "", "list price": "", "list tvl": "", "coin/x ": "", "coin/a/b day": "", "coin/x change1d": "", "whole/all cap": "", "mood.market ": "",
-		"coin/x tvl": api.ReasonInvalidField, "list cap": api.ReasonInvalidField, "mood price": api.ReasonInvalidField, "list Price": api.ReasonInvalidField,
-		"": api.ReasonInvalidPath, "lis ": api.ReasonInvalidPath, "coin ": api.ReasonInvalidPath, "coin/ ": api.ReasonInvalidPath, "/x ": api.ReasonInvalidPath,
-		"whole/other ": api.ReasonInvalidPath, "list/x ": api.ReasonInvalidPath, "mood.m ": api.ReasonInvalidPath, "list[0] ": api.ReasonInvalidPath,
+		"list ": "", "list price": "", "list tvl": "", "coin/x ": "", "coin/a/b day": "", "coin/x change1d": "", "whole/all cap": "",
+		"mood.market ": "",
+		"coin/x tvl":   api.ReasonInvalidField, "list cap": api.ReasonInvalidField, "mood price": api.ReasonInvalidField,
+		"list Price": api.ReasonInvalidField,
+		"":           api.ReasonInvalidPath, "lis ": api.ReasonInvalidPath, "coin ": api.ReasonInvalidPath, "coin/ ": api.ReasonInvalidPath,
+		"/x ":          api.ReasonInvalidPath,
+		"whole/other ": api.ReasonInvalidPath, "list/x ": api.ReasonInvalidPath, "mood.m ": api.ReasonInvalidPath,
+		"list[0] ": api.ReasonInvalidPath,
 	} {
 		p, f, _ := strings.Cut(path, " ")
 		err := state.CheckSeries(shown(), p, f)
@@ -111,7 +118,8 @@ func TestCheckSeries(t *testing.T) {
 			t.Errorf("%q: allowed", path)
 		case err != nil && e.Reason != want:
 			t.Errorf("%q: %v, want %s", path, e, want)
-		case err != nil && want == api.ReasonInvalidPath && e.Hint != "use a member, for the rows now in it, or a row as kind/key: list, coin/…, chain/…, mood, whole/…, bet/…":
+		case err != nil && want == api.ReasonInvalidPath && e.Hint != "use a member, for the rows now in it, "+
+			"or a row as kind/key: list, coin/…, chain/…, mood, whole/…, bet/…":
 			t.Errorf("%q: hint %s", path, e.Hint)
 		}
 	}
@@ -124,8 +132,9 @@ func TestCheckSeries(t *testing.T) {
 func TestIsFirst(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{
-		"coin/x price": true, "coin/x day": false, "list price": false, "list tvl": false, "whole/all cap": true, "mood.market cap": true, "coin/x tvl": false,
-		"lis price": false, "coin/x ": true,
+		"coin/x price": true, "coin/x day": false, "list price": false, "list tvl": false, "whole/all cap": true, "mood.market cap": true,
+		"coin/x tvl": false,
+		"lis price":  false, "coin/x ": true,
 	} {
 		p, f, _ := strings.Cut(path, " ")
 		if got := state.IsFirst(shown(), p, f); got != want {
@@ -140,7 +149,8 @@ func TestTimes(t *testing.T) {
 	for _, c := range []struct {
 		span   time.Duration
 		points int
-	}{{time.Hour, 2}, {24 * time.Hour, 60}, {24 * time.Hour, 288}, {365 * 24 * time.Hour, 288}, {4000 * 24 * time.Hour, 288}, {time.Hour, 7}} {
+	}{{time.Hour, 2}, {24 * time.Hour, 60}, {24 * time.Hour, 288}, {365 * 24 * time.Hour, 288}, {4000 * 24 * time.Hour, 288}, {time.Hour,
+		7}} {
 		times := state.Times(end, c.span, c.points)
 		if len(times) != c.points || !times[0].Equal(end.Add(-c.span)) || !times[c.points-1].Equal(end) {
 			t.Errorf("%d points of %v: %d from %v to %v", c.points, c.span, len(times), times[0], times[len(times)-1])

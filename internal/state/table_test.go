@@ -14,8 +14,10 @@ import (
 func TestReadRejects(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", " ", "\n", "{", "[", `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `[1`, `[1,`, `"a`, "tru", "-", "1.", `{"a":1}}`, `{"a":1}{"a":1}`, "1 2", "{} []", "{},",
-		"{}x", "null null", `{"a":1,}`, "[1,]", "[1 2]", `{"a" 1}`, `{"a":1 "b":2}`, "{1:2}", "{a:1}", "[01]", "[+1]", "[.5]", "[NaN]", "['a']", `["\x"]`, "[\"a\nb\"]",
+		"", " ", "\n", "{", "[", `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `[1`, `[1,`, `"a`, "tru", "-", "1.", `{"a":1}}`, `{"a":1}{"a":1}`,
+		"1 2", "{} []", "{},",
+		"{}x", "null null", `{"a":1,}`, "[1,]", "[1 2]", `{"a" 1}`, `{"a":1 "b":2}`, "{1:2}", "{a:1}", "[01]", "[+1]", "[.5]", "[NaN]",
+		"['a']", `["\x"]`, "[\"a\nb\"]",
 		"]", "}", ":", ",", "[}", "{]", `[1]]`, "\ufeff{}", "\x00",
 	} {
 		if d := state.Read([]byte(text)); d.Err() == nil || d.Table().Len() > 0 || d.Flags() != nil || d.Names() != nil {
@@ -29,8 +31,10 @@ func TestReadRejects(t *testing.T) {
 
 // awkward are texts that search has to tell apart: folds, accents, boundaries and what looks like a path or a separator.
 var awkward = []string{
-	"", "a", "A", "ab", "aab", "ba-a-a", "Straße", "STRASSE", "ẞ", "ss", "ς", "σ", "Σ", "é", "e\u0301", "E\u0301", "\u0301", "ﬁ", "fi", "ﬄ", "İ", "i\u0307", "ı", "I",
-	"\u0390", "\u03aa\u0301", "\u1fb3", "\u03b1\u0345", "\u0345", "\u212a", "🚀", "👩\u200d🚀", "币安", "٣", "²", "_", "-", ".", "[0]", "a.b", " ", "\t", "\u00a0", "\uFFFD", "ÿ",
+	"", "a", "A", "ab", "aab", "ba-a-a", "Straße", "STRASSE", "ẞ", "ss", "ς", "σ", "Σ", "é", "e\u0301", "E\u0301", "\u0301", "ﬁ", "fi",
+	"ﬄ", "İ", "i\u0307", "ı", "I",
+	"\u0390", "\u03aa\u0301", "\u1fb3", "\u03b1\u0345", "\u0345", "\u212a", "🚀", "👩\u200d🚀", "币安", "٣", "²", "_", "-", ".", "[0]", "a.b",
+	" ", "\t", "\u00a0", "\uFFFD", "ÿ",
 	"\x00", "\"", "\\", "</a>", "true", "null", "1", "10", "1e5", "name", "Name", "x9", "9x",
 }
 
@@ -57,7 +61,8 @@ func documents(depth int) *rapid.Generator[string] {
 		case kind <= 4 && depth > 0:
 			value = container(t, depth, "[", "]")
 		case kind == 5:
-			value = rapid.SampledFrom([]string{"0", "-0", "1", "10", "-1.50", "1e5", "2E-3", "12345678901234567890", "1e999"}).Draw(t, "number")
+			value = rapid.SampledFrom([]string{"0", "-0", "1", "10", "-1.50", "1e5", "2E-3", "12345678901234567890", "1e999"}).Draw(t,
+				"number")
 		case kind == 6:
 			value = rapid.SampledFrom([]string{"true", "false", "null"}).Draw(t, "word")
 		default:
@@ -138,7 +143,8 @@ func query(t *rapid.T, leaves []string) string {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{small, `[1,]`, `{"a":{}}`, "1 2", "[[]]", `{"\ud800":"\ud83d\ude80"}`, "\"\xff\"", "{\"\xff\":[1e999]}", "nul", "[[[[", ""} {
+	for _, seed := range []string{small, `[1,]`, `{"a":{}}`, "1 2", "[[]]", `{"\ud800":"\ud83d\ude80"}`, "\"\xff\"", "{\"\xff\":[1e999]}",
+		"nul", "[[[[", ""} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -19,6 +19,9 @@ type Kind struct {
 	Orders []Order  // other than by size
 	Size   string   // the field by which the larger of two rows comes first; "" means none
 	Group  string   // the field that says with which others a row belongs: a category, a network; "" means none
+	Totals []string // kinds whose one row has figures of all rows of this one
+	Whole  []string // words of Words that mean all of its rows together: defi
+	Sole   bool     // there is one row, which is meant where its figures are asked for of nothing
 	Own    bool     // a row is of this kind alone, as a headline is: it answers only where its kind is asked for or nothing else fits
 }
 
@@ -27,12 +30,15 @@ type Order struct {
 	Words []string // such as gainers
 	Field string   // a number
 	Least bool     // the least comes first
+	Both  bool     // what moved most either way is asked for
 }
 
 // Field is one that rows of a kind may have.
 type Field struct {
-	Name  string   // with its unit, as priceUsd
-	Words []string // that ask for it: price, cost
+	Name   string   // with its unit, as priceUsd
+	Words  []string // that ask for it, words or phrases: price, cost, market cap
+	Filter bool     // a text of it leaves out other rows: a venue, a publisher
+	Counts bool     // it is how many rows of another kind there are of some sort
 }
 
 // Row is one row of a pack's tables.
@@ -41,7 +47,7 @@ type Row struct {
 	Entity    string // of the thing that it speaks of; rows of other kinds about the same thing have it too
 	Name      string
 	Symbol    string
-	Aliases   []string // other names, such as the address of a contract
+	Aliases   []string // other names, such as the address of a pool
 	Fields    api.Fields
 	Ref       int
 	URL       string
@@ -67,6 +73,10 @@ type Tables struct {
 	words    map[string][]int // rows, by each folded word of their names
 	entities map[string][]int // rows, by the thing that they speak of
 	known    []known          // names that a question may have meant
+
+	vocabulary map[string]role    // what words mean in every pack
+	values     map[string][]value // texts of rows, by their words
+	spellings  func() []string    // words of names and of questions that may be written wrong
 
 	tables  func() []table // what can be asked by structure
 	encoded sync.Map       // encoded by *Row, for the rows that were asked for
@@ -94,6 +104,7 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 	t := &Tables{
 		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), begins: make(map[string]bool),
 		orders: make(map[string]Order), fields: make(map[string]bool),
+		vocabulary: vocabulary(), values: make(map[string][]value),
 		names: make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
 	}
 	for i, k := range kinds {
@@ -110,6 +121,7 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 			for _, w := range f.Words {
 				t.fields[w] = true
 			}
+			t.fields[fold(f.Name)] = true
 		}
 	}
 	for name := range t.asks {
@@ -137,6 +149,7 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 	}
 	slices.Sort(t.order)
 	t.tables = sync.OnceValue(t.newTables)
+	t.spellings = sync.OnceValue(t.newSpellings)
 	return t
 }
 
@@ -167,6 +180,35 @@ func (t *Tables) index(i int, r Row) {
 			t.words[w] = append(list, i)
 		}
 	}
+	for _, f := range r.Fields {
+		if text, is := f.Value.(string); is && t.place[r.Kind] < len(t.kinds) {
+			t.indexValue(t.place[r.Kind], f.Name, text)
+		}
+	}
+}
+
+// indexValue notes a text of rows by which others are left out: a category, a venue.
+func (t *Tables) indexValue(kind int, field, text string) {
+	const most = 4 // words of a text that is one of few, and no sentence
+	words := wordsOf(text)
+	phrase := strings.Join(words, " ")
+	if len(words) == 0 || len(words) > most || !strings.ContainsFunc(phrase, func(r rune) bool { return r > '9' }) ||
+		!t.kinds[kind].filters(field) {
+		return
+	}
+	v := value{kind, field, text}
+	if !slices.Contains(t.values[phrase], v) {
+		t.values[phrase] = append(t.values[phrase], v)
+	}
+}
+
+// filters reports whether rows are left out by a field: their group, or what says where they come from.
+func (k Kind) filters(field string) bool {
+	if field == k.Group {
+		return true
+	}
+	f := k.field(field)
+	return f != nil && f.Filter
 }
 
 // Rows are all rows, by kind and size.

@@ -37,7 +37,8 @@ func TestView(t *testing.T) {
 				t.Errorf("%d rows of %d", len(table.Rows), len(list.Members))
 			}
 			for _, r := range table.Rows {
-				if r.Name == "" || r.Label == "" || r.Ref == 0 || len(r.Fields) == 0 || (r.Cells != nil) != table.Readings || !strings.HasPrefix(r.Path, table.Member) {
+				if r.Name == "" || r.Label == "" || r.Ref == 0 || len(r.Fields) == 0 || (r.Cells != nil) != table.Readings ||
+					!strings.HasPrefix(r.Path, table.Member) {
 					t.Errorf("%+v", r)
 				}
 			}
@@ -56,7 +57,8 @@ func TestView(t *testing.T) {
 // TestViewReadings tells each reading by its layout: what is not known stands as the face writes it, and what is needed is left out.
 func TestViewReadings(t *testing.T) {
 	t.Parallel()
-	v, ok := state.Read([]byte(`{"sentiment":{"fearGreed":{"value":24,"label":"Fear","previousDay":null,"ref":1},"breadth":null,"fees":{"btcFastestSatVb":null,"ref":2},
+	v,
+		ok := state.Read([]byte(`{"sentiment":{"fearGreed":{"value":24,"label":"Fear","previousDay":null,"ref":1},"breadth":null,"fees":{"btcFastestSatVb":null,"ref":2},
 		"predictions":[{"question":"Q?","probability":0.5,"ref":3},{"question":"None?","probability":null,"ref":3},{"question":"R?","outcome":"No","probability":1,"ref":3}]},
 		"source_status":[{"ref":1}]}`)).View(api.PackCrypto)
 	var got []string
@@ -76,13 +78,16 @@ func TestViewReadings(t *testing.T) {
 // TestPlainView: a state that consists of tables needs no layout; all that a row says stands in columns.
 func TestPlainView(t *testing.T) {
 	t.Parallel()
-	v, ok := state.Read([]byte(`{"fx_rates":[{"id":"a","name":"A\u202e","symbol":"X","fundingPct":-0.5,"at":"2026-11-20T19:00:00Z","venue":"v","ref":1},
+	v,
+		ok := state.Read([]byte(`{"fx_rates":[{"id":"a","name":"A\u202e","symbol":"X","fundingPct":-0.5,"at":"2026-11-20T19:00:00Z","venue":"v","ref":1},
 		{"id":"b","fundingPct":null,"ref":2,"stale":true}],"none":[]}`)).View("perps")
-	if !ok || len(v.Tables) != 2 || v.Tables[0].Title != "FX rates" || v.Tables[0].Main != "fundingPct" || v.Table("none") == nil || v.Table("") != nil {
+	if !ok || len(v.Tables) != 2 || v.Tables[0].Title != "FX rates" || v.Tables[0].Main != "fundingPct" || v.Table("none") == nil ||
+		v.Table("") != nil {
 		t.Fatalf("%t %+v", ok, v)
 	}
 	rows, columns := v.Tables[0].Rows, v.Tables[0].Columns
-	if rows[0].Label != "A (X)" || rows[1].Label != "b" || rows[1].Path != "fx_rates[1]" || rows[1].Late(api.Ages{}, time.Time{}) != "STALE" {
+	if rows[0].Label != "A (X)" || rows[1].Label != "b" || rows[1].Path != "fx_rates[1]" || rows[1].Late(api.Ages{},
+		time.Time{}) != "STALE" {
 		t.Errorf("rows %+v", rows)
 	}
 	if c := columns[0].Cells; columns[0].Words || c[0] != (state.Cell{Text: "-0.50%", Sign: -1}) || c[1].Known() {
@@ -97,8 +102,10 @@ func TestPlainView(t *testing.T) {
 func TestHeads(t *testing.T) {
 	t.Parallel()
 	for got, want := range map[string]string{
-		state.Head("inputPerMillionUsd", ""): "input/M", state.Head("change1hPct", "priceUsd"): "1h", state.Title("top_movers"): "Top movers", state.Title("fearGreed"): "Fear greed",
-		state.Title("fx"): "FX", state.Called("EUR/USD", "EURUSD"): "EUR/USD", state.Called("Bitcoin", "BTC"): "Bitcoin (BTC)", state.Called("X", ""): "X",
+		state.Head("inputPerMillionUsd", ""): "input/M", state.Head("change1hPct", "priceUsd"): "1h",
+		state.Title("top_movers"): "Top movers", state.Title("fearGreed"): "Fear greed",
+		state.Title("fx"): "FX", state.Called("EUR/USD", "EURUSD"): "EUR/USD", state.Called("Bitcoin", "BTC"): "Bitcoin (BTC)",
+		state.Called("X", ""): "X",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

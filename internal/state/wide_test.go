@@ -14,16 +14,19 @@ func wideState(rows int) []byte {
 	var movers, protocols, pools, themes []string
 	for i := range rows {
 		coin, chain, n := coins[i%len(coins)], chains[i%len(chains)], 7919*(i+3)
-		movers = append(movers, fmt.Sprintf(`{"group":"gainer","id":"coin-%d","symbol":"C%X","name":"%s","priceUsd":%d.%02d,"change1hPct":-0.%02d,
+		movers = append(movers,
+			fmt.Sprintf(`{"group":"gainer","id":"coin-%d","symbol":"C%X","name":"%s","priceUsd":%d.%02d,"change1hPct":-0.%02d,
 			"change24hPct":%d.7,"change7dPct":null,"marketCapUsd":%d000000,"volume24hUsd":%d,"rank":%d,"ref":1,"spark":[%d,%d]}`,
-			i, n, coin, n%977, i%100, n%100, n%31, n, n*n, i+1, n%89, n%97))
+				i, n, coin, n%977, i%100, n%100, n%31, n, n*n, i+1, n%89, n%97))
 		protocols = append(protocols, fmt.Sprintf(`{"group":"top","id":"protocol-%d","name":"%s Lend V%d","category":"Lending","chains":%d,
 			"topChain":"Ethereum","tvlUsd":%d00000,"change1dPct":%d.75,"change7dPct":-%d.98,"ref":5}`, i, coin, i%4, i%9+2, n*31, n%7, n%9))
-		pools = append(pools, fmt.Sprintf(`{"position":%d,"id":"base_0x8c2c8763%x","pair":"GIT%d / WETH","network":"%s","dex":"uniswap-v4","priceUsd":%d.38e-05,
+		pools = append(pools,
+			fmt.Sprintf(`{"position":%d,"id":"base_0x8c2c8763%x","pair":"GIT%d / WETH","network":"%s","dex":"uniswap-v4","priceUsd":%d.38e-05,
 			"change1hPct":%d.17,"change24hPct":-30.%d,"volume24hUsd":%d,"liquidityUsd":%d,"txns24h":%d,"ageHours":%d,"risk":["new_pool","low_liquidity"],"ref":9}`,
-			i+1, n*n, i, chain, n%9+2, n%5, n%10, n*271, n*313, n%9973, n%937))
+				i+1, n*n, i, chain, n%9+2, n%5, n%10, n*271, n*313, n%9973, n%937))
 		themes = append(themes, fmt.Sprintf(`{"id":"theme-%d","name":"Privacy Coins %d","score":0.%03d,"direction":"up","marketCapUsd":%d,
-			"change24hPct":11.%d,"trendingSymbols":["ZEC","%s"],"headlines":[{"title":"%s extends rally as Ethereum funds lead, desk %d says",
+			"change24hPct":11.%d,"trendingSymbols":["ZEC","%s"],"headlines":[{"title":"%s extends rally as Ethereum funds lead, " +
+				"desk %d says",
 			"url":"https://www.example.com/markets/%d/rally","publishedAt":"2026-11-20T19:30:00Z","ref":11,"sources":[12,13]}],"ref":4}`,
 			i, i, n%1000, n*4409, n%10, strings.ToUpper(chain), coin, i, n))
 	}
@@ -63,8 +66,10 @@ func TestSearchAgreesOnWideState(t *testing.T) {
 		text := wideState(rows)
 		table, tree := newTable(t, text), readState(t, text)
 		for _, q := range []string{
-			"ethereum", "ETHER", "git13", "quetzal", "1", "0", ".", "-", "\"", " / ", "pool", "NEW_POOL", "true", "name", "ref", "headlines", "sources",
-			"e", "fear & greed", "extreme fear", "2026-11-20", "https://", "38e-05", "[", "null", "change", "priceusd", "a b", "ß", "\xff", "🚀",
+			"ethereum", "ETHER", "git13", "quetzal", "1", "0", ".", "-", "\"", " / ", "pool", "NEW_POOL", "true", "name", "ref",
+			"headlines", "sources",
+			"e", "fear & greed", "extreme fear", "2026-11-20", "https://", "38e-05", "[", "null", "change", "priceusd", "a b", "ß",
+			"\xff", "🚀",
 		} {
 			for _, k := range []int{1, 10, 50, 1 << 20} {
 				agree(t, table, tree, q, k)

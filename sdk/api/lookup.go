@@ -91,20 +91,87 @@ func (f *Fields) UnmarshalJSON(text []byte) error {
 	})
 }
 
+// Match is how a row was found.
+type Match string
+
+// The ways to find a row. A row by one of the last three may not be what was meant.
+const (
+	MatchExact    Match = "exact"    // by its name or key, or as one of the rows of a kind
+	MatchSymbol   Match = "symbol"   // by its symbol
+	MatchAlias    Match = "alias"    // by another name that it has
+	MatchPrefix   Match = "prefix"   // by the beginning of a name
+	MatchWords    Match = "words"    // by words of its name
+	MatchSpelling Match = "spelling" // by a name that is written in nearly the same way
+)
+
+// Matches returns the ways to find a row, the surest first.
+func Matches() []Match {
+	return []Match{MatchExact, MatchSymbol, MatchAlias, MatchPrefix, MatchWords, MatchSpelling}
+}
+
+// Sure reports whether a row that was found so is what was named.
+func (m Match) Sure() bool { return m == MatchExact || m == MatchSymbol || m == MatchAlias || m == "" }
+
+// The reasons of words of a lookup.
+const (
+	MissingNoSuchField  MissingWhy = "no_such_field"  // the rows that are meant have no such figure
+	MissingNoSuchSpan   MissingWhy = "no_such_span"   // or not over that span
+	MissingNoSuchMoment MissingWhy = "no_such_moment" // or not of that moment
+	MissingUnknownWord  MissingWhy = "unknown_word"
+	MissingAmbiguous    MissingWhy = "ambiguous"
+)
+
+// LookupMissing is a word of a question that the answer cannot give.
+type LookupMissing struct {
+	Word    string     `json:"word"`
+	Why     MissingWhy `json:"why"`
+	Instead []string   `json:"instead,omitempty"` // what can be asked in its place
+}
+
+// String is m in words.
+func (m LookupMissing) String() string {
+	why := map[MissingWhy]string{
+		MissingNoSuchField: "no such figure", MissingNoSuchSpan: "not over that span", MissingNoSuchMoment: "not of that moment",
+		MissingNotKept: "not kept", MissingUnknownWord: "not known", MissingAmbiguous: "may mean several things",
+	}[m.Why]
+	text := fmt.Sprintf("%q %s", m.Word, why)
+	if len(m.Instead) > 0 {
+		text += ", instead: " + strings.Join(m.Instead, ", ")
+	}
+	return text
+}
+
+// Read is how a question was read: a query, and the further ones of a question for several things.
+type Read struct {
+	RowQuery
+	And []RowQuery `json:"and,omitempty"`
+}
+
+// String is r in a line, for people.
+func (r Read) String() string {
+	text := r.RowQuery.Text
+	for _, q := range r.And {
+		text += "; " + q.Text
+	}
+	return text
+}
+
 // LookupRow is one row of a pack's tables: the last data of a source about one thing.
 type LookupRow struct {
-	Kind       string    `json:"kind"`   // such as asset
-	Key        string    `json:"key"`    // of the row among those of its kind, such as cardano
-	Entity     string    `json:"entity"` // of the thing, the same in rows of other kinds that speak of it
-	Name       string    `json:"name"`
-	Symbol     string    `json:"symbol,omitempty"`
-	Fields     Fields    `json:"fields"`
-	Asked      []string  `json:"asked"` // the fields that the question named, or else the first of the kind
-	Ref        int       `json:"ref"`   // anchor of its source
-	URL        string    `json:"url"`   // of the row itself, not of its source, where there is such a page
-	FetchedAt  time.Time `json:"fetchedAt"`
-	AgeSeconds int64     `json:"ageSeconds"`
-	Stale      bool      `json:"stale"` // the last attempt of its source failed
+	Kind       string          `json:"kind"`   // such as asset
+	Key        string          `json:"key"`    // of the row among those of its kind, such as cardano
+	Entity     string          `json:"entity"` // of the thing, the same in rows of other kinds that speak of it
+	Name       string          `json:"name"`
+	Symbol     string          `json:"symbol,omitempty"`
+	Fields     Fields          `json:"fields"`
+	Asked      []string        `json:"asked"` // the fields that the question named; empty where it named none
+	Match      Match           `json:"match"`
+	Over       map[string]Move `json:"over,omitempty"` // by field, where the question has a span of history
+	Ref        int             `json:"ref"`            // anchor of its source
+	URL        string          `json:"url"`            // of the row itself, not of its source, where there is such a page
+	FetchedAt  time.Time       `json:"fetchedAt"`
+	AgeSeconds int64           `json:"ageSeconds"`
+	Stale      bool            `json:"stale"` // the last attempt of its source failed
 }
 
 // Shown returns the fields for a one-line view of the row: first the asked ones, then others by importance, at most most.
@@ -123,9 +190,31 @@ func (r LookupRow) Shown(most int) Fields {
 
 // LookupResult answers one question.
 type LookupResult struct {
-	Q    string      `json:"q"`
-	Rows []LookupRow `json:"rows"`           // best first
-	Near []string    `json:"near,omitempty"` // the nearest names, where no row was found
+	Q          string               `json:"q"`
+	Read       *Read                `json:"read,omitempty"`       // left out where no part of it could be read
+	Rows       []LookupRow          `json:"rows"`                 // best first
+	Aggregates map[string]Aggregate `json:"aggregates,omitempty"` // as query has them, where the question asks for one figure of many rows
+	// what cannot be given; then there are no rows but those of an unsure match
+	Missing []LookupMissing `json:"missing,omitempty"`
+	Near    []string        `json:"near,omitempty"` // the nearest names, where no row was found
+}
+
+// Notes is what people are told beside the rows: how the question was read, unless that is plain, and what of it cannot be given.
+func (r LookupResult) Notes() (lines []string) {
+	if r.Read != nil && !r.plain() {
+		lines = append(lines, "read: "+r.Read.String())
+	}
+	for _, m := range r.Missing {
+		lines = append(lines, m.String())
+	}
+	return lines
+}
+
+// plain reports whether r is read as a figure of one thing that is named, now.
+func (r LookupResult) plain() bool {
+	q := r.Read.RowQuery
+	return len(r.Read.And) == 0 && q.At == "" && q.Over == "" && q.Order == "" && len(q.Where) == 1 && len(r.Rows) == 1 &&
+		r.Rows[0].Match.Sure()
 }
 
 // LookupResponse answers /v1/lookup.

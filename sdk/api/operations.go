@@ -217,9 +217,10 @@ func lookup() Operation {
 			return []Param{packParam(), {
 				Name: "q", Kind: KindQuestions, Required: true, field: func(q *Query) any { return &q.Text },
 				Reason: ReasonInvalidQ, Missing: "missing or empty",
-				Hint:    "ask by name, with commas between questions: q=ADA price,tether supply",
-				Doc:     "The questions, separated by commas, each of at most 200 characters.",
-				ToolDoc: "Each a name, symbol or contract address, then optionally what you want (price, 24h, supply, tvl, peg, news)",
+				Hint: "ask by name, with commas between questions: q=ADA price,tether supply",
+				Doc:  "The questions, separated by commas, each of at most 200 characters.",
+				ToolDoc: "Each names things, figures, moments, spans, " +
+					"ranks or totals: ADA price yesterday; top 5 by market cap; btc vs eth 24h",
 				Example: "ADA price,tether supply",
 			}, {
 				Name: "kind", Kind: KindRowKind, field: func(q *Query) any { return &q.Kinds },
@@ -229,15 +230,17 @@ func lookup() Operation {
 				Name: "limit", Kind: KindWhole, Min: 1, Max: MaxLookupRows, Default: strconv.Itoa(DefaultLookupLimit), Verbatim: true,
 				field:  func(q *Query) any { return &q.Limit },
 				Reason: ReasonInvalidLimit, Hint: "leave limit out for 3 rows per question",
-				Doc: "The maximum number of rows per question.", ToolDoc: "Rows per question", Example: "2",
+				Doc:     "The maximum number of rows per named thing or list. A number in a question, as in top 5, counts instead.",
+				ToolDoc: "Rows per thing or list", Example: "2",
 			}}
 		},
 		Tool: Tool{
 			Title: "Look up by name",
-			Description: "Numbers and facts by name: prices, changes (1h, 24h, 7d), volume, market cap, supply, peg, TVL, pools, fees, " +
-				"predictions, headlines. START HERE for any question with a name in it. " +
-				"Up to 20 questions a call: q=\"ADA price, tether supply, aave tvl, solana news\". " +
-				"Knows every row fetched, not only those of fresh. Unknown names get the nearest ones; nothing is guessed.",
+			Description: "Numbers and facts by name: prices, changes, volume, market cap, supply, peg, TVL, pools, fees, odds, news, " +
+				"flags. " +
+				"START HERE for any question. Up to 20 a call: q=\"ADA price, tether supply, top 3 losers, btc price yesterday\". " +
+				"Knows every row fetched. `read` says how a question was read; a word that cannot be given is named, with no row " +
+				"but one marked by prefix, words or spelling.",
 		},
 	}
 }

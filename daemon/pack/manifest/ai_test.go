@@ -11,26 +11,20 @@ func TestAIQuestions(t *testing.T) {
 	t.Parallel()
 	ask(t, api.PackAI, map[string]string{
 		"open incidents at openai": "service/openai incidents",
-		"gpt price": "model/openai/gpt-5.1 promptPerMillionUsd completionPerMillionUsd; " +
-			"model/openai/gpt-5.1-codex promptPerMillionUsd completionPerMillionUsd; " +
-			"model/openai/gpt-5-pro promptPerMillionUsd completionPerMillionUsd",
+		"gpt price": "prefix: model/openai/gpt-5.1 promptPerMillionUsd completionPerMillionUsd; " +
+			"prefix: model/openai/gpt-5.1-codex promptPerMillionUsd completionPerMillionUsd; " +
+			"prefix: model/openai/gpt-5-pro promptPerMillionUsd completionPerMillionUsd",
 		"gpt-5 mini price":                  "model/openai/gpt-5-mini promptPerMillionUsd completionPerMillionUsd",
 		"what does claude sonnet 4.5 cost?": "model/anthropic/claude-sonnet-4.5 promptPerMillionUsd completionPerMillionUsd",
-		"cheapest model": "model/ibm-granite/granite-4.0-h-micro promptPerMillionUsd; " +
-			"model/meta-llama/llama-3.1-8b-instruct promptPerMillionUsd; " +
-			"model/mistralai/mistral-nemo promptPerMillionUsd",
-		"most expensive models": "model/openai/gpt-5-pro promptPerMillionUsd; " +
-			"model/anthropic/claude-opus-4.1 promptPerMillionUsd; " +
+		"cheapest model":                    "model/ibm-granite/granite-4.0-h-micro promptPerMillionUsd",
+		"most expensive models": "model/openai/gpt-5-pro promptPerMillionUsd; model/anthropic/claude-opus-4.1 promptPerMillionUsd; " +
 			"model/anthropic/claude-opus-4.5 promptPerMillionUsd",
-		"newest models": "model/anthropic/claude-opus-4.5 listedAt; " +
-			"model/google/gemini-3-pro-preview listedAt; " +
-			"model/openai/gpt-5.1 listedAt",
+		"newest models": "model/anthropic/claude-opus-4.5; model/google/gemini-3-pro-preview; model/openai/gpt-5.1",
 		"deepseek context window": "model/deepseek/deepseek-v3.2-exp contextTokens; " +
-			"model/deepseek/deepseek-v3.1-terminus contextTokens; " +
-			"model/deepseek/deepseek-chat-v3.1 contextTokens",
+			"model/deepseek/deepseek-v3.1-terminus contextTokens; model/deepseek/deepseek-chat-v3.1 contextTokens",
 		"gemini 2.5 flash context": "model/google/gemini-2.5-flash contextTokens",
-		"qwen3 coder price":        "model/qwen/qwen3-coder promptPerMillionUsd completionPerMillionUsd",
-		"kimi k2 downloads":        "trending_model/moonshotai/Kimi-K2-Thinking downloads",
+		"qwen3 coder price":        "prefix: model/qwen/qwen3-coder promptPerMillionUsd completionPerMillionUsd",
+		"kimi k2 downloads":        "prefix: trending_model/moonshotai/Kimi-K2-Thinking downloads",
 		"is openai down":           "service/openai status",
 		"is ChatGPT down?":         "service/openai status",
 		"is claude code working":   "service/anthropic/claude-code status",
@@ -40,23 +34,20 @@ func TestAIQuestions(t *testing.T) {
 		"trending models": "trending_model/moonshotai/Kimi-K2-Thinking trendingScore; " +
 			"trending_model/deepseek-ai/DeepSeek-OCR trendingScore; " +
 			"trending_model/MiniMaxAI/MiniMax-M2 trendingScore",
-		"most liked models": "trending_model/MiniMaxAI/MiniMax-M2 likes; " +
-			"trending_model/Qwen/Qwen3-VL-235B-A22B-Instruct likes; " +
+		"most liked models": "trending_model/MiniMaxAI/MiniMax-M2 likes; trending_model/Qwen/Qwen3-VL-235B-A22B-Instruct likes; " +
 			"trending_model/deepseek-ai/DeepSeek-OCR likes",
-		"likes of flux":         "trending_model/black-forest-labs/FLUX.1-Kontext-dev likes",
-		"latest ollama release": "release/ollama/v9.4.1 version; release/ollama/v9.4.0 version; release/ollama/v9.4.0-rc2 version",
-		"vllm version":          "release/vllm/v9.21.0 version; release/vllm/v9.20.2 version; release/vllm/v9.20.1 version",
-		"transformers release": "release/transformers/v95.2.0 version; " +
-			"release/transformers/v95.1.1 version; " +
-			"release/transformers/v95.1.0 version",
-		"papers about agents":    "paper/2611.99114 upvotes; paper/2611.99127 upvotes; paper/2611.99166 upvotes",
-		"daily papers":           "paper/2611.99101 upvotes; paper/2611.99114 upvotes; paper/2611.99127 upvotes",
+		"likes of flux":          "prefix: trending_model/black-forest-labs/FLUX.1-Kontext-dev",
+		"latest ollama release":  "release/ollama/v9.4.1; release/ollama/v9.4.0; release/ollama/v9.4.0-rc2",
+		"vllm version":           "release/vllm/v9.21.0 version; release/vllm/v9.20.2 version; release/vllm/v9.20.1 version",
+		"transformers release":   "release/transformers/v95.2.0; release/transformers/v95.1.1; release/transformers/v95.1.0",
+		"papers about agents":    "paper/2611.99114; paper/2611.99127; paper/2611.99166",
+		"daily papers":           "paper/2611.99101; paper/2611.99114; paper/2611.99127",
 		"top papers":             "paper/2611.99101 upvotes; paper/2611.99114 upvotes; paper/2611.99127 upvotes",
-		"speech papers":          "paper/2611.99218 upvotes; paper/2611.99648 publishedAt",
-		"hacker news":            "story/99000117 points; story/99000428 points; story/99000739 points",
-		"news about code review": "story/99000428 points",
-		"llama 4 scout":          "model/meta-llama/llama-4-scout promptPerMillionUsd",
-		"who made larkspur mini": "trending_model/larkspur-labs/larkspur-mini-synthetic publisher",
+		"speech papers":          "paper/2611.99218; paper/2611.99648",
+		"hacker news":            "story/99000117; story/99000428; story/99000739",
+		"news about code review": "story/99000428",
+		"llama 4 scout":          "model/meta-llama/llama-4-scout",
+		"who made larkspur mini": "prefix: trending_model/larkspur-labs/larkspur-mini-synthetic",
 	})
 }
 

@@ -53,7 +53,8 @@ func TestChildHasNothing(t *testing.T) {
 	for _, file := range files {
 		to, err := os.Readlink(file)
 		ours := func(prefix string) bool { return strings.HasPrefix(to, prefix) }
-		if err != nil || !slices.ContainsFunc([]string{"pipe:", "anon_inode:", "/dev/null", "/sys/fs/cgroup/"}, ours) { // the last of the runtime
+		// the last of the runtime
+		if err != nil || !slices.ContainsFunc([]string{"pipe:", "anon_inode:", "/dev/null", "/sys/fs/cgroup/"}, ours) {
 			t.Errorf("the process has %s open, %v", to, err)
 		}
 	}

@@ -147,7 +147,8 @@ func TestChildTellsEveryValue(t *testing.T) {
 	for _, rows := range []string{
 		`.a[] | {key: ., name: ., x: .}`, `.a[] | {key: "k", x: (tonumber? // .) }`, `range(3) | {key: "\(.)", x: (. / 3)}`,
 		`{key: 100000000.0, x: 1e21, y: 5}, {key: infinite, x: nan}, {key: (1e17+1), x: (12345678901234567890123 + 1)}`,
-		`[1], 5, null, "text", {}, {key: {a: 1}, x: [2]}`, `{key: "a", aliases: ["b", 5, null, "c"], url: "https://x", x: 1, other: "dropped"}`,
+		`[1], 5, null, "text", {}, {key: {a: 1}, x: [2]}`,
+		`{key: "a", aliases: ["b", 5, null, "c"], url: "https://x", x: 1, other: "dropped"}`,
 		`empty`, `error("no")`, `{key: ("/w==" | @base64d), x: 1}`, `{key: "a", x: now}`, `.a | error`, `.[`,
 		`range(20001) | {key: "\(.)", x: 1}`, `range(300) | {key: ("x" * 20000), x: 1}`,
 	} {
@@ -167,10 +168,12 @@ func TestChildTellsEveryValue(t *testing.T) {
 		}
 		both := pair{t, local, newChild(t, mapping(rows, `.[:2], {key: "invented"}`)), new(atomic.Int32)}
 		at := time.Date(2026, 11, 22, 20, 0, 0, 123456789, time.FixedZone("", 3600))
-		for _, answer := range []string{odd, "", "<html>", "[]", `{"error":"rate limit"}`, `{"status":{"error_code":1001}}`, "[1", "null", "quota"} {
+		for _, answer := range []string{odd, "", "<html>", "[]", `{"error":"rate limit"}`, `{"status":{"error_code":1001}}`, "[1", "null",
+			"quota"} {
 			_, _ = both.Rows(t.Context(), "one", []byte(answer), at)
 		}
-		cleaned := []any{map[string]any{"key": "a", "x": 0.1 + 0.2, "b": true, "t": "é"}, map[string]any{"key": "b", "x": nil}, map[string]any{"key": "c", "x": 1e300}}
+		cleaned := []any{map[string]any{"key": "a", "x": 0.1 + 0.2, "b": true, "t": "é"}, map[string]any{"key": "b", "x": nil},
+			map[string]any{"key": "c", "x": 1e300}}
 		_, _ = both.Judge(t.Context(), "one", cleaned, at)
 		_, _ = both.Judge(t.Context(), "one", nil, at)
 	}
@@ -191,7 +194,8 @@ func hostile() map[string]struct{ rows, choose, answer, want string } {
 		"depth":          {`reduce range(100000000) as $i (1; [.]) | {key: tojson, x: 1}`, ``, "[1]", "more than 256 MB|" + tooLong},
 		"no pause":       {`("x" * 30000000) | {key: "a", x: [match("(x?){20}y"; "g")]}`, ``, "[1]", "its mapping took " + tooLong},
 		"growth":         {`[limit(100000000; repeat("x" * 1000))] | {key: "a", x: 1}`, ``, "[1]", "more than 256 MB|" + tooLong},
-		"large answer":   {`[.[] | {a: ., b: [.], c: {d: .}}] | . + . + . + . | map({key: .a.key, x: 1})[]`, ``, long, "more than 256 MB|over 20000 rows|" + tooLong},
+		"large answer": {`[.[] | {a: ., b: [.], c: {d: .}}] | . + . + . + . | map({key: .a.key, x: 1})[]`, ``, long,
+			"more than 256 MB|over 20000 rows|" + tooLong},
 	}
 }
 
@@ -214,7 +218,10 @@ func TestChildIsBounded(t *testing.T) {
 			took := time.Since(began)
 			runtime.ReadMemStats(&after)
 			grown := after.TotalAlloc - before.TotalAlloc
-			if err == nil || !slices.ContainsFunc(strings.Split(h.want, "|"), func(w string) bool { return strings.Contains(err.Error(), w) }) {
+			if err == nil || !slices.ContainsFunc(strings.Split(h.want, "|"), func(w string) bool {
+				return strings.Contains(err.Error(),
+					w)
+			}) {
 				t.Errorf("the call ended with %v, want %s", err, h.want)
 			}
 			if class, _ := source.Judged(err); err != nil && class != source.ClassBadContent {
@@ -310,7 +317,8 @@ func TestChildCannotStart(t *testing.T) {
 		c.Close()
 	}
 	c := newChild(t, "pack: [")
-	if _, err := c.Rows(t.Context(), "one", []byte("[1]"), time.Time{}); err == nil || err.Error() != "bad_content: its manifest cannot be read" {
+	if _, err := c.Rows(t.Context(), "one", []byte("[1]"), time.Time{}); err == nil ||
+		err.Error() != "bad_content: its manifest cannot be read" {
 		t.Errorf("a manifest that is none: %v", err)
 	}
 }

@@ -39,7 +39,8 @@ func TestFromAnswerToState(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
-	f := source.NewFetcher(source.Config{Now: func() time.Time { return now }, Transport: answers(func(*http.Request) string { return contexts })})
+	f := source.NewFetcher(source.Config{Now: func() time.Time { return now },
+		Transport: answers(func(*http.Request) string { return contexts })})
 	out := f.Fetch(t.Context(), p.Sources[0].Connector, nil)
 	if out.Err != nil {
 		t.Fatal(out.Err)

@@ -112,7 +112,9 @@ func (m *Manifest) stateKinds() (list []state.Kind) {
 		for _, f := range s.Fields {
 			for _, d := range f.derived() {
 				if !slices.ContainsFunc(list[at].Fields, func(f state.Field) bool { return f.Name == d.wire }) {
-					list[at].Fields = append(list[at].Fields, state.Field{Name: d.wire, Words: wordsOf(f, d)})
+					list[at].Fields = append(list[at].Fields, state.Field{
+						Name: d.wire, Words: wordsOf(f, d), Filter: f.Type == typeText && filters(f.Name),
+					})
 				}
 			}
 		}
@@ -141,6 +143,11 @@ func (m *Manifest) stateKind(name string) state.Kind {
 	return k
 }
 
+// filters reports whether questions leave out rows by a text of a name: what says where they come from.
+func filters(name string) bool {
+	return slices.Contains([]string{"venue", "publisher", "category", "network", "exchange", "form", "agency"}, name)
+}
+
 func lower(words []string) []string {
 	list := make([]string, len(words))
 	for i, w := range words {
@@ -150,13 +157,13 @@ func lower(words []string) []string {
 }
 
 func wordsOf(f Field, d derived) []string {
-	words := strings.Split(d.name, "_")
+	words := append(strings.Split(d.name, "_"), strings.ReplaceAll(d.name, "_", " "))
 	if d.name == f.Name {
 		words = append(words, lower(f.Words)...)
 	}
 	switch d.kind {
 	case typePrice:
-		words = append(words, "price", "cost", "costs")
+		words = append(words, "price", "cost", "costs", "pay", "charge", "charging")
 	case typeTime, typeDate:
 		words = append(words, "when")
 	}

@@ -26,7 +26,8 @@ type past struct {
 
 func newPast(t *testing.T, field string) *past {
 	t.Helper()
-	text := strings.Replace(mapping(`.[] | {key: "a", x: ., y: 1}`, `.`), "fields: {x: number}", "fields: {x: "+field+", y: number}, every: 5m", 1)
+	text := strings.Replace(mapping(`.[] | {key: "a", x: ., y: 1}`, `.`), "fields: {x: number}", "fields: {x: "+field+", y: number}, "+
+		"every: 5m", 1)
 	m, err := manifest.Read([]byte(text), false)
 	if err != nil {
 		t.Fatal(err)
@@ -109,30 +110,43 @@ func TestChange(t *testing.T) {
 	}{
 		"not before the span is over": {"{type: number, change: [1h]}", all(steady(0, 55, 5, "100", ""),
 			[]step{{59.9, "110", ""}, {60, "110", "xChange1hPct=10"}, {65, "90", "xChange1hPct=-10"}})},
-		"against the value of then, not of the beginning": {"{type: number, change: [1h]}", all(steady(0, 30, 5, "100", ""), steady(35, 55, 5, "200", ""),
+		"against the value of then, not of the beginning": {"{type: number, change: [1h]}", all(steady(0, 30, 5, "100", ""), steady(35,
+			55, 5, "200", ""),
 			[]step{{60, "200", "xChange1hPct=100"}, {75, "200", "xChange1hPct=100"}, {90, "200", "xChange1hPct=100"},
 				{94.9, "200", "xChange1hPct=100"}, {95, "200", "xChange1hPct=0"}, {100, "50", "xChange1hPct=-75"}})},
 		"a gap of three intervals is none": {"{type: number, change: [1h]}", []step{
 			{0, "100", ""}, {15, "100", ""}, {30, "100", ""}, {45, "100", ""}, {60, "150", "xChange1hPct=50"}}},
 		"after a longer one all begins again": {"{type: number, change: [1h]}", all([]step{{0, "100", ""}, {15, "100", ""}, {30, "100", ""},
 			{45.1, "150", ""}}, steady(60, 105, 15, "150", ""), []step{{105.2, "150", "xChange1hPct=0"}})},
-		"a clock that is set back":   {"{type: number, change: [1h]}", all(steady(0, 60, 15, "100", "*"), []step{{30, "150", ""}}, steady(45, 75, 15, "150", ""), []step{{90, "150", "xChange1hPct=0"}})},
-		"a value that was not known": {"{type: number, change: [1h]}", all(steady(0, 45, 15, "100", ""), []step{{60, "null", ""}, {75, "100", ""}, {90, "200", ""}, {105, "200", ""}, {120, "200", ""}, {135, "200", "xChange1hPct=100"}})},
-		"below zero":                 {"{type: number, change: [1h]}", all(steady(0, 45, 15, "-50", ""), []step{{60, "-25", "xChange1hPct=50"}, {75, "50", "xChange1hPct=200"}})},
-		"from zero":                  {"{type: number, change: [1h]}", all(steady(0, 60, 15, "0", ""), []step{{75, "5", ""}})},
-		"to zero":                    {"{type: number, change: [1h]}", all(steady(0, 45, 15, "4", ""), []step{{60, "0", "xChange1hPct=-100"}})},
-		"beyond reason":              {"{type: number, change: [1h]}", all(steady(0, 45, 15, "1", ""), []step{{60, "1001", "xChange1hPct=100000"}, {75, "1001.01", ""}})},
-		"beyond numbers":             {"{type: number, change: [1h]}", all(steady(0, 45, 15, "1e-300", ""), []step{{60, "1e18", ""}})},
+		"a clock that is set back": {"{type: number, change: [1h]}", all(steady(0, 60, 15, "100", "*"), []step{{30, "150", ""}},
+			steady(45, 75, 15, "150", ""), []step{{90, "150", "xChange1hPct=0"}})},
+		"a value that was not known": {"{type: number, change: [1h]}", all(steady(0, 45, 15, "100", ""), []step{{60, "null", ""}, {75,
+			"100", ""}, {90, "200", ""}, {105, "200", ""}, {120, "200", ""}, {135, "200", "xChange1hPct=100"}})},
+		"below zero": {"{type: number, change: [1h]}", all(steady(0, 45, 15, "-50", ""), []step{{60, "-25",
+			"xChange1hPct=50"}, {75, "50", "xChange1hPct=200"}})},
+		"from zero": {"{type: number, change: [1h]}", all(steady(0, 60, 15, "0", ""), []step{{75, "5", ""}})},
+		"to zero": {"{type: number, change: [1h]}", all(steady(0, 45, 15, "4", ""), []step{{60, "0",
+			"xChange1hPct=-100"}})},
+		"beyond reason": {"{type: number, change: [1h]}", all(steady(0, 45, 15, "1", ""), []step{{60, "1001",
+			"xChange1hPct=100000"}, {75, "1001.01", ""}})},
+		"beyond numbers": {"{type: number, change: [1h]}", all(steady(0, 45, 15, "1e-300", ""), []step{{60, "1e18", ""}})},
 		"two spans": {"{type: number, change: [30m, 1h]}", all(steady(0, 15, 15, "100", ""), []step{{30, "200", "xChange30mPct=100"},
 			{45, "200", "xChange30mPct=100"}, {60, "400", "xChange30mPct=100 xChange1hPct=300"}})},
 
-		"no change":   {"{type: number, changed: 1h}", steady(0, 120, 15, "5", "")},
-		"a change":    {"{type: number, changed: 1h}", []step{{0, "5", ""}, {15, "6", "xWas=5 xChangedAt=15"}, {30, "6", "xWas=5 xChangedAt=15"}, {45, "6", "xWas=5 xChangedAt=15"}, {60, "6", "xWas=5 xChangedAt=15"}, {74.9, "6", "xWas=5 xChangedAt=15"}, {75, "6", ""}}},
-		"the last":    {"{type: number, change: [24h], changed: 24h}", []step{{0, "5", ""}, {5, "6", "xWas=5 xChangedAt=5"}, {10, "7", "xWas=6 xChangedAt=10"}, {15, "8", "xWas=7 xChangedAt=15"}, {20, "9", "xWas=8 xChangedAt=20"}}},
-		"and back":    {"{type: number, changed: 24h}", []step{{0, "5", ""}, {5, "6", "xWas=5 xChangedAt=5"}, {10, "5", "xWas=6 xChangedAt=10"}, {15, "5", "xWas=6 xChangedAt=10"}}},
-		"over a gap":  {"{type: number, changed: 24h}", []step{{0, "5", ""}, {600, "6", "xWas=5 xChangedAt=600"}, {1200, "6", "xWas=5 xChangedAt=600"}}},
-		"set back":    {"{type: number, changed: 24h}", []step{{0, "5", ""}, {60, "6", "xWas=5 xChangedAt=60"}, {30, "6", "xWas=5 xChangedAt=30"}, {20, "7", "xWas=5 xChangedAt=20"}, {-10, "8", ""}}},
-		"below round": {"{type: percent, changed: 1h}", []step{{0, "5.001", ""}, {5, "5.004", ""}, {10, "5.006", "xWasPct=5 xChangedAt=10"}}},
+		"no change": {"{type: number, changed: 1h}", steady(0, 120, 15, "5", "")},
+		"a change": {"{type: number, changed: 1h}", []step{{0, "5", ""}, {15, "6", "xWas=5 xChangedAt=15"}, {30, "6",
+			"xWas=5 xChangedAt=15"}, {45, "6", "xWas=5 xChangedAt=15"}, {60, "6", "xWas=5 xChangedAt=15"}, {74.9, "6",
+			"xWas=5 xChangedAt=15"}, {75, "6", ""}}},
+		"the last": {"{type: number, change: [24h], changed: 24h}", []step{{0, "5", ""}, {5, "6", "xWas=5 xChangedAt=5"}, {10, "7",
+			"xWas=6 xChangedAt=10"}, {15, "8", "xWas=7 xChangedAt=15"}, {20, "9", "xWas=8 xChangedAt=20"}}},
+		"and back": {"{type: number, changed: 24h}", []step{{0, "5", ""}, {5, "6", "xWas=5 xChangedAt=5"}, {10, "5",
+			"xWas=6 xChangedAt=10"}, {15, "5", "xWas=6 xChangedAt=10"}}},
+		"over a gap": {"{type: number, changed: 24h}", []step{{0, "5", ""}, {600, "6", "xWas=5 xChangedAt=600"}, {1200, "6",
+			"xWas=5 xChangedAt=600"}}},
+		"set back": {"{type: number, changed: 24h}", []step{{0, "5", ""}, {60, "6", "xWas=5 xChangedAt=60"}, {30, "6",
+			"xWas=5 xChangedAt=30"}, {20, "7", "xWas=5 xChangedAt=20"}, {-10, "8", ""}}},
+		"below round": {"{type: percent, changed: 1h}", []step{{0, "5.001", ""}, {5, "5.004", ""}, {10, "5.006",
+			"xWasPct=5 xChangedAt=10"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -145,11 +145,18 @@ func ask(t *testing.T, id string, questions map[string]string) {
 	for q, want := range questions {
 		found := tables.Lookup(q, "", 3)
 		var got []string
-		for i, r := range found.Rows {
-			got = append(got, r.Kind+"/"+r.Key+" "+strings.Join(found.Asked[i], " "))
+		for _, r := range found.Rows {
+			text := strings.TrimSpace(r.Kind + "/" + r.Key + " " + strings.Join(r.Asked, " "))
+			if !r.Match.Sure() {
+				text = string(r.Match) + ": " + text
+			}
+			got = append(got, text)
 		}
 		if len(got) == 0 {
-			got = []string{"near " + strings.Join(found.Near, ", ")}
+			for _, m := range found.Missing {
+				got = append(got, m.Word+" "+string(m.Why))
+			}
+			got = []string{"missing " + strings.Join(got, ", ")}
 		}
 		if strings.Join(got, "; ") != want {
 			t.Errorf("%q finds %s, want %s", q, strings.Join(got, "; "), want)

@@ -1,0 +1,426 @@
+package prose
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// When is a span or a moment as people write it: in the last hour, this week, yesterday at noon, 3 days ago, since Monday, 14:05.
+// A span has a length, a moment none. It goes by no clock until Begin is asked.
+type When struct {
+	Span   time.Duration // its length; 0 for a moment
+	Names  []string      // what a table may call it: week, weekly, 7d
+	Loose  bool          // today: the present belongs to it
+	Vague  bool          // last week may be a span or a moment of it, and a day is no moment: there are several
+	Future bool          // it is to come
+	Since  bool          // from the moment until now
+
+	ago   time.Duration // so long before now, where it is set
+	days  int           // days before today, of a Day
+	week  int           // 1 + the day of the week, of a day of the last seven
+	date  time.Time     // a Day, or a moment where exact is set
+	year  int           // a whole one
+	clock int           // 1 + minutes since midnight UTC, where one was written
+	exact bool
+}
+
+// Begin is the moment, or when the span begins. ok is false for one that cannot be: a day without a time of day, or what is not over.
+func (w When) Begin(now time.Time) (at time.Time, ok bool) {
+	now = now.UTC()
+	midnight := now.Truncate(Day)
+	switch {
+	case w.year > 0:
+		at = time.Date(w.year, 1, 1, 0, 0, 0, 0, time.UTC)
+		return at, !at.After(now)
+	case w.Span > 0:
+		return now.Add(-w.Span), true
+	case w.ago > 0 && w.clock == 0 && !(w.Since && w.days > 0):
+		return now.Add(-w.ago), true
+	case w.exact:
+		return w.date, !w.date.After(now)
+	case !w.date.IsZero():
+		at = w.date
+	case w.week > 0:
+		back := (int(now.Weekday()) - (w.week - 1) + 7) % 7
+		if back == 0 && !w.Since {
+			back = 7
+		}
+		at = midnight.AddDate(0, 0, -back)
+	case w.days > 0:
+		at = midnight.AddDate(0, 0, -w.days)
+	default:
+		at = midnight
+		if w.clock == 0 {
+			return at, w.Since
+		}
+		if at = at.Add(time.Duration(w.clock-1) * time.Minute); at.After(now) {
+			at = at.Add(-Day) // the last one that was
+		}
+		return at, true
+	}
+	switch {
+	case w.clock > 0:
+		at = at.Add(time.Duration(w.clock-1) * time.Minute)
+	case !w.Since:
+		return at, false
+	}
+	return at, !at.After(now)
+}
+
+// End is when a year ends, which is named as one; zero for all else, which goes on until now or is a moment.
+func (w When) End() time.Time {
+	if w.year == 0 {
+		return time.Time{}
+	}
+	return time.Date(w.year+1, 1, 1, 0, 0, 0, 0, time.UTC)
+}
+
+var (
+	yearForm  = regexp.MustCompile(`^(?:19|20)\d\d$`)
+	clockForm = regexp.MustCompile(`^(\d{1,2})(?:[:.](\d\d))?(am|pm|z|utc|h)?$`)
+	isoForm   = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)(?:t(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(z|[+-]\d\d:\d\d)?)?$`)
+	shortForm = regexp.MustCompile(`^(\d{1,3})(m|min|mins|h|hr|hrs|d|w|y)$`)
+)
+
+// units are spans by the words for them, with what a table calls one of them.
+func unit(word string) (d time.Duration, names []string, ok bool) {
+	switch word {
+	case "m", "min", "mins", "minute", "minutes":
+		return time.Minute, nil, true
+	case "h", "hr", "hrs", "hour", "hours":
+		return time.Hour, []string{"1h", "hour", "hourly"}, true
+	case "d", "day", "days":
+		return Day, []string{"24h", "1d", "day", "daily"}, true
+	case "w", "week", "weeks":
+		return Week, []string{"7d", "week", "weekly"}, true
+	case "month", "months":
+		return 30 * Day, []string{"30d", "month", "monthly", "mom"}, true
+	case "quarter":
+		return 91 * Day, []string{"quarter", "quarterly"}, true
+	case "y", "year", "years":
+		return 365 * Day, []string{"year", "yearly", "annual", "yoy"}, true
+	}
+	return 0, nil, false
+}
+
+// number reads a whole number up to 999, written in digits or as a word.
+func number(word string) (n int, ok bool) {
+	if n, err := strconv.Atoi(word); err == nil {
+		return n, n > 0 && n < 1000 && len(word) <= 3
+	}
+	small := []string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+	if i := slices.Index(small, word); i > 0 {
+		return i, true
+	}
+	switch word {
+	case "a", "an":
+		return 1, true
+	case "couple":
+		return 2, true
+	}
+	return 0, false
+}
+
+// ReadWhen reads the span or moment that words, which are folded, begin with, and how many of them it takes; 0 where they begin with none.
+// A time of the day or a date is one word.
+func ReadWhen(words []string) (w When, taken int) {
+	r := whenReader{words: words}
+	if r.skip("tomorrow", "in the future") {
+		return When{Future: true}, r.at
+	}
+	if r.skip("by", "in", "over", "for"); r.skip("the next", "next", "the coming", "coming") {
+		if _, counted := number(r.next()); counted {
+			r.at++
+		}
+		if _, _, ok := unit(r.next()); ok {
+			return When{Future: true}, r.at + 1
+		}
+	}
+	r.at = 0
+	since := r.skip("since", "from", "between") // from 14:05
+	if !since {
+		r.skip("over the course of", "in", "over", "during", "within", "for", "at", "on", "as of", "around", "by", "before", "across")
+	}
+	r.skip("exactly this time", "this time", "the same time", "exactly", "about")
+	r.skip("the")
+	lead := r.at
+	switch {
+	case r.span(&w), r.moment(&w):
+	case r.clock(&w), r.date(&w):
+	case lead > 0 && !since && yearForm.MatchString(r.next()): // in 2022
+		w.year, _ = strconv.Atoi(r.next())
+		r.at++
+		return w, r.at
+	default:
+		return When{}, 0
+	}
+	w.Since = since
+	if words[0] == "before" && w.Span > 0 { // before one Day
+		w.ago, w.Span, w.Names = w.Span, 0, nil
+	}
+	// since yesterday
+	if since && w.days == 1 && w.clock == 0 && (r.at == len(words) || !slices.Contains([]string{"at", "noon", "midnight"}, r.words[r.at])) {
+		_, w.Names, _ = unit("day")
+		w.Span, w.Since, w.ago, w.days = Day, false, 0, 0
+		return w, r.at
+	}
+	if since && w.Span > 0 { // since last week
+		w.ago, w.Span = w.Span, 0
+	}
+	if w.Span == 0 && (w.ago == 0 || w.days > 0) && !w.exact {
+		r.rest(&w)
+	}
+	if w.Since || w.clock > 0 || w.exact {
+		w.Vague = w.Vague && w.Span > 0
+	}
+	if since && lead > 0 && words[0] != "since" && w.clock == 0 && w.date.IsZero() && w.ago == 0 && w.days == 0 {
+		return When{}, 0
+	}
+	r.skip("utc", "gmt")
+	if since {
+		r.skip("and now", "until now", "till now", "to now", "and today")
+	}
+	return w, r.at
+}
+
+type whenReader struct {
+	words []string
+	at    int
+}
+
+// skip goes over one of the phrases.
+func (r *whenReader) skip(phrases ...string) bool {
+	for _, p := range phrases {
+		if r.has(p) {
+			r.at += strings.Count(p, " ") + 1
+			return true
+		}
+	}
+	return false
+}
+
+func (r *whenReader) has(phrase string) bool {
+	for i, w := range strings.Split(phrase, " ") {
+		if r.at+i >= len(r.words) || r.words[r.at+i] != w {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *whenReader) next() string {
+	if r.at < len(r.words) {
+		return r.words[r.at]
+	}
+	return ""
+}
+
+// span reads a length: this week, last 4 hours, 24h, weekly, an hour ago.
+func (r *whenReader) span(w *When) bool {
+	begin := r.at
+	switch {
+	case r.skip("today", "so far today", "tonight"):
+		w.Span, w.Loose, w.Names = Day, true, []string{"24h", "1d", "day", "daily", "today"}
+		return true
+	case r.skip("half an hour", "half hour"):
+		w.Span = time.Hour / 2
+		return r.ago(w)
+	}
+	for i, adverb := range [...]string{"hourly", "daily", "weekly", "monthly", "quarterly", "yearly", "annual", "annually", "yoy", "mom"} {
+		if r.skip(adverb) {
+			of := [...]string{"hour", "day", "week", "month", "quarter", "year", "year", "year", "year", "month"}[i]
+			w.Span, w.Names, _ = unit(of)
+			return true
+		}
+	}
+	last := r.skip("last", "past", "previous")
+	this := !last && r.skip("this", "the current", "current")
+	if m := shortForm.FindStringSubmatch(r.next()); m != nil && !this {
+		n, _ := strconv.Atoi(m[1])
+		r.at++
+		return r.length(w, n, m[2])
+	}
+	n, counted := number(r.next())
+	if counted && !this {
+		r.at++
+		r.skip("of") // a couple of
+		if _, _, ok := unit(r.next()); ok {
+			r.at++
+			return r.length(w, n, r.words[r.at-1])
+		}
+		r.at = begin
+		return false
+	}
+	if d, names, ok := unit(r.next()); ok && (last || this || len(r.next()) > 3 || r.next() == "day") {
+		w.Span, w.Names = d, names
+		w.Vague = last && d > Day && r.words[r.at-1] == "last"
+		r.at++
+		return true
+	}
+	if last || this {
+		r.at = begin
+	}
+	return false
+}
+
+func (r *whenReader) length(w *When, n int, word string) bool {
+	d, names, _ := unit(word)
+	w.Span = time.Duration(n) * d
+	switch {
+	case n == 1:
+		w.Names = names
+	case w.Span == Day: // 24 hours
+		_, w.Names, _ = unit("day")
+	case w.Span == Week:
+		_, w.Names, _ = unit("week")
+	case w.Span == Year: // 12 months
+		w.Span = Year
+		_, w.Names, _ = unit("year")
+	case n == 60 && d == time.Minute:
+		_, w.Names, _ = unit("hour")
+	case w.Span == Month:
+		_, w.Names, _ = unit("month")
+	}
+	return r.ago(w)
+}
+
+// ago makes a moment of a length that ago stands behind.
+func (r *whenReader) ago(w *When) bool {
+	if r.skip("ago", "earlier", "before", "back") {
+		w.ago, w.Span, w.Names = w.Span, 0, nil
+		switch w.ago {
+		case Day:
+			w.Names = []string{"yesterday", "previous day"}
+		case Week:
+			w.Names = []string{"week ago"}
+		}
+	}
+	return true
+}
+
+// moment reads a day, or a word for a time of the day.
+func (r *whenReader) moment(w *When) bool {
+	days := [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+	begin := r.at
+	last := r.skip("last")
+	for i, name := range days {
+		if r.skip(name, name[:3]) {
+			w.week, w.Vague = i+1, true
+			return true
+		}
+	}
+	if last && r.skip("night") {
+		w.days, w.clock = 1, 1+22*60
+		return true
+	}
+	r.at = begin
+	switch {
+	case r.skip("the day before yesterday", "day before yesterday"):
+		w.days, w.ago = 2, 2*Day
+	case r.skip("yesterday"):
+		w.days, w.ago, w.Names = 1, Day, []string{"yesterday", "previous day"}
+	case r.skip("noon", "midday"):
+		w.clock = 1 + 12*60
+	case r.skip("midnight"):
+		w.clock = 1
+	case r.skip("this morning"):
+		w.Vague = true
+	default:
+		return false
+	}
+	return true
+}
+
+// rest reads what stands behind a day or a time of the day: yesterday at noon, 14:05 yesterday.
+func (r *whenReader) rest(w *When) {
+	begin := r.at
+	r.skip("at", "on", "around")
+	dayless := w.days == 0 && w.week == 0 && w.date.IsZero()
+	switch {
+	case !dayless && w.clock == 0 && r.skip("morning"):
+		r.skip("at")
+		r.clock(w)
+	case !dayless && w.clock == 0 && (r.skip("noon", "midday") || r.skip("midnight") || r.clock(w)):
+		if w.clock == 0 {
+			w.clock = 1
+			if word := r.words[r.at-1]; word == "noon" || word == "midday" {
+				w.clock = 1 + 12*60
+			}
+		}
+	case dayless && w.clock > 0 && (r.date(w) || r.moment(w)):
+		w.ago = 0
+	case dayless && w.clock > 0 && r.skip("today"):
+	default:
+		r.at = begin
+	}
+}
+
+// clock reads a time of the day: 14:05, 2pm, 9:30am.
+func (r *whenReader) clock(w *When) bool {
+	half := r.skip("half past")
+	m := clockForm.FindStringSubmatch(r.next())
+	if m == nil || m[2] == "" && !slices.Contains([]string{"am", "pm"}, m[3]) && !half && !r.clocked() {
+		return false
+	}
+	if half && m[2] == "" {
+		m[2] = "30"
+	}
+	hour, _ := strconv.Atoi(m[1])
+	minute, _ := strconv.Atoi(m[2])
+	side := m[3]
+	r.at++
+	r.skip("o clock", "oclock")
+	switch {
+	case r.skip("am", "in the morning", "this morning"):
+		side = "am"
+	case r.skip("pm", "in the afternoon", "this afternoon", "in the evening", "this evening", "at night"):
+		side = "pm"
+	}
+	if side == "am" || side == "pm" {
+		if hour < 1 || hour > 12 {
+			return false
+		}
+		hour %= 12
+		if side == "pm" {
+			hour += 12
+		}
+	}
+	if hour > 23 || minute > 59 {
+		return false
+	}
+	w.clock = 1 + hour*60 + minute
+	return true
+}
+
+// clocked reports whether what stands behind a number makes it an hour.
+func (r *whenReader) clocked() bool {
+	after := whenReader{words: r.words, at: r.at + 1}
+	return after.skip("am", "pm", "o clock", "oclock", "in the morning", "this morning", "in the afternoon", "this afternoon",
+		"in the evening")
+}
+
+// date reads a date, or a moment as RFC 3339 has it.
+func (r *whenReader) date(w *When) bool {
+	m := isoForm.FindStringSubmatch(r.next())
+	if m == nil {
+		return false
+	}
+	layout, text := time.DateOnly, m[1]
+	if m[2] != "" {
+		zone := strings.ToUpper(m[3])
+		if zone == "" {
+			zone = "Z"
+		}
+		layout, text, w.exact = "2006-01-02T15:04Z07:00", m[1]+"T"+m[2]+zone, true
+	}
+	at, err := time.Parse(layout, text)
+	if err != nil {
+		return false
+	}
+	w.date, w.Vague = at.UTC(), !w.exact
+	r.at++
+	return true
+}

@@ -1,0 +1,173 @@
+package state
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// alsoEnglish are words of other languages that are English too, or the beginning of a name: they are foreign beside others alone.
+const alsoEnglish = "die war hat den des im hier vale actual y et en c du el la le los las del de was au un una es " +
+	"por wo sur a que total use l d n qu j capitalisation"
+
+// english says in English what a question has in a writing without spaces.
+func english(q string) string {
+	if !strings.ContainsFunc(q, func(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }) {
+		return q
+	}
+	return japanese().Replace(q)
+}
+
+func japanese() *strings.Replacer {
+	return strings.NewReplacer(
+		"時価総額", " market cap ", "ドミナンス", " dominance ", "取引高", " volume ", "取引量", " volume ", "出来高", " volume ",
+		"供給量", " supply ", "発行量", " supply ", "価格", " price ", "値段", " price ", "ニュース", " news ", "変動率", " change ",
+		"変化", " change ", "変動", " change ", "昨日", " yesterday ", "今日", " today ", "本日", " today ", "今週", " this week ",
+		"先週", " last week ", "一週間前", " a week ago ", "1週間前", " a week ago ", "現在", " now ", "今", " now ", "最新", " latest ",
+		"手数料", " fee ", "ガス代", " gas ", "いくら", " price ", "教えて", " ", "ください", " ", "ですか", " ", "です", " ", "ステーブルコイン",
+		" stablecoin ", "ビットコインキャッシュ", " bitcoin cash ", "ビットコイン", " bitcoin ", "イーサリアムクラシック", " ethereum classic ",
+		"イーサリアム", " ethereum ", "リップル", " xrp ", "ソラナ", " solana ", "ドージコイン", " dogecoin ", "カルダノ", " cardano ",
+		"ライトコイン", " litecoin ", "テザー", " tether ", "モネロ", " monero ", "ポルカドット", " polkadot ", "トロン", " tron ", "上位", " top ",
+		"は", " ", "の", " ", "を", " ", "と", " and ", "が", " ", "に", " ", "？", " ", "、", " ", "。", " ", "か", " ",
+	)
+}
+
+// foreign says words of other languages in English, where they are no English themselves.
+func foreign(words []term) (list []term) {
+	if len(words) == 0 {
+		return nil
+	}
+	known, english := foreignWords(), strings.Split(alsoEnglish, " ")
+	if !slices.ContainsFunc(words, func(w term) bool { return known[w.text] != "" && !slices.Contains(english, w.text) }) {
+		return words
+	}
+	for i := 0; i < len(words); i++ {
+		said := false
+		for n := min(3, len(words)-i); n > 0 && !said; n-- {
+			translated, ok := known[strings.Join(texts(words[i:i+n]), " ")]
+			if !ok {
+				continue
+			}
+			for text := range strings.FieldsSeq(translated) {
+				list = append(list, term{text: text, raw: text, slash: words[i].slash})
+			}
+			i += n - 1
+			said = true
+		}
+		if !said {
+			list = append(list, words[i])
+		}
+	}
+	return list
+}
+
+// short says in full what people shorten, as words of the table of words have it.
+func short(w string) string {
+	switch w {
+	case "px", "spot", "quotation", "quotations", "quoted", "quoting", "priced", "pricing":
+		return "price"
+	case "vol", "vols":
+		return "volume"
+	case "chg", "changed":
+		return "change"
+	case "perf", "performed", "performance":
+		return "change"
+	case "dom":
+		return "dominance"
+	case "prob", "probs":
+		return "probability"
+	case "ver":
+		return "version"
+	case "ctx":
+		return "context"
+	case "fng":
+		return "fear and greed"
+	case "oi":
+		return "open interest"
+	case "ust":
+		return "treasury"
+	case "ether", "eths":
+		return "ethereum"
+	case "lumens":
+		return "stellar"
+	case "cryptos", "cryptocurrencies":
+		return "coins"
+	case "headline", "article", "articles", "newsflash":
+		return "headlines"
+	case "liq":
+		return "liquidity"
+	}
+	return ""
+}
+
+// digits says numbers in digits that people write out, two words for one number included.
+func digits(words []term) (list []term) {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		n := cardinal(w.text)
+		if n >= 20 && i+1 < len(words) {
+			if unit := cardinal(words[i+1].text); unit > 0 && unit < 10 {
+				n += unit
+				i++
+			}
+		}
+		if n > 1 {
+			w.text = strconv.Itoa(n)
+			w.raw = w.text
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+func cardinal(w string) int {
+	small := []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+	tens := map[string]int{"fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90, "hundred": 100}
+	return max(slices.Index(small, w), tens[w], 0)
+}
+
+// foreignWords are German, Spanish and French words for the commonest figures, times and kinds, in English. What carries no meaning is
+// left out of the English.
+func foreignWords() map[string]string {
+	all := make(map[string]string)
+	for said, phrases := range map[string]string{
+		"price": "preis, kurs, kostet, kosten, wert, precio, cotización, cotizacion, cuesta, vale, valor, prix, coût, cout, coûte, " +
+			"coute, vaut, cours, " +
+			"cuanto cuesta, cuánto cuesta, wie viel kostet, wieviel kostet, combien coûte, combien coute, combien vaut, cuanto vale, " +
+			"cuánto vale",
+		"prices":    "preise, kurse, precios",
+		"yesterday": "gestern, ayer, hier",
+		"today":     "heute, hoy, aujourd hui, aujourdhui",
+		"now": "jetzt, aktuell, aktueller, aktuelle, derzeit, gerade, momentan, ahora, actual, actualmente, maintenant, " +
+			"actuel, actuellement",
+		"this week":  "diese woche, esta semana, cette semaine",
+		"last week":  "letzte woche, semana pasada, semaine dernière, semaine derniere",
+		"a week ago": "vor einer woche, hace una semana, il y a une semaine",
+		"supply":     "umlaufmenge, umlauf, angebot, gesamtangebot, oferta, suministro, offre",
+		"market cap": "marktkapitalisierung, capitalización de mercado, capitalizacion de mercado, capitalización, capitalizacion, " +
+			"capitalisation boursière, capitalisation boursiere, capitalisation",
+		"volume": "volumen, handelsvolumen, umsatz, volumen de negociación, volume d échange, volume d echange",
+		"news":   "nachrichten, neuigkeiten, noticias, actualités, actualites, nouvelles",
+		"fee":    "gebühr, gebuehr, comisión, comision, frais",
+		"fees":   "gebühren, gebuehren, comisiones",
+		"change": "änderung, aenderung, veränderung, veraenderung, cambio, variación, variacion, variation, changement",
+		"up":     "gestiegen, steigt, subido, sube, monté, augmenté",
+		"down":   "gefallen, fällt, faellt, bajado, baja, baissé, chuté",
+		"and":    "und, y, et",
+		"total":  "gesamt, gesamte, insgesamt",
+		"of": "der, die, das, den, dem, des, ein, eine, einen, von, vom, für, fuer, wie, ist, war, hoch, was, wieviel, viel, mir, " +
+			"bitte, zeig, sag, im, wo, " +
+			"steht, liegt, hat, zu, el, la, los, las, un, una, del, de, en, cual, cuál, es, cuanto, cuánto, está, esta, por, favor, " +
+			"qué, que, dame, dime, " +
+			"le, les, du, une, quel, quelle, est, combien, au, s il vous plaît, s il vous plait, sur, dernières, dernieres, últimas, " +
+			"ultimas, sobre, über, " +
+			"ueber, neueste, neuesten, c, à, l, d, n, qu, j",
+		"what is": "como esta, cómo está, como está",
+	} {
+		for p := range strings.SplitSeq(phrases, ",") {
+			all[strings.TrimSpace(p)] = said
+		}
+	}
+	return all
+}

@@ -1,0 +1,284 @@
+package state
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/contextd/contextd/internal/prose"
+)
+
+// term is a word of a question.
+type term struct {
+	text  string // folded
+	raw   string // as it was written
+	slash bool   // a slash stands before it
+	hash  bool   // a number sign stands before it
+	cent  bool   // a sign of percent stands behind it
+}
+
+// piece is some words of a question with what they mean there.
+type piece struct {
+	role     role
+	from, to int
+	text     string
+	hits     []hit      // of a name
+	kind     int        // of ofKind
+	order    *Order     // of ofKind, where the words ask for one
+	values   []value    // of valued
+	when     prose.When // of timing
+	number   float64    // of figuring and ranking
+	percent  bool       // of figuring
+}
+
+// value is a text that rows of a kind have in a field, such as a venue.
+type value struct {
+	kind  int
+	field string
+	text  string
+}
+
+// wholeForm is what stays one word of a question: a date, a moment, a time of the day, a figure with its fraction.
+var wholeForm = regexp.MustCompile(
+	`^(\d{4}-\d\d-\d\d(t\d\d:\d\d(:\d\d(\.\d+)?)?(z|[+-]\d\d:\d\d)?)?|\d{1,2}:\d\d(am|pm|z|utc)?|\d+\.\d+[kmbt]?)$`)
+
+// figureForm is a number as people write it.
+var figureForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmbt]|bn|mn|tn|k)?$`)
+
+// readWords are the words of a question. What people of other languages call the commonest things is said in English.
+func readWords(q string) (words []term) {
+	q = contractions.ReplaceAllString(strings.ReplaceAll(english(strings.ReplaceAll(q, "’", "'")), "n't", "nt"), "$1")
+	if strings.Contains(q, ",") {
+		q = thousands.ReplaceAllString(q, "$1$2")
+	}
+	for chunk := range strings.FieldsSeq(q) {
+		if chunk == "&" || chunk == "+" {
+			chunk = "and"
+		}
+		bare := strings.Trim(chunk, "?!.,;:\"'()[]“”‘’«»¿¡…")
+		if whole := fold(strings.TrimPrefix(bare, "$")); wholeForm.MatchString(whole) {
+			words = append(words, term{text: whole, raw: bare})
+			continue
+		}
+		slash, hash := false, false
+		at := 0
+		for i, r := range chunk + " " {
+			if wordRune(r) {
+				continue
+			}
+			if i > at {
+				words = append(words, term{text: fold(chunk[at:i]), raw: chunk[at:i], slash: slash, hash: hash, cent: r == '%'})
+			}
+			slash, hash = r == '/', r == '#'
+			at = i + len(string(r))
+		}
+	}
+	return digits(foreign(words))
+}
+
+// contractions are the endings that stand behind an apostrophe: who's, I'd, isn't. What is somebody's is theirs without it.
+var contractions = regexp.MustCompile(`(?i)(\w)'(?:s|d|ll|re|ve|m)\b`)
+
+// texts are the folded words.
+func texts(words []term) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = w.text
+	}
+	return list
+}
+
+// figure reads a number: 100000, 100k, 1.5m.
+func figure(text string) (x float64, ok bool) {
+	m := figureForm.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(m[1], 64)
+	switch m[2] {
+	case "k":
+		x *= 1e3
+	case "m", "mn":
+		x *= 1e6
+	case "b", "bn":
+		x *= 1e9
+	case "t", "tn":
+		x *= 1e12
+	}
+	return x, err == nil
+}
+
+// maxPhrase is how many words a phrase has at most, and maxName a name.
+const (
+	maxPhrase = 6
+	maxName   = 12
+)
+
+// pieces are what the words from i on may mean, the best first: the longest, and of these what is the least of a name.
+func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
+	add := func(p piece) {
+		p.from, p.text = i, strings.Join(folded[i:p.to], " ")
+		list = append(list, p)
+	}
+	if w, n := prose.ReadWhen(folded[i:]); n > 0 {
+		add(piece{role: timing, to: i + n, when: w})
+	}
+	if n, rank := t.rank(words[i:]); n > 0 {
+		add(piece{role: ranking, to: i + n, number: rank})
+	}
+	for n := min(maxName, len(words)-i); n > 0; n-- {
+		phrase := strings.Join(folded[i:i+n], " ")
+		if n <= maxPhrase {
+			for _, p := range t.meanings(phrase) {
+				p.to = i + n
+				add(p)
+			}
+		}
+		if hits := t.names[strings.Join(wordsOf(phrase), " ")]; len(hits) > 0 {
+			add(piece{role: naming, to: i + n, hits: hits})
+		}
+	}
+	if x, ok := figure(folded[i]); ok {
+		p := piece{role: figuring, to: i + 1, number: x, percent: words[i].cent}
+		if i+1 < len(words) {
+			if scale := map[string]float64{"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
+				"percent": 1}[folded[i+1]]; scale > 0 {
+				p.to, p.number, p.percent = i+2, x*scale, p.percent || scale == 1
+			}
+		}
+		add(p)
+	}
+	upper := func(p piece) bool { // it is written as a symbol is
+		raw := words[i].raw
+		return p.role == naming && p.to == i+1 && len(raw) > 1 && strings.ToUpper(raw) == raw && strings.ToLower(raw) != raw
+	}
+	shouted := !slices.ContainsFunc(words, func(w term) bool { return strings.ToUpper(w.raw) != w.raw })
+	rank := func(p piece) int {
+		if !shouted && upper(p) {
+			return -1
+		}
+		if p.role == naming && p.to == i+1 && shortSpan(folded[i]) {
+			return int(timing) - 1 // 10y, where something is called so
+		}
+		return int(p.role)
+	}
+	slices.SortStableFunc(list, func(a, b piece) int { return cmp.Or(cmp.Compare(b.to, a.to), cmp.Compare(rank(a), rank(b))) })
+	return list
+}
+
+// shortSpan reports whether a word is a span in its shortest form.
+func shortSpan(w string) bool {
+	_, n := prose.ReadWhen([]string{w})
+	return n == 1 && w[0] >= '0' && w[0] <= '9'
+}
+
+// meanings are what a phrase means that is no name.
+func (t *Tables) meanings(phrase string) (list []piece) {
+	r, known := t.vocabulary[phrase]
+	if known && r != unkept && r != ranking {
+		list = append(list, piece{role: r})
+	}
+	for _, name := range [...]string{phrase, singular(phrase)} {
+		if kind, asks := t.asks[name]; asks {
+			p := piece{role: ofKind, kind: kind}
+			if o, ordered := t.orders[name]; ordered {
+				p.order = &o
+			}
+			list = append(list, p)
+			break
+		}
+	}
+	if t.fields[phrase] || t.fields[singular(phrase)] || known && r == unkept {
+		list = append(list, piece{role: ofField})
+	}
+	for _, text := range [...]string{phrase, phrase + "s"} { // DEX, of the category Dexs
+		if values := t.values[text]; len(values) > 0 {
+			list = append(list, piece{role: valued, values: values})
+			break
+		}
+	}
+	return list
+}
+
+// singular is a word without the ending of a plural.
+func singular(word string) string {
+	switch {
+	case strings.HasSuffix(word, "ies") && len(word) > 4:
+		return strings.TrimSuffix(word, "ies") + "y"
+	case strings.HasSuffix(word, "ss"), word == "news":
+		return word
+	}
+	return strings.TrimSuffix(word, "s")
+}
+
+// rank reads a place among rows: rank 10, #10, 10th largest.
+func (t *Tables) rank(words []term) (taken int, place float64) {
+	ordinal := func(w term) (float64, bool) {
+		names := []string{"", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
+		if i := slices.Index(names, w.text); i > 1 {
+			return float64(i), true
+		}
+		for _, ending := range [...]string{"st", "nd", "rd", "th"} {
+			if digits, cut := strings.CutSuffix(w.text, ending); cut {
+				n, err := strconv.Atoi(digits)
+				return float64(n), err == nil && n > 0
+			}
+		}
+		return 0, false
+	}
+	whole := func(w term) (float64, bool) {
+		n, err := strconv.Atoi(w.text)
+		return float64(n), err == nil && n > 0
+	}
+	if words[0].hash {
+		if n, ok := whole(words[0]); ok {
+			return 1, n
+		}
+	}
+	if n, ok := ordinal(words[0]); ok {
+		return 1, n
+	}
+	if t.vocabulary[words[0].text] == ranking {
+		for i := 1; i < min(3, len(words)); i++ {
+			if n, ok := whole(words[i]); ok {
+				return i + 1, n
+			}
+			if _, ok := t.vocabulary[words[i].text]; !ok {
+				break
+			}
+		}
+	}
+	return 0, 0
+}
+
+// maxReadings is how many ways to read a question are tried.
+const maxReadings = 400
+
+// readings yields the ways to read words, the best first, until use returns true. Each word belongs to one piece.
+func (t *Tables) readings(words []term, use func(list []piece) bool) {
+	folded := texts(words)
+	at := make([][]piece, len(words))
+	for i := range words {
+		at[i] = t.pieces(words, folded, i)
+		if len(at[i]) == 0 || !slices.ContainsFunc(at[i], func(p piece) bool { return p.to == i+1 }) {
+			at[i] = append(at[i], piece{role: unknown, from: i, to: i + 1, text: folded[i]})
+		}
+	}
+	tried := 0
+	var visit func(i int, list []piece) bool
+	visit = func(i int, list []piece) bool {
+		if i == len(words) {
+			tried++
+			return use(list) || tried >= maxReadings
+		}
+		for _, p := range at[i] {
+			if visit(p.to, append(slices.Clip(list), p)) {
+				return true
+			}
+		}
+		return false
+	}
+	visit(0, nil)
+}

@@ -1,0 +1,203 @@
+package state
+
+import (
+	"strings"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// role is what a word of a question does in it.
+type role uint8
+
+const (
+	unknown  role = iota
+	grammar       // carries no meaning
+	joining       // stands between things that are asked for alike
+	negating      // takes something out
+	most          // of an order
+	least
+	rising // which way a figure goes
+	falling
+	summing // asks for one figure of all
+	counting
+	averaging
+	happening // asks for all that is out of the ordinary with a thing
+	flagging  // asks for what is out of the ordinary
+	unkept    // a figure that people ask for and that no pack has under this word
+	top       // the first ones of an order
+	expensive // the order of a price
+	cheap
+	above // compares with a figure
+	below
+	ranking // asks by rank
+
+	timing   // a span or a moment
+	ofKind   // asks for rows of a kind
+	ofField  // asks for a field
+	naming   // a name
+	valued   // is a text of rows: a venue, a group
+	figuring // a number
+)
+
+// vocabulary is what words mean in every pack, by phrases of folded words. What a pack's own words mean comes beside it.
+func vocabulary() map[string]role {
+	all := make(map[string]role)
+	for r, phrases := range map[role]string{
+		grammar: grammarWords,
+		joining: "and, or, vs, versus, v, as well as, plus, along with, together with, compared to, compared with, against, then",
+		negating: "not, no, non, without, except, excluding, exclude, but not, other than, ex, minus, never, isnt, arent, dont, doesnt, " +
+			"wasnt, neither, nor, none, outside, apart from, aside from, besides, everything but",
+		most: "most, the most, most positive, highest, largest, biggest, greatest, maximum, max, furthest above, strongest, richest, " +
+			"farthest above, heaviest, hardest, " +
+			"furthest, farthest",
+		least: "least, the least, most negative, lowest, smallest, fewest, minimum, min, weakest, furthest below, farthest below, tiniest",
+		rising: "up, rise, rises, rose, rising, risen, gain, gains, gained, gaining, climbed, climbing, rallied, rallying, pumped, " +
+			"pumping, " +
+			"jumped, soared, surged, grew, grown, growing, increase, increased, higher, green, advancing, advanced, in the green, " +
+			"going up, positive",
+		falling: "down, fall, falls, fell, falling, fallen, lose, lost, losing, dropped, dropping, drop, declined, declining, " +
+			"dumped, dumping, " +
+			"crashed, crashing, sank, slid, plunged, decrease, decreased, lower, red, in the red, going down, negative",
+		summing: "total, totals, sum, sum of, combined, overall, altogether, in total, entire, whole, aggregate, agg, " +
+			"all together, taken together, in all, in sum",
+		counting:  "how many, number of, count, count of, the number of",
+		averaging: "average, avg, mean, median, on average",
+		happening: "what happened to, what happened with, what has happened to, what s happening with, whats happening with, " +
+			"what is happening with, " +
+			"what is going on with, what s going on with, whats going on with, what s up with, whats up with, what s new with, why, " +
+			"how come, " +
+			"what happened, what is happening to, what s happening to, what happened on, what went wrong at, " +
+			"what went wrong with, anything on, anything about, anything new on, anything new about, " +
+			"what is new with, whats new with, whats new, what s new, what is new, what is known about, what about the situation of",
+		flagging: "flag, flags, warning, warnings, alert, alerts, alarm, alarms, anomaly, anomalies, anything unusual, " +
+			"out of the ordinary, " +
+			"anything wrong, something wrong, red flags, risks flagged, trouble with, any trouble with, any problems with, " +
+			"problems with, problem with, what is wrong with, " +
+			"what wrong with, trouble, problems, signs of trouble, alarming, anything to worry about, " +
+			"depegs, fee spikes, gas spikes, tvl drops, price moves, suspicious names, stale sources, failing sources, sources failing",
+		unkept: "ath, atl, all time high, all time low, all time highs, all time lows, apy, apr, yield, yields, holders, holder, fdv, " +
+			"fully diluted valuation, rsi, macd, moving average, prediction target, target, forecast, hash rate, hashrate, " +
+			"difficulty, halving, " +
+			"circulating supply, max supply, maximum supply, total supply, supply, funding, funding rate, open interest, " +
+			"liquidations, inflows, " +
+			"outflows, etf flows, flows, market share, support, resistance, volatility, sharpe, beta, correlation, dividend, " +
+			"earnings, revenue, " +
+			"fees paid, active users, users, addresses, founder, ceo, whitepaper, website, contract, address, 52 week high, " +
+			"52 week low, high, low, " +
+			"p e, high of the day, low of the day, opening price, closing price, open price, bid, ask, spread, order book, staked, " +
+			"staking rewards",
+		top:       "top, first, leading, tops, in order of, ordered by, sorted by, ranked by, in descending order, in descending order of",
+		expensive: "most expensive, priciest, dearest, highest priced, costliest, most valuable",
+		cheap:     "cheapest, least expensive, lowest priced, most affordable",
+		above:     "above, over, more than, greater than, higher than, at least, exceeding, bigger than, larger than",
+		below:     "below, under, less than, lower than, at most, smaller than, fewer than",
+		ranking:   "rank, ranked, ranks, number, position, place, ranking",
+	} {
+		for p := range strings.SplitSeq(phrases, ",") {
+			if p = strings.ReplaceAll(strings.TrimSpace(p), " s ", " "); p != "" { // what's is read as what
+				if _, taken := all[p]; !taken || r > all[p] {
+					all[p] = r
+				}
+			}
+		}
+	}
+	return all
+}
+
+// grammarWords carry no meaning in a question: articles, forms of to be, to have and to do, prepositions, pronouns, words of politeness and
+// of conversation, what people say of themselves and of why they ask, and words for the present, which is what is asked about where no
+// other
+// time is named.
+const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s, is, are, was, were, be, been, being, am, of, for, " +
+	"at, in, on, to, " +
+	"me, my, mine, myself, we, us, our, ours, you, your, yours, i, im, ive, ill, id, hes, shes, theyre, youre, weve, thats, theres, " +
+	"heres, lets, show, " +
+	"shows, shown, showing, tell, tells, telling, told, give, gives, given, giving, get, gets, got, getting, gimme, gotta, find, " +
+	"finds, finding, " +
+	"found, find out, check, checking, look, looks, looking, look up, lookup, fetch, list, lists, listed, print, display, report, " +
+	"reports, reported, " +
+	"how, hows, how big, how large, how high, how low, how deep, how far, how fast, how strong, how well, how come, much, now, " +
+	"right now, current, " +
+	"currently, latest, last, right, does, do, has, have, had, having, its, it, please, pls, plz, about, by, with, from, any, some, " +
+	"there, here, live, " +
+	"newest, recent, recently, lately, where, wheres, when, whens, that, this, these, those, can, could, would, may, might, must, " +
+	"want, wants, wanted, need, needs, needed, know, knows, knew, like, likes, hi, hello, hey, yo, thanks, thank, thank you, thx, " +
+	"cheers, " +
+	"kindly, quick, quickly, just, only, ok, okay, alright, all right, so, um, uh, then, exactly, exact, precise, precisely, " +
+	"roughly, approximately, " +
+	"doing, did, done, going, go, goes, went, gone, gonna, wanna, see, sees, seen, seeing, saw, as, into, moment, at the moment, " +
+	"at this moment, at " +
+	"present, presently, still, really, actually, also, too, even, if, stand, stands, standing, stood, sitting, sit, sits, of the, " +
+	"one, ones, thing, " +
+	"things, information, info, data, figure, figures, details, detail, value of, q, question, questions, and what about, " +
+	"what about, how about, " +
+	"in usd, in dollars, in us dollars, in us dollar, in dollar, to usd, to dollars, usd, dollars, per, each, mate, dude, bro, sir, " +
+	"friend, buddy, " +
+	"man, guys, folks, pal, boss, brother, sister, colleague, colleagues, someone, somebody, anyone, anybody, everybody, people, " +
+	"person, they, he, " +
+	"she, them, their, him, her, his, wondering, wonder, wondered, curious, interested, trying, try, figure out, out, real quick, " +
+	"real, time, real " +
+	"time, up to date, updated, as of now, as of today, todays, all, everything, anything, something, other, otherwise, been doing, " +
+	"has been, have " +
+	"been, been up to, holding at, there any, yes, yeah, yep, well, hmm, oh, ah, hm, i want to know, compare, compared, comparing, " +
+	"comparison, " +
+	"comparison of, between, do you know, could you tell me, can you tell me, crypto, say, says, said, saying, ask, asks, asking, " +
+	"asked, answer, think, " +
+	"thinks, thinking, thought, believe, guess, suppose, assume, assuming, hope, hoping, hear, heard, hearing, learn, learning, " +
+	"help, helps, helping, " +
+	"love, lovely, great, nice, good, kind, mind, minding, sure, surely, possible, possibly, maybe, perhaps, able, else, ever, very, " +
+	"very much, quite, " +
+	"rather, pretty, fairly, bit, a bit, little, a little, often, always, again, around, off, over there, over at, upon, via, " +
+	"through, across, " +
+	"toward, towards, inside, while, because, though, although, however, anyway, hence, thus, stuff, way, ways, sort, sort of, " +
+	"kind of, type of, " +
+	"team, writing, write, reading, read, want to know, long, let, make, makes, making, made, take, takes, taking, taken, took, put, " +
+	"puts, keep, " +
+	"keeps, kept, keen, come, comes, came, coming, happen, happens, happen to, mention, provide, return, pull, pull up, grab, " +
+	"got to, serious, " +
+	"seriously, honest, honestly, basically, simply, such, both, either, whether, whatever, whichever, whoever, us all, dear, " +
+	"morning all, good morning, " +
+	"good evening, good day, big, single, full, better, stronger, weaker, worse, bigger, larger, smaller, cheaper, faster, more, " +
+	"ahead, every, made up of, made up, make up, decide, level, levels, received, fit, fits, note, company, american, economy, " +
+	" expect, expected, raised, after all, nothing else, and nothing else, amount,  difference, " +
+	"difference between, relative, percent, percentage, pct, percents, percentage points, expressed, measured, terms, in terms of, " +
+	"tracked, follow, " +
+	"following, recorded, known, called, named, regarding, concerning, respect, related, lot, a lot, couldnt, wouldnt, cant, " +
+	"of mine, new, old, " +
+	"today is, own, owning, use, using, used, according, given that, being so, thanks a lot, much appreciated, appreciated, " +
+	"grateful, sorry, excuse, " +
+	"pardon, welcome, bye, rn, atm, asap, fyi, btw, lol, haha, tbh, imo, idk, u, ur, r, n, plus what, exchange rate of, number for, " +
+	"numbers, the number, " +
+	"next, sits at, work, works, order to, in order to, together with that, likely to be, supposed, heading, headed, situation"
+
+// refersBack reports whether a word speaks of something that was named before the question.
+func refersBack(w string) bool {
+	switch w {
+	case "it", "its", "they", "them", "their", "he", "she", "him", "her", "his", "that", "this", "those", "these":
+		return true
+	}
+	return false
+}
+
+// flagOf is the kind of flags that words ask for, "" for all.
+func flagOf(phrase string) string {
+	switch phrase {
+	case "depegs":
+		return api.FlagDepeg
+	case "fee spikes":
+		return api.FlagFeeSpike
+	case "gas spikes":
+		return api.FlagGasSpike
+	case "tvl drops":
+		return api.FlagTVLDrop
+	case "price moves":
+		return api.FlagPriceMove
+	case "suspicious names":
+		return api.FlagSuspiciousName
+	case "stale sources":
+		return api.FlagSourceStale
+	case "failing sources", "sources failing":
+		return api.FlagSourceError
+	}
+	return ""
+}
