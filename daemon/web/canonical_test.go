@@ -95,3 +95,29 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestQueryIsOneRequest: a payment of a query is good for it however it is sent.
+func TestQueryIsOneRequest(t *testing.T) {
+	t.Parallel()
+	seen := make(chan gate.Credentials, 1)
+	s := script{admit: func(c gate.Credentials) (gate.Caller, error) { seen <- c; return gate.Caller{}, errors.New("no") }}
+	server, _ := serve(t, web.Config{Reader: s, Gate: s})
+	subject := func(method, query string, changes ...change) x402.Subject {
+		call(t, method, server.URL+"/v1/query"+query, changes...)
+		of := (<-seen).Subject
+		of.Former = ""
+		return of
+	}
+	want := subject("GET", "?table=asset&where=a+%3D+1&where=b%3E2&limit=3")
+	for _, got := range []x402.Subject{
+		subject("POST", "?table=asset&where=b%3E2&where=a+%3D+1&limit=3"), subject("POST", "", sending(`{"table":"asset","where":["b > 2","a=1"],"limit":3}`)),
+		subject("POST", "?table=asset&limit=3", sending(`{"where":["b > 2","a=1"],"pack":"crypto"}`)),
+	} {
+		if got != want {
+			t.Errorf("%+v, by GET %+v", got, want)
+		}
+	}
+	if other := subject("GET", "?table=asset&where=a+%3D+1&limit=3"); other == want {
+		t.Error("a payment buys another query")
+	}
+}

@@ -161,6 +161,7 @@ func TestQuery(t *testing.T) {
 		"table:protocol at:x where:group=Lending fields:tvlUsd":     " of 0; protocol.category not_kept; protocol not_kept",
 		"table:protocol at:x where:key=aave fields:category,tvlUsd": " of 0; protocol.category not_kept; protocol/aave not_kept",
 		"table:hack at:x":                                           " of 0; hack not_kept",
+		"table:asset at:x where:derivative=false":                   " of 0; asset.derivative not_kept; asset not_kept",
 		"table:flags at:x":                                          "f1 f2 of 2",
 		"table:asset at:x order:-change24hPct where:key!=ether":     "doge bitcoin of 2; asset not_kept",
 
