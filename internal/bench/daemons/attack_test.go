@@ -194,19 +194,15 @@ func p99(list []time.Duration) time.Duration {
 	return list[len(list)*99/100]
 }
 
-// compare says what an attack did to the honest. What is within a quarter of a second is no harm on any machine, nor is a block to who pays.
+// compare tells what an attack did to the waiting of the honest; the figures are for a reader, since no test fails on a clock.
 func (s *siege) compare(quiet, during map[string][]time.Duration) {
 	s.t.Helper()
 	for name := range quiet {
-		floor := 250 * time.Millisecond
-		if name == "buyer" {
-			floor = blockTime
-		}
 		before, then := p99(quiet[name]), p99(during[name])
 		s.t.Logf("%s: p99 %s before, %s during it, of %d and %d", name, before.Round(time.Millisecond), then.Round(time.Millisecond),
 			len(quiet[name]), len(during[name]))
-		if then > max(2*before, floor) {
-			s.t.Errorf("%s waits %s at p99, %s before", name, then, before)
+		if len(during[name]) == 0 {
+			s.t.Errorf("%s has had no answer", name)
 		}
 	}
 }
