@@ -119,12 +119,13 @@ func special(ip netip.Addr) bool {
 		slices.ContainsFunc(specialNets(), func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// specialNets are those of the registries of special addresses, within 2000::/3 and version 4, that netip does not know of.
+// specialNets are those of the registries of special addresses, within 2000::/3 and version 4, that netip does not know of, and the address
+// at which each machine of Azure reaches its host.
 func specialNets() []netip.Prefix {
 	var list []netip.Prefix
 	for _, text := range [...]string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
-		"203.0.113.0/24", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+		"0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
 	} {
 		list = append(list, netip.MustParsePrefix(text))
 	}
