@@ -58,7 +58,8 @@ type Serve struct {
 	// Drain is the time, at a stop, in which calls are still answered while Ready already fails, so that load balancers notice.
 	Drain time.Duration
 
-	Page web.PageMode // who sees the state on the pages; "" means web.PageOn
+	Page        web.PageMode // who sees the state on the pages; "" means web.PageOn
+	ThisMachine bool         // callers on this machine count as its own although PublicURL is not on it
 
 	SMTP *mail.SMTPConfig // where mail goes out; nil means into files of OutboxDir
 	MCP  MCP
@@ -162,7 +163,8 @@ type Limits struct {
 	FreeCalls          int      `key:"free_calls,live" default:"100" min:"1" doc:"Calls in 24 hours with a key whose owner has"`
 	_                  struct{} `doc:"no credits."`
 	FreeCallsPerClient int      `key:"free_calls_per_client,live" default:"300" min:"1" doc:"Such calls from one"`
-	_                  struct{} `doc:"client address, with whatever keys. Calls of this machine are not bounded so."`
+	_                  struct{} `doc:"client address, with whatever keys. Calls of this machine are not bounded so:"`
+	_                  struct{} `doc:"see web.this_machine."`
 	ActiveKeys         int      `key:"active_keys,live" default:"25" min:"1" doc:"Keys that an owner may have at a time."`
 	SignIns            int      `key:"sign_ins,live" default:"20" min:"1" doc:"Sign-in requests per minute and client."`
 	Mails              int      `key:"mails,live" default:"5" min:"1" doc:"Mails per quarter of an hour and address."`

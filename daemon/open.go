@@ -181,8 +181,11 @@ func (d *Daemon) listenPublic(context.Context) (err error) {
 	if _, unix := web.UnixPath(text); unix {
 		return noPublicURL(d.listener.Addr().String())
 	}
-	d.publicURL, err = ParsePublicURL(text)
-	return err
+	if d.publicURL, err = ParsePublicURL(text); err != nil {
+		return err
+	}
+	d.proxies.NobodyHere = d.cfg.PublicURL != "" && !web.LoopbackHost(d.publicURL.Host) && !d.cfg.ThisMachine
+	return nil
 }
 
 // OutboxDir is the name, in the data directory, of the directory for mail where no SMTP server is configured.

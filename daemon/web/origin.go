@@ -46,8 +46,8 @@ func LocalHost(host string) bool {
 	return err == nil || name == "localhost"
 }
 
-// loopbackHost reports whether host, with a port or without, is a loopback name or address.
-func loopbackHost(host string) bool {
+// LoopbackHost reports whether host, with a port or without, is a loopback name or address.
+func LoopbackHost(host string) bool {
 	name := hostname(host)
 	addr, err := netip.ParseAddr(name)
 	return name == "localhost" || err == nil && addr.Unmap().IsLoopback()
@@ -61,7 +61,7 @@ func (c OriginCheck) knowsOrigin(origin, host string) bool {
 	}
 	public := c.PublicURL
 	switch {
-	case loopbackHost(u.Host), strings.EqualFold(u.Host, host):
+	case LoopbackHost(u.Host), strings.EqualFold(u.Host, host):
 		return true
 	case public != nil && u.Scheme == public.Scheme && strings.EqualFold(u.Host, public.Host):
 		return true

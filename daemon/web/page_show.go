@@ -173,12 +173,12 @@ func (v pageVisitor) sees(pack string) bool { return v.all || v.crypto && pack =
 
 // visitor says what who sent r may see, and renews their session.
 func (p *Page) visitor(w http.ResponseWriter, r *http.Request) (v pageVisitor, err error) {
-	v.all = p.cfg.Mode == PagePublic || fromHere(r)
+	c := p.cfg.Console
+	v.all = p.cfg.Mode == PagePublic || c.cfg.TrustedProxies.fromHere(r)
 	cookie, err := r.Cookie(api.SessionCookie)
 	if err != nil || cookie.Value == "" || v.all {
 		return v, nil
 	}
-	c := p.cfg.Console
 	if err := c.requests.allow(c.cfg.TrustedProxies.ClientsOf(r)); err != nil {
 		return v, err
 	}

@@ -13,6 +13,8 @@ const headerForwardedFor = "X-Forwarded-For"
 
 // Proxies are the networks of proxies whose X-Forwarded-For is believed. nil are none. It is safe for concurrent use.
 type Proxies struct {
+	NobodyHere bool // nobody counts as this machine: a proxy on it may have brought anyone
+
 	networks atomic.Pointer[[]netip.Prefix]
 }
 
@@ -85,7 +87,7 @@ func subjectOf(client netip.Addr, bits int) string {
 
 // FreeClientOf says whose free calls r counts against, as ClientOf does; "" for calls of this machine and where nobody said who called.
 func (p *Proxies) FreeClientOf(r *http.Request) string {
-	if fromHere(r) {
+	if p.fromHere(r) {
 		return ""
 	}
 	client := p.Client(r)
@@ -96,7 +98,10 @@ func (p *Proxies) FreeClientOf(r *http.Request) string {
 }
 
 // fromHere reports whether r was made on this machine: no proxy was on the way, which could have brought it from anywhere.
-func fromHere(r *http.Request) bool {
+func (p *Proxies) fromHere(r *http.Request) bool {
+	if p != nil && p.NobodyHere {
+		return false
+	}
 	for name := range r.Header {
 		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") {
 			return false
@@ -107,7 +112,7 @@ func fromHere(r *http.Request) bool {
 		return false
 	}
 	peer, err := netip.ParseAddr(host)
-	return err == nil && peer.Unmap().IsLoopback() && loopbackHost(r.Host)
+	return err == nil && peer.Unmap().IsLoopback() && LoopbackHost(r.Host)
 }
 
 // Client is the address that sent r: the one that connected or, where that is a proxy's, the nearest one before it in X-Forwarded-For that

@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -157,6 +159,48 @@ func TestFreeClient(t *testing.T) {
 		if got := proxies.FreeClientOf(r); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
+	}
+}
+
+// TestThisMachine: where the service is reached from elsewhere, a caller at a loopback address that names a loopback host may have come
+// through a proxy that says nothing of it, so the page shows no state, unless the operator says that there is no such proxy.
+func TestThisMachine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		public string
+		opened bool
+		here   bool
+	}{
+		{"", false, true},
+		{"http://localhost:8402", false, true},
+		{"https://context.example.org", false, false},
+		{"https://context.example.org", true, true},
+		{"http://192.0.2.1:8402", false, false},
+	} {
+		d := daemontest.Start(t, free, daemontest.WithPages, func(cfg *daemon.Config) {
+			cfg.PublicURL, cfg.ThisMachine = c.public, c.opened
+		})
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL()+"/packs/crypto", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", "text/html")
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(got.Body)
+		got.Body.Close()
+		if err != nil || got.StatusCode != 200 || bytes.Contains(body, []byte("Prices of calls")) == c.here {
+			t.Errorf("%+v: status %d, %v, prices alone %v", c, got.StatusCode, err, c.here)
+		}
+	}
+	proxies := web.NewProxies(nil)
+	proxies.NobodyHere = true
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.RemoteAddr, r.Host = "127.0.0.1:5", "localhost"
+	if got := proxies.FreeClientOf(r); got != "127.0.0.1" {
+		t.Errorf("free calls count against %q", got)
 	}
 }
 

@@ -64,6 +64,10 @@ type Config struct {
 		_    struct{}     `doc:"on shows it to signed-in owners, of the packs that their keys may read, and to browsers"`
 		_    struct{}     `doc:"on this machine, and prices, health and sign-in to everybody; public shows everything to"`
 		_    struct{}     `doc:"everybody."`
+
+		ThisMachine bool     `key:"this_machine" doc:"Whether callers at a loopback address count as this machine"`
+		_           struct{} `doc:"although public_url is elsewhere. Only without a proxy or tunnel on this machine: it"`
+		_           struct{} `doc:"could bring anyone."`
 	} `key:"web" doc:"The pages for browsers, at / and /packs/PACK."`
 	Admin struct {
 		Listen string   `key:"listen" doc:"Where metrics and profiles are served, such as 127.0.0.1:8403. Empty means"`

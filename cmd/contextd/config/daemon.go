@@ -33,9 +33,11 @@ import (
 func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 	d := daemon.Config{
 		DataDir: c.DataDir,
-		Serve:   daemon.Serve{Listen: c.Listen, PublicURL: c.PublicURL, Hosts: c.Hosts, Page: c.Web.Page, MCP: c.MCP},
-		Pay:     daemon.Pay{ChainID: c.ChainID(), Metered: c.Metered()},
-		Data:    daemon.Data{PrivateHosts: c.Packs.PrivateHosts},
+		Serve: daemon.Serve{
+			Listen: c.Listen, PublicURL: c.PublicURL, Hosts: c.Hosts, Page: c.Web.Page, ThisMachine: c.Web.ThisMachine, MCP: c.MCP,
+		},
+		Pay:  daemon.Pay{ChainID: c.ChainID(), Metered: c.Metered()},
+		Data: daemon.Data{PrivateHosts: c.Packs.PrivateHosts},
 		Operate: daemon.Operate{
 			AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Litestream: c.Litestream,
 			Backup: daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep},
