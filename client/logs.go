@@ -355,6 +355,18 @@ func (l *logs) See(ctx context.Context, pack string, fetch func(*sdk.Log) (*api.
 	return p, known, err
 }
 
+// Ask asks the configured service for its log of a pack, and is what is then remembered of the log with an origin: nil if the service has
+// another one, or none, or does not answer.
+func (l *logs) Ask(ctx context.Context, pack, origin string) (*knownLog, error) {
+	within, cancel := context.WithTimeout(ctx, timeForLogs)
+	defer cancel()
+	_, _, err := l.See(within, pack, func(log *sdk.Log) (*api.LogEntry, error) { return log.Newest(within) })
+	if _, broken := errors.AsType[*sdk.ProofError](err); broken || ctx.Err() != nil {
+		return nil, err
+	}
+	return l.OfOrigin(origin)
+}
+
 // Log is the log of a pack of the configured service.
 func (l *logs) Log(pack string) (*sdk.Log, error) {
 	client, err := l.reader()

@@ -23,7 +23,7 @@ func proofCommands(f *factory) []*cobra.Command {
 
 // verdict is what verify found, as JSON.
 type verdict struct {
-	Proven      bool              `json:"proven"` // what is not is an error
+	Proven      bool              `json:"proven"` // false where only the file says whose key it is; what does not hold is an error
 	Pack        string            `json:"pack"`
 	GeneratedAt *time.Time        `json:"generatedAt,omitempty"` // of the state or brief
 	Log         string            `json:"log"`
@@ -64,7 +64,9 @@ const verifyHelp = `Prove what a service said, and that it was not changed since
 
 FILE, or - for standard input, is a bundle from ctx snapshot --bundle or ctx fresh --bundle, which needs no service
 and no network, or an answer saved with -o json; for an answer, ctx asks the service for the leaf, the proof and the
-checkpoint. State and brief are proven to the byte; verify names the members of the answer that no leaf covers, such as
+checkpoint. For a bundle of a log that ctx does not know, it asks the service for the key; if that has another log or
+does not answer, the bundle is consistent, which anyone's is, and not proven: exit code 17, until you name the key with
+--key. State and brief are proven to the byte; verify names the members of the answer that no leaf covers, such as
 citations and ages. --at requests the snapshot of a minute, which is a call, and proves it. --since reads everything said
 since then and proves that it is in the log. Without any of them, and with --since, verify proves that nothing that
 ctx knew of the log was changed or taken back.
@@ -179,7 +181,7 @@ func (o verifyOptions) bundle(ctx context.Context, data []byte) error {
 	}
 	from := "given"
 	if o.key == "" {
-		if from, err = o.keyOf(p); err != nil {
+		if from, err = o.keyOf(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -196,15 +198,27 @@ func (o verifyOptions) bundle(ctx context.Context, data []byte) error {
 		v.Says += notHere
 		v.NotCovered = []string{savedBrief}
 	}
-	if from == "file" {
-		v.Says += " Only the file says whose key that is: ctx does not know this log. The operator publishes the key, for --key."
+	if v.Proven = from != "file"; v.Proven {
+		return o.show(ctx, v, p.Checkpoint)
 	}
-	return o.show(ctx, v, p.Checkpoint)
+	v.Says = fmt.Sprintf("State, proof and signature fit together. Only the file says that the key is that of the log %s: who wrote it "+
+		"could have made them all.", p.Checkpoint.Origin)
+	if err := o.show(ctx, v, p.Checkpoint); err != nil {
+		return err
+	}
+	return (&cli.Failure{Exit: cli.ExitConsistent, Reason: "log_key_unknown",
+		Err: fmt.Errorf("not proven: the key of the log %s is not known", p.Checkpoint.Origin)}).
+		WithHint("ctx verify FILE --key KEY, as the operator publishes it; or set base_url to the service, which ctx then asks")
 }
 
-// keyOf says where the key of a bundle is known from: what is remembered of its log, or nowhere.
-func (o verifyOptions) keyOf(p *sdk.Proven) (string, error) {
+// keyOf says where the key of a bundle is known from: what is remembered of its log, or what the configured service says, or nowhere.
+func (o verifyOptions) keyOf(ctx context.Context, p *sdk.Proven) (string, error) {
+	from := "remembered"
 	known, err := o.logs.OfOrigin(p.Checkpoint.Origin)
+	if err == nil && known == nil {
+		from = "first seen"
+		known, err = o.logs.Ask(ctx, p.Leaf.Pack, p.Checkpoint.Origin)
+	}
 	if err != nil || known == nil {
 		return "file", err
 	}
@@ -216,7 +230,7 @@ func (o verifyOptions) keyOf(p *sdk.Proven) (string, error) {
 		return "", &sdk.ProofError{Reason: sdk.ProofForked,
 			Err: fmt.Errorf("the bundle is of another history of the log %s than ctx has seen", known.Origin)}
 	}
-	return "remembered", nil
+	return from, nil
 }
 
 func (o verifyOptions) snapshot(ctx context.Context, at time.Time) error {
@@ -364,7 +378,11 @@ func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) e
 	if err := c.NeedWitnesses(o.need); err != nil {
 		return err
 	}
-	v.Says += " That it is true is not proven."
+	first := "Consistent."
+	if v.Proven {
+		first = "Proven."
+		v.Says += " That it is true is not proven."
+	}
 	doc, err := cli.Marshal(v)
 	if err != nil {
 		return err
@@ -392,7 +410,7 @@ func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) e
 		add("witnesses", fmt.Sprintf("%s by keys that were not given", human.Plural(v.Unknown, "signature")))
 	}
 	return o.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, style cli.Style) error {
-		if _, err := fmt.Fprintf(w, "%s %s\n", style.Bold("Proven."), human.Line(v.Says)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %s\n", style.Bold(first), human.Line(v.Says)); err != nil {
 			return err
 		}
 		for _, row := range rows {

@@ -363,9 +363,17 @@ func TestVerify(t *testing.T) {
 		t.Errorf("a bundle: exit %d\n%s%s", code, stdout, stderr)
 	}
 	stranger := user(t, p)
-	if code, stdout, _ := stranger("verify", file, "-o", "json"); code != cli.ExitOK || !strings.Contains(stdout, `"keyFrom": "file"`) &&
-		!strings.Contains(stdout, `"keyFrom":"file"`) || !strings.Contains(stdout, "Only the file says") {
-		t.Errorf("a bundle of a log that is not known: exit %d\n%s", code, stdout)
+	for _, c := range []struct{ output, want string }{
+		{"json", `"proven":false`}, {"json", `"keyFrom":"file"`}, {"json", "Only the file says"}, {"text", "Consistent. State, proof"},
+	} {
+		code, stdout, stderr := stranger("verify", file, "-o", c.output)
+		if code != cli.ExitConsistent || !strings.Contains(strings.ReplaceAll(stdout, `": `, `":`), c.want) || strings.Contains(stdout, "Proven") ||
+			!strings.Contains(stderr, "--key KEY") {
+			t.Errorf("a bundle of a log that is not known, without %q: exit %d\n%s%s", c.want, code, stdout, stderr)
+		}
+	}
+	if code, stdout, _ := stranger("verify", file, "--key", p.key); code != cli.ExitOK || !strings.HasPrefix(stdout, "Proven.") {
+		t.Errorf("a bundle by a key that was given: exit %d %s", code, stdout)
 	}
 	if code, _, _ := ctx("verify", file, "--key", newProven(t, originOne, 0).key); code != cli.ExitUnproven {
 		t.Errorf("another key is demanded: exit %d", code)
@@ -389,6 +397,34 @@ func TestVerify(t *testing.T) {
 	code, _, stderr := ctx("verify", file, "-o", "json")
 	if reason, _ := reasonIn(t, stderr); code != cli.ExitUnproven || reason != "log_key_changed" {
 		t.Errorf("a swapped key: exit %d %s", code, stderr)
+	}
+}
+
+// TestUnknownKeyIsAskedFor has ctx, where it does not know the log of a bundle, ask the service that it uses: the log's own bundle is proven,
+// a forgery under its name is refused, and one of a log that the service has not is consistent alone.
+func TestUnknownKeyIsAskedFor(t *testing.T) {
+	t.Parallel()
+	p := newProven(t, originOne, 10)
+	for what, c := range map[string]struct {
+		by   *proven
+		code int
+		says string
+	}{
+		"its own":     {p, cli.ExitOK, "(first seen)"},
+		"a forgery":   {newProven(t, originOne, 10), cli.ExitUnproven, "log_key_changed"},
+		"another log": {newProven(t, originTwo, 10), cli.ExitConsistent, "log_key_unknown"},
+	} {
+		file := filepath.Join(t.TempDir(), "said.json")
+		if code, _, stderr := user(t, c.by)("fresh", "--bundle", file); code != cli.ExitOK {
+			t.Fatalf("%s: exit %d %s", what, code, stderr)
+		}
+		format := "text"
+		if c.code != cli.ExitOK {
+			format = "json"
+		}
+		if code, stdout, stderr := user(t, p)("verify", file, "-o", format); code != c.code || !strings.Contains(stdout+stderr, c.says) {
+			t.Errorf("%s: exit %d\n%s%s", what, code, stdout, stderr)
+		}
 	}
 }
 

@@ -133,6 +133,7 @@ const exitCodes = `A code that is not listed here is a failure.
    13  paid for, and not answered: ctx pay resume
    14  a proof does not hold, or a service's log is not the one that was known: it forked, shrank or changed its key
    15  a service restored a backup and began a new log: ctx verify --accept-new-log
+   17  the proof in a file holds, and only the file says whose key it is by: ctx verify FILE --key KEY
   130  Ctrl-C; 0 if a stream had shown something
 `
 
