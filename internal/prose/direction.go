@@ -15,7 +15,10 @@ func Direction(t string, f Figure) int {
 			before = rest
 			continue
 		}
-		if way := wayOf(word); way != 0 && !places(word) && !(word == "up" && makes(lastWord(rest))) {
+		if word == "made" && f.Unit == Percent {
+			return 1
+		}
+		if way := wayBehind(lastWord(rest), word); way != 0 && !places(word) {
 			return way
 		}
 		break
@@ -63,7 +66,11 @@ func Heading(before, behind string) int {
 	way := 0
 	words := Words(before)
 	for i, w := range words {
-		if h := wayOf(w.Text); h != 0 && !(w.Text == "up" && i > 0 && makes(words[i-1].Text)) {
+		before := ""
+		if i > 0 {
+			before = words[i-1].Text
+		}
+		if h := wayBehind(before, w.Text); h != 0 {
 			way = h
 		}
 	}
@@ -75,21 +82,31 @@ func Heading(before, behind string) int {
 	return way
 }
 
-// makes reports whether up stands behind w for a part, as in makes up.
-func makes(w string) bool { return w == "make" || w == "makes" || w == "made" || w == "making" }
+// wayBehind is the way of w behind another word: up of itself, none as in makes up, down as in gave up.
+func wayBehind(before, w string) int {
+	switch Stem(before) + " " + w {
+	case "make up", "made up", "making up":
+		return 0
+	case "give up", "gave up", "given up", "giving up":
+		return -1
+	case "put on", "putting on":
+		return 1
+	}
+	return wayOf(w)
+}
 
 func wayOf(w string) int {
 	switch Stem(w) {
 	case "up", "rose", "rise", "risen", "rising", "gain", "gained", "gaining", "gainer", "climb", "climbed", "climbing", "jump",
 		"jumped", "jumping", "add", "added", "adding", "advance", "advanced", "advancing", "rally", "rallied", "rallying", "surge",
 		"surged", "surging", "soar", "soared", "soaring", "grew", "grow", "grown", "growing", "higher", "increase", "increased",
-		"increasing", "above", "green":
+		"increasing", "strengthen", "strengthened", "strengthening", "above", "green":
 		return 1
 	case "down", "fell", "fall", "fallen", "falling", "lost", "lose", "losing", "loser", "loss", "losse", "drop", "dropped",
 		"dropping", "decline", "declined", "declining", "slid", "slide", "sliding", "shed", "shedding", "sank", "sunk", "sink",
 		"slump", "slumped", "slumping", "slip", "slipped", "slipping", "plunge", "plunged", "plunging", "tumble", "tumbled",
 		"tumbling", "crash", "crashe", "crashed", "crashing", "shrank", "lower", "decrease", "decreased", "below", "red", "off", "dip",
-		"dipped":
+		"dipped", "weaken", "weakened", "weakening":
 		return -1
 	}
 	return 0

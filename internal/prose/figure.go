@@ -43,6 +43,7 @@ const (
 	Percent
 	Basis    // hundredths of a percent
 	Currency // another than USD
+	Other    // one that a word behind it names, as sat/vB
 )
 
 var (
@@ -55,6 +56,7 @@ var (
 	basisEnd   = regexp.MustCompile(`(?i)^ ?(?:bps?|basis points?)\b`)
 	spanEnd    = regexp.MustCompile(`^[ -]?(?:hours?|hrs?|h|days?|d|weeks?|w|months?|minutes?|mins?|seconds?|secs?|s)\b`)
 	countEnd   = regexp.MustCompile(`^(?:st|nd|rd|th|x)\b`)
+	otherUnit  = regexp.MustCompile(`(?i)^ ?(?:sats?|satoshis?|gwei|wei|cents?|pips?|[a-z]+/[a-z]+)\b`)
 )
 
 // Figures finds the figures of a text in order. Digits alone within a word that starts with a letter (V3, Layer-2, ERC-20) or
@@ -218,6 +220,9 @@ func (f *Figure) readSuffix(t string) bool {
 			f.End += len(s)
 			return true
 		}
+	}
+	if f.Unit == Plain && otherUnit.MatchString(t[f.End:]) {
+		f.Unit = Other
 	}
 	r, _ := utf8.DecodeRuneInString(t[f.End:])
 	return !unicode.IsLetter(r) && r != '_'

@@ -19,6 +19,7 @@ type Period struct {
 	Start, End int
 	Length     time.Duration
 	Ago        bool // it names the moment that was so long ago, as yesterday does
+	Over       bool // it ended before now, as the week before last does
 }
 
 // Periods lists the periods that words name, in order.
@@ -79,8 +80,8 @@ func periodAt(words []Word, i int) (p Period, n int) {
 			count = 1
 		}
 		p.Length, p.End, n = time.Duration(count*float64(unit)), words[at].End, at-i+1
-		past := at > i && (words[at-1].Text == "last" || words[at-1].Text == "previous")
-		p.Ago = past && (i == at-1 || words[at-1].Text == "previous") // last week is not the last week
+		before := words[at-1].Text
+		p.Ago = before == "previous" || before == "prior" || before == "last" && i == at-1 // last week is not the last week
 	}
 	if next := i + n; next < len(words) {
 		switch words[next].Text {
@@ -89,7 +90,13 @@ func periodAt(words []Word, i int) (p Period, n int) {
 			n++
 		}
 	}
+	p.Over = p.Ago && n == 3 && w == "the" && i > 0 && within(words[i-1].Text)
 	return p, n
+}
+
+// within reports whether w puts something into a period.
+func within(w string) bool {
+	return w == "in" || w == "over" || w == "during" || w == "within" || w == "for"
 }
 
 // opensPeriod reports whether w stands before the unit of a period, as in the past day.
@@ -114,6 +121,8 @@ func unitOfTime(w string) time.Duration {
 		return Day
 	case "week":
 		return Week
+	case "fortnight":
+		return 2 * Week
 	case "month":
 		return Month
 	case "year":

@@ -235,11 +235,23 @@ func (c *checker) about(r *reading, f *assertion, x *row, n *number) bool {
 			return true
 		}
 	}
-	covered := slices.ContainsFunc(f.subjects, func(m *mention) bool { return m.covers(x) })
+	totals := x.named() && f.totals()
+	covered := slices.ContainsFunc(f.subjects, func(m *mention) bool { return m.covers(x) && !(totals && m.told) })
 	if covered || len(f.subjects) > 0 && !f.inherits {
 		return covered || r.perhaps(f, x)
 	}
-	return !x.named() && x.within.path == "" || r.hints(x, n)
+	return !x.named() && x.within.path == "" || r.hints(x, n) && !totals
+}
+
+// totals reports whether f is said of all there is, so that no row that stands for one thing backs it.
+func (f *assertion) totals() bool {
+	return slices.ContainsFunc(f.stems, func(w string) bool {
+		switch w {
+		case "total", "overall", "together", "altogether", "sum", "whole", "combined", "aggregate", "entire":
+			return true
+		}
+		return w == "all" && f.Unit == prose.USD
+	})
 }
 
 // hints reports whether a sentence without a name has a word for the rows of x, or for what n, or else any number of x, measures.
@@ -321,7 +333,7 @@ func (c *checker) written(r *reading, f *assertion, x *row, t text) step {
 			reached = wrongField
 		case f.over != 0 && g.over != 0 && f.over != g.over, f.ago != g.ago:
 			reached = wrongSpan
-		case f.direction*g.direction < 0:
+		case f.direction*g.direction < 0, x.judges && f.percent() && g.direction != 0 && !f.moves(prose.Percent):
 			reached = wrongWay
 		}
 		best = max(best, reached)
@@ -375,8 +387,8 @@ func equals(f prose.Figure, n number, r *row) bool {
 	if f.Unit == prose.Basis {
 		value, half = value/100, half/100
 	}
-	if n.share && (f.Unit == prose.Percent || f.Unit == prose.Basis) && prose.Near(value, n.value*100, half) {
-		return true
+	if n.share && (f.Unit == prose.Basis || f.Unit == prose.Percent && prose.Near(value, n.value*100, half)) {
+		return prose.Near(value, n.value*100, half)
 	}
 	return counts(f, n, r) && prose.Near(value, math.Abs(n.value), half)
 }
@@ -389,7 +401,7 @@ func counts(f prose.Figure, n number, r *row) bool {
 		return (n.unit == prose.USD || n.unit == prose.Plain && slices.ContainsFunc(n.words, amount)) && !coarse(f, n.value)
 	case prose.Percent, prose.Basis:
 		return n.unit == prose.Percent || n.unit == prose.Plain && !r.typed[prose.Percent] && slices.ContainsFunc(n.words, level)
-	case prose.Currency:
+	case prose.Currency, prose.Other:
 		return n.unit == prose.Plain
 	}
 	return n.unit == prose.Plain || f.Loose

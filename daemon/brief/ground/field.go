@@ -45,6 +45,8 @@ func readField(name string) field {
 			f.ago = past
 		case t == "ago" || t == "yesterday":
 			f.ago, f.over = max(f.over, prose.Day), 0
+		case t == "annual":
+			f.over = prose.Year
 		case t == "day" || t == "week" || t == "month":
 			f.over = map[string]time.Duration{"day": prose.Day, "week": prose.Week, "month": prose.Month}[t]
 		case t == "rank" || t == "position":
@@ -152,15 +154,24 @@ func conceptAt(words []string) (list []string, n int) {
 	case "oi":
 		return []string{"interest"}, 1
 	case "market", "total":
-		if n := next(1); n == "cap" || w == "market" && (n == "value" || n == "capitalization" || n == "capitalisation") {
+		if n := next(1); n == "cap" || w == "market" && (n == "value" && words[1] != "values" || n == "capitalization" || n == "capitalisation") {
 			return []string{"cap"}, 2
 		}
 		if next(1) == "value" && next(2) == "locked" {
 			return []string{"tvl"}, 3
 		}
-	case "cap", "capitalization", "capitalisation", "mcap", "worth", "valued", "valuation", "capitalized":
+	case "cap", "capitalization", "capitalisation", "mcap", "valuation", "capitalized":
 		return []string{"cap"}, 1
-	case "price", "priced", "mark", "cost", "costing", "quote", "quoted", "trade", "trading", "sell", "selling", "fetch", "fetche":
+	case "worth", "valued":
+		return []string{"cap", "price"}, 1
+	case "trading":
+		if next(1) == "in" {
+			return []string{"volume", "price"}, 1
+		}
+		return []string{"price"}, 1
+	case "trade":
+		return []string{"price", "txn"}, 1
+	case "price", "priced", "mark", "cost", "costing", "quote", "quoted", "sell", "selling", "fetch", "fetche":
 		return []string{"price"}, 1
 	case "traded":
 		if next(1) == "at" {
@@ -179,7 +190,7 @@ func conceptAt(words []string) (list []string, n int) {
 	case "tvl", "locked", "deposit", "deposited":
 		return []string{"tvl"}, 1
 	case "hold", "held", "holding", "secure", "secured":
-		return []string{"tvl", "interest", "liquidity", "debt"}, 1
+		return []string{"tvl", "interest", "liquidity", "debt", "supply"}, 1
 	case "liquidity":
 		return []string{"liquidity"}, 1
 	case "supply", "circulation", "outstanding", "circulating":
@@ -190,7 +201,12 @@ func conceptAt(words []string) (list []string, n int) {
 		if n := next(1); n == "up" || n == "for" {
 			return []string{"dominance"}, 2
 		}
-	case "funding", "yield", "spread", "premium", "volatility", "debt", "liquidation", "unemployment":
+	case "funding":
+		if next(1) == "rate" {
+			return []string{w}, 2
+		}
+		return []string{w}, 1
+	case "yield", "spread", "premium", "volatility", "debt", "liquidation", "unemployment":
 		return []string{w}, 1
 	case "yielding", "yielded":
 		return []string{"yield"}, 1
@@ -210,6 +226,14 @@ func conceptAt(words []string) (list []string, n int) {
 		return []string{"peg"}, 1
 	case "apart", "divergence", "differ":
 		return []string{"divergence"}, 1
+	case "answer", "output", "completion":
+		return []string{"completion"}, 1
+	case "input", "prompt":
+		return []string{"prompt"}, 1
+	case "transaction", "txn":
+		return []string{"txn"}, 1
+	case "downloaded":
+		return []string{"download"}, 1
 	case "score", "gas", "like", "point", "comment", "upvote", "download", "magnitude", "depth":
 		return []string{w}, 1
 	case "gwei":
@@ -217,7 +241,7 @@ func conceptAt(words []string) (list []string, n int) {
 	case "fee", "sat":
 		return []string{"fee"}, 1
 	case "advancing", "advance", "advanced", "advancer", "up", "higher", "rose", "rise", "risen", "rising", "gained", "gain",
-		"gaining", "gainer", "climbed", "climbing":
+		"gaining", "gainer", "climbed", "climbing", "winner":
 		return []string{"advancing"}, 1
 	case "declining", "decline", "declined", "decliner", "down", "lower", "fell", "fall", "fallen", "falling", "lost", "lose",
 		"losing", "loser", "dropped", "dropping", "slipped":
@@ -271,7 +295,12 @@ func fieldFits(f *assertion, x *row, n *number) bool {
 	other := func(m number) bool { return m.unit == n.unit && !m.change && m.ago == n.ago && f.says(&m) > f.says(n) }
 	switch {
 	case len(measures) > 0 && (n.unit == prose.Plain || f.named || slices.ContainsFunc(n.words, kind)):
-		return slices.ContainsFunc(n.words, func(w string) bool { return slices.Contains(measures, w) })
+		measured := func(m number) bool {
+			return slices.ContainsFunc(m.words, func(w string) bool { return slices.Contains(measures, w) }) ||
+				m.unit == prose.Plain && len(f.after) > 0 && slices.Contains(m.words, f.after[0])
+		}
+		better := func(m number) bool { return measured(m) && other(m) }
+		return measured(*n) && !slices.ContainsFunc(x.numbers, better)
 	case slices.ContainsFunc(x.numbers, other):
 		return false
 	}
@@ -312,8 +341,11 @@ func (x *row) kind(n *number) func(concept string) bool {
 	case prose.Percent:
 		return level
 	case prose.Plain:
-		counts := slices.ContainsFunc(x.numbers, func(o number) bool { return slices.ContainsFunc(o.words, breadth) })
-		return func(m string) bool { return m != "price" && (counts || !breadth(m)) }
+		counts := func(of func(string) bool) bool {
+			return slices.ContainsFunc(x.numbers, func(o number) bool { return slices.ContainsFunc(o.words, of) })
+		}
+		goes, trades := counts(breadth), counts(func(w string) bool { return w == "txn" })
+		return func(m string) bool { return m != "price" && (goes || !breadth(m)) && (trades || m != "txn") }
 	}
 	return amount
 }
@@ -327,10 +359,17 @@ func changeFits(f *assertion, x *row, n *number) bool {
 			return false
 		}
 	}
-	if n.unit == prose.USD && f.direction == 0 && f.says(n) == 0 && !slices.Contains(f.stems, "change") {
-		return false // a sum that moved is no sum that is there
+	if !f.moves(n.unit) && f.says(n) == 0 {
+		return false // what moved is none that is there, and which way it went is not said
 	}
 	return len(n.words) == 0 || x.judges || f.says(n) > 0 || x.primary(n)
+}
+
+// moves reports whether f is told as a change, one way or either.
+func (f *assertion) moves(unit prose.Unit) bool {
+	return f.direction != 0 || f.goes && unit == prose.Percent || slices.ContainsFunc(f.stems, func(w string) bool {
+		return w == "change" || w == "changed" || w == "move" || w == "moved" || w == "swing"
+	})
 }
 
 // measuredBy reports whether m is what the changes of x are of: its price, else what stands first.
@@ -366,6 +405,8 @@ func spanFits(f *assertion, x *row, n *number) bool {
 		over = f.ago
 	}
 	switch {
+	case n.change && f.ended:
+		return false
 	case n.ago == past:
 		return f.ago != 0 || f.follows
 	case n.ago != 0:

@@ -31,11 +31,13 @@ type assertion struct {
 	direction int
 	over      time.Duration // 0 where none is said
 	ago       time.Duration // how long ago, past for before, 0 where nothing is said
+	ended     bool          // its time ended before now
 	follows   bool          // it may be of an earlier time: it stands behind after, from or against
 	named     bool          // its measures stand behind it
 	of        bool          // other words say what it is of
 	ranked    bool          // it is told as a place in an order
 	listed    bool          // it goes on with a list, in the words of the figure before
+	goes      bool          // its clause has a word for a direction before it
 	beside    bool          // a word for the direction, or a sign, stands directly beside it
 	stems     []string      // all words beside it, without endings
 	after     []string      // those of them behind it
@@ -147,13 +149,14 @@ func (r *reading) describe(i int) {
 	f := &r.figures[i]
 	from, to := r.before(i)
 	start, end := r.behind(i)
-	f.listed = i > 0 && listing(r.blot(from, to, true))
-	from = r.clause(from, to)
+	next := from
 	if i > 0 {
 		if _, of := r.behind(i - 1); of < to {
-			from = max(from, of) // what stands behind the figure before is of it
+			next = of // what stands behind the figure before is of it
 		}
 	}
+	f.listed = i > 0 && listing(r.blot(next, to, true))
+	from = max(next, r.clause(from, to))
 	f.after = r.stemsIn(start, end)
 	f.stems = append(r.stemsIn(from, to), f.after...)
 	f.measures = r.measuresBehind(i, start, end)
@@ -170,6 +173,7 @@ func (r *reading) describe(i int) {
 	if f.direction == 0 {
 		f.direction = prose.Heading(masked[from:to], masked[start:end])
 	}
+	f.goes = prose.Heading(masked[r.clause(0, f.Start):f.Start], "") != 0
 	r.placed(f, from, to)
 	r.dated(f, i, from, to, start, end)
 	for at := i - 1; f.listed && at >= 0; at-- {
@@ -213,6 +217,11 @@ func (f *assertion) bareCount() bool {
 	return f.Kind == prose.Number && f.Unit == prose.Plain && f.Half == 0.5 && f.Sign == 0
 }
 
+// breadth reports whether f counts coins that go one way.
+func (f *assertion) breadth() bool {
+	return f.bareCount() && slices.ContainsFunc(f.measures, breadth) && slices.Contains(f.after, "coin")
+}
+
 // listedStems is how many words beside a figure the next one of a list takes on.
 const listedStems = 32
 
@@ -247,10 +256,12 @@ func (r *reading) blot(from, to int, all bool) string {
 func listing(text string) bool {
 	for _, w := range prose.Words(text) {
 		switch w.Text {
-		case "and", "at", "by", "with", "for", "to", "in", "on", "then", "or", "the", "usd", "of", "ahead", "followed", "before", "next",
+		case "one", "that", "all", "and", "at", "by", "with", "for", "to", "in", "on", "then", "or", "the", "usd", "of", "ahead", "followed", "before", "next",
 			"plus", "as", "well":
 		default:
-			if strings.Trim(w.Text, "_") != "" && prose.SpanOf(w.Text) == 0 {
+			measure, _ := conceptAt([]string{w.Text})
+			goes := slices.ContainsFunc(measure, breadth) && strings.Contains(text, "_") // and B down 2 %
+			if strings.Trim(w.Text, "_") != "" && prose.SpanOf(w.Text) == 0 && !goes {
 				return false
 			}
 		}
@@ -280,6 +291,9 @@ func (r *reading) measuresBehind(i, start, end int) []string {
 		case "on", "with", "at", "to", "by", "for", "as", "where", "when", "against", "than", "in":
 			return nil
 		}
+		if w == "market" && words[0] == "of" && r.figures[i].percent() {
+			return []string{"dominance"}
+		}
 		if found, n := conceptAt(words[at:]); len(found) > 0 {
 			if i+1 < len(r.figures) && end == r.figures[i+1].Start && at+n >= len(words)-1 && at > 0 && words[0] != "of" {
 				return nil // of the next
@@ -295,8 +309,16 @@ func (r *reading) measuresBehind(i, start, end int) []string {
 // measuresBefore are the concepts that stand last before f.
 func (r *reading) measuresBefore(f prose.Figure, from, to int) (last []string) {
 	words := r.wordsIn(from, to)
-	for at := range words {
-		found, _ := conceptAt(words[at:])
+	for at := 0; at < len(words); at++ {
+		w := words[at]
+		found, n := conceptAt(words[at:])
+		at += max(n-1, 0)
+		if at > 0 && words[at-1] == "who" {
+			continue // those who hold it
+		}
+		if at == len(words)-1 && f.Unit == prose.USD && (w == "moved" || w == "moving") {
+			found = []string{"volume"} // of what is traded
+		}
 		if found = fitting(found, f); len(found) > 0 && !slices.Contains(last, "odds") { // of whatever
 			last = found
 		}
@@ -355,6 +377,7 @@ func (r *reading) dated(f *assertion, i, from, to, start, end int) {
 		}
 		return
 	}
+	f.ended = found.Over
 	if found.Ago {
 		f.ago = found.Length
 	} else {
@@ -387,6 +410,9 @@ func (r *reading) subjects(i int) []*mention {
 		return []*mention{m}
 	}
 	if i > 0 {
+		if f.totals() || f.breadth() {
+			return nil
+		}
 		if r.clause(from, to) == from {
 			f.inherits = r.figures[i-1].inherits
 			return r.figures[i-1].subjects

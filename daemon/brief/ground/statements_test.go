@@ -191,6 +191,35 @@ func TestTrueStatements(t *testing.T) {
 		"Bitcoin: $91,286 (-1.8%) [1].",
 		"BTC $91,286, ETH $3,191, SOL $148.04 [1].",
 		"Jito is up 6.1% at $0.461 [1].",
+		// the way it went, in other words
+		"Bitcoin gave up 1.79% in 24 hours [1].",
+		"Zcash put on 23.1% today [1].",
+		"Official Trump weakened by 20.4% on the day [1].",
+		"Holders of Zcash made 23.1% in a day [1].",
+		"Anyone who holds Solana lost 4.2% today [1].",
+		"Official Trump moved 20.4% in 24 hours [1].",
+		// all there is
+		"The total market cap is $3.32 trillion [3].",
+		"Altogether, crypto is valued at $3.32 trillion [3].",
+		"Trading in the whole market came to $236 billion in 24 hours [3].",
+		"The stablecoin market totals $310.6 billion [7].",
+		"Bitcoin is worth $1.82 trillion in total [1].",
+		"Fear & Greed is at 24 [10], and the total market cap is down 2.16% in 24 hours [3].",
+		"Fear & Greed is at 24 [10] and 32 of the coins are up on the day [1].",
+		// the second of two
+		"Bitcoin has a market cap of $1.82 trillion, Zcash one of $7.16 billion [1].",
+		"Bitcoin saw $124.7 billion of volume in a day and Ethereum $15.6 billion [1].",
+		"Bitcoin holds 54.9% of the market and Ethereum 11.6% [3].",
+		"Bitcoin is up 2.2% and Ethereum down 7.6% in seven days [1].",
+		"Winners: 32, losers: 58 [1].",
+		// what is counted
+		"ZBRA / SOL counted 37,374 trades in 24 hours [9].",
+		"There were 37,374 transactions in ZBRA / SOL within a day [9].",
+		"Deposits of Aave V3 lie on 10 chains [5].",
+		// a price is what one is worth
+		"A single Zcash is worth $434.21 [1].",
+		"The market values one Zcash at $434.21 [1].",
+		"Traders moved $735.6 million of Zcash in 24 hours [1].",
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
@@ -368,6 +397,35 @@ func TestFalseStatements(t *testing.T) {
 		"The average of Bitcoin and Ethereum is $91,286 [1].",
 		"Together Bitcoin and Ethereum are worth $1.82 trillion [1].",
 		"Ten flags stand, 6 of them critical [5].",
+		// the other way, in other words
+		"Bitcoin put on 1.79% in 24 hours [1].",
+		"Zcash has given up 23.1% since yesterday [1].",
+		"Official Trump strengthened by 20.4% today [1].",
+		"Zcash weakened by 23.1% today [1].",
+		"Holders of Official Trump made 20.4% in a day [1].",
+		"Zcash cratered 23.1% today [1].",
+		// another fortnight and week
+		"Bitcoin gained 2.18% over the last fortnight [1].",
+		"Zcash rose 44.9% in the week before last [1].",
+		"Over the previous week Zcash gained 44.9% [1].",
+		"In the prior week, Zcash gained 44.9% [1].",
+		// a word for another unit
+		"Bitcoin is down 1.79 sat/vB [1].",
+		"Jito changes hands at 0.461 cents [1].",
+		"“Will the Fed cut rates at the December 2026 meeting?” stands at 0.623 basis points [14].",
+		// one of many for all there is
+		"All coins together are worth $1.82 trillion [1].",
+		"The sum of all TVL is $31.3 billion [5].",
+		"In all, coins worth $125 billion changed hands in a day [1].",
+		"Total DeFi TVL is $26.9 billion [5].",
+		"Lending as a whole holds $31.3 billion [5].",
+		"The overall crypto market cap stands at $385 billion [1][3].",
+		// another field
+		"Traders moved $1.82 trillion of Bitcoin in 24 hours [1].",
+		"ZBRA / SOL counted 3,470 trades in 24 hours [9].",
+		"Bitcoin saw $15.6 billion of volume in a day and Ethereum $124.7 billion [1].",
+		"Bitcoin holds 11.6% of the market and Ethereum 54.9% [3].",
+		"Bitcoin is up 1.8% and Ethereum down 2.9% in seven days [1].",
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
@@ -389,7 +447,11 @@ func TestPackStatements(t *testing.T) {
 			"Claude Opus 4.5 costs $5.20 per million tokens of the prompt [1].",
 			"Small Verifiers Suffice: Checking Long Proofs by Random Excerpts (synthetic) has 187 upvotes [3].",
 			"Larkspur Large (synthetic) asks $1.90 per million prompt tokens [1].",
+			"Larkspur Large (synthetic) asks $5.80 per million tokens of its answers [1].",
+			"Kimi-K2-Thinking was liked by many: 1,729 likes [2].",
 		}, []string{
+			"Larkspur Large (synthetic) asks $1.90 per million tokens of its answers [1].",
+			"Larkspur Large (synthetic) asks 1.90 cents per million prompt tokens [1].",
 			"Kimi-K2-Thinking has 1,781 likes [2].",
 			"Kimi-K2-Thinking has 1,729 downloads [2].",
 			"DeepSeek-OCR has 322,404 likes [2].",
@@ -456,7 +518,12 @@ func TestPackStatements(t *testing.T) {
 			"Hyperliquid Perps holds $7.01 billion of open interest, down 2.1% in 24 hours [7].",
 			"Aster Perps has $2.38 billion of open interest [7].",
 			"On-chain venues lost 0.9% of open interest in 24 hours [7].",
+			"Annualized funding of Bitcoin on Binance is 8.32% [2].",
+			"The hourly funding rate of Zcash is 0.0112% [1].",
 		}, []string{
+			"Bitcoin on Binance pays 8.32% per eight hours [2].",
+			"The implied volatility of Ethereum is 6.43% [4].",
+			"All venues together hold $7.01 billion of open interest [7].",
 			"Bitcoin open interest on Hyperliquid is $1.93 billion [1].",
 			"Ethereum's open interest is $2.88 billion [1].",
 			"Funding of Zcash is 0.0241% an hour [1].",
@@ -497,6 +564,27 @@ func pack(t *testing.T, id string) (*state.Document, []api.Citation) {
 		citations = append(citations, api.Citation{Ref: s.Ref, SourceID: s.ID})
 	}
 	return doc, citations
+}
+
+// TestFieldsAlike: of two fields with the same measure a figure is of the one that the sentence has more words of.
+func TestFieldsAlike(t *testing.T) {
+	t.Parallel()
+	const state = `{"gas":{"ethAverageGwei":0.331,"ethFastGwei":0.478,"ref":1}}`
+	for text, holds := range map[string]bool{
+		"Fast gas on Ethereum is at 0.478 gwei [1].":         true,
+		"Gas on Ethereum is at 0.331 gwei on average [1].":   true,
+		"Fast gas on Ethereum is at 0.331 gwei [1].":         false,
+		"Gas on Ethereum is at 0.478 gwei on average [1].":   false,
+		"Fast gas on Ethereum is at 0.478 sat/vB [1].":       false,
+		"The average price of gas on Ethereum is 0.478 gwei": false,
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			if list := ground.Check(text, read(state), sources()); len(list) == 0 != holds {
+				t.Errorf("got %v", list)
+			}
+		})
+	}
 }
 
 // TestEssays: whole briefs in the manner of a language model, which say nothing that is false, pass.

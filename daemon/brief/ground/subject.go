@@ -16,6 +16,7 @@ type mention struct {
 	text       string
 	rows       []*row // that it stands for; none for a name that the state does not have
 	name       bool   // it names rows, and not their member
+	told       bool   // it is no name of theirs, but a word that their texts have
 	refs       []int  // of the sources, where it names one of them, as a venue
 }
 
@@ -145,10 +146,16 @@ func (c *checker) others(s prose.Sentence, words []prose.Word, list []*mention) 
 		measure, _ := conceptAt(text)
 		stem := prose.Stem(w.Text)
 		rows := c.index.handled(stem)
+		before := ""
+		if i > 0 {
+			before = prose.Stem(words[i-1].Text)
+		}
 		switch {
-		case len(rows) > 0 && !(stem == "market" && measure != nil) && !(i > 0 && c.index.listed(prose.Stem(words[i-1].Text))):
+		case stem == "market" && (measure != nil || len(c.index.handled(before)) > 0): // the stablecoin market is no market beside them
+		case len(rows) > 0 && !c.index.listed(before):
 			list = append(list, &mention{start: w.Start, end: w.End, rows: rows})
 		case !w.Capital || measure != nil || c.index.listed(stem) || ordinary(w.Text, i == 0 || c.opens(s, w)):
+		case i == 0 && c.index.measures(stem):
 		default:
 			list = c.foreign(s, w, named, list)
 		}
@@ -193,7 +200,7 @@ func (c *checker) foreign(s prose.Sentence, w prose.Word, named, list []*mention
 	if m.refs == nil {
 		for _, r := range c.index.rows {
 			if r.tells(said, true) || slices.ContainsFunc(r.titles, func(t string) bool { return short(t, w.Text) }) {
-				m.rows = append(m.rows, r)
+				m.rows, m.told = append(m.rows, r), true
 			}
 		}
 	}
@@ -213,6 +220,16 @@ func (x *index) handled(stem string) (rows []*row) {
 		}
 	}
 	return rows
+}
+
+// measures reports whether a word is one of the name of a member.
+func (x *index) measures(stem string) bool {
+	for _, f := range x.fields {
+		if slices.Contains(f.words, stem) {
+			return true
+		}
+	}
+	return false
 }
 
 // listed reports whether a word is one for rows of a member.
@@ -249,7 +266,7 @@ func ordinary(w string, opens bool) bool {
 		"protocols", "pools", "chains", "majors", "gainers", "losers", "sources", "stablecoins", "longs", "shorts", "treasuries",
 		"rows", "flags", "news", "headlines", "papers", "models", "funding", "options", "breadth", "be",
 		"total", "global", "aggregate", "crypto", "trading", "spot", "market", "markets", "investors", "analysts", "attackers", "hackers",
-		"sentiment", "liquidity", "smaller", "larger", "altcoins", "fees", "gas", "odds", "losses", "gains":
+		"sentiment", "liquidity", "altogether", "smaller", "larger", "altcoins", "fees", "gas", "odds", "losses", "gains":
 		return true
 	}
 	return false
