@@ -38,9 +38,10 @@ type stage struct {
 	c     *contract
 	chain *devchain.Chain
 	d     *daemontest.Daemon
-	past  string    // a minute with a state
-	made  time.Time // when the newest state was made
-	jar   string    // the session's secret
+	past  string       // a minute with a state
+	made  time.Time    // when the newest state was made
+	jar   string       // the session's secret
+	back  atomic.Int64 // by which the clock is behind
 	owner api.Session
 	key   string // of the owner
 }
@@ -49,7 +50,7 @@ type stage struct {
 func newStage(t *testing.T, c *contract) *stage {
 	t.Helper()
 	s := &stage{t: t, c: c, chain: daemontest.Chain(t)}
-	var back atomic.Int64 // by which the clock is behind
+	back := &s.back
 	back.Store(int64(2 * time.Minute))
 	s.d = daemontest.Open(t, daemontest.On(s.chain), daemontest.WithPages, func(cfg *daemon.Config) {
 		cfg.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
@@ -536,6 +537,7 @@ func (s *stage) hurry() {
 
 // fail calls everything while the chain is gone, and then while tables are.
 func (s *stage) fail() {
+	s.back.Add(-int64(30 * time.Second)) // of the minute in which a client may present so many proofs
 	me := session(s.jar)
 	var intent api.DepositIntent
 	s.decode(s.do(201, "POST", api.PathCredits, `{"pack":"starter"}`, me), &intent)
