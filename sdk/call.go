@@ -219,7 +219,9 @@ func (c *Client) request(ctx context.Context, r Request, target *url.URL, o call
 		req.Header.Set(api.HeaderPayment, r.proof)
 	}
 	if !r.session.IsZero() {
-		req.AddCookie(&http.Cookie{Name: api.SessionCookie, Value: r.session.Secret()})
+		for _, name := range [...]string{api.SecureSessionCookie, api.SessionCookie} { // a proxy may stand between the two
+			req.AddCookie(&http.Cookie{Name: name, Value: r.session.Secret()})
+		}
 	}
 	if o.requestID != "" {
 		req.Header.Set(api.HeaderRequestID, o.requestID)

@@ -273,7 +273,7 @@ func (s *Console) do(ctx context.Context, r Request, opts []CallOption) (*Respon
 		return nil, err
 	}
 	for _, cookie := range (&http.Response{Header: resp.Header}).Cookies() {
-		if cookie.Name == api.SessionCookie {
+		if cookie.Name == api.SessionCookie || cookie.Name == api.SecureSessionCookie {
 			s.mu.Lock()
 			s.session = NewKey(cookie.Value) // empty when the session has ended
 			s.mu.Unlock()

@@ -95,7 +95,8 @@ func TestSessionIsRenewed(t *testing.T) {
 	var cookies, keys []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cookies, keys = append(cookies, r.Header.Get("Cookie")), append(keys, r.Header.Get("Authorization"))
-		http.SetCookie(w, &http.Cookie{Name: api.SessionCookie, Value: fmt.Sprintf("secret%d", len(cookies))})
+		name := [...]string{api.SecureSessionCookie, api.SessionCookie}[len(cookies)%2]
+		http.SetCookie(w, &http.Cookie{Name: name, Value: fmt.Sprintf("secret%d", len(cookies))})
 		fmt.Fprint(w, `{"userId":"u"}`)
 	}))
 	defer server.Close()
@@ -109,7 +110,8 @@ func TestSessionIsRenewed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := strings.Join(cookies, " "); got != "contextd_session=secret0 contextd_session=secret1" || console.Secret() != "secret2" || strings.Join(keys, "") != "" {
+	if got := strings.Join(cookies, " "); got != "__Host-contextd_session=secret0; contextd_session=secret0 "+
+		"__Host-contextd_session=secret1; contextd_session=secret1" || console.Secret() != "secret2" || strings.Join(keys, "") != "" {
 		t.Errorf("cookies %s, keys %q, now %s", got, keys, console.Secret())
 	}
 	if shown := fmt.Sprintf("%v %+v %#v", console, console, console); strings.Contains(shown, "secret2") {

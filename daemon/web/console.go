@@ -192,31 +192,62 @@ func (c *Console) admit(limit bound, r *http.Request) error {
 
 func (c *Console) owner(h func(http.ResponseWriter, *http.Request, api.Session) error) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		cookie, err := r.Cookie(api.SessionCookie)
-		if err != nil || cookie.Value == "" {
-			return api.Errorf(api.ReasonMissingSession, "nobody is signed in").WithHint("sign in: ctx auth login")
-		}
-		session, renewed, err := c.cfg.SignIn.Session(r.Context(), cookie.Value)
+		session, err := c.signedIn(w, r)
 		if err != nil {
 			return err
 		}
-		if renewed {
-			c.setCookie(w, cookie.Value, session.ExpiresAt)
-		}
 		return h(w, r, session.ToAPI())
 	}
+}
+
+// signedIn is the session of r, which it renews; w may be nil, for no renewal. Of several cookies any that is good counts: on plain HTTP a
+// neighboring site can set one of the same name.
+func (c *Console) signedIn(w http.ResponseWriter, r *http.Request) (s account.Session, err error) {
+	err = api.Errorf(api.ReasonMissingSession, "nobody is signed in").WithHint("sign in: ctx auth login")
+	for _, secret := range c.secrets(r) {
+		var renewed bool
+		s, renewed, err = c.cfg.SignIn.Session(r.Context(), secret)
+		if renewed && w != nil {
+			c.setCookie(w, secret, s.ExpiresAt)
+		}
+		if !isNobody(err) {
+			break
+		}
+	}
+	return s, err
+}
+
+// isNobody reports whether err says that a request has no session that holds.
+func isNobody(err error) bool {
+	return errors.Is(err, &api.Error{Reason: api.ReasonInvalidSession}) || errors.Is(err, &api.Error{Reason: api.ReasonMissingSession})
+}
+
+// secrets are what the session cookies of r hold; each costs a look into the books.
+func (c *Console) secrets(r *http.Request) (list []string) {
+	const most = 4
+	for _, cookie := range r.CookiesNamed(c.cookieName()) {
+		if cookie.Value != "" && len(list) < most {
+			list = append(list, cookie.Value)
+		}
+	}
+	return list
+}
+
+func (c *Console) onHTTPS() bool { return c.cfg.PublicURL.Scheme == "https" }
+
+func (c *Console) cookieName() string {
+	if c.onHTTPS() {
+		return api.SecureSessionCookie
+	}
+	return api.SessionCookie
 }
 
 // visitor is who sent r. A session that does not hold counts for nothing: who signs in needs none.
 func (c *Console) visitor(r *http.Request, invite string) (account.Visitor, error) {
 	clients := c.cfg.TrustedProxies.ClientsOf(r)
 	v := account.Visitor{Client: clients[0], Invite: invite, Admit: func() error { return c.admitNew(clients) }, Notify: c.mails.notify}
-	cookie, err := r.Cookie(api.SessionCookie)
-	if err != nil || cookie.Value == "" {
-		return v, nil
-	}
-	session, _, err := c.cfg.SignIn.Session(r.Context(), cookie.Value)
-	if errors.Is(err, &api.Error{Reason: api.ReasonInvalidSession}) {
+	session, err := c.signedIn(nil, r)
+	if isNobody(err) {
 		return v, nil
 	}
 	v.Session = &session
@@ -238,15 +269,15 @@ func (c *Console) admitNew(clients []string) error {
 // setCookie gives the browser, or ctx, the secret of a session that ends at the given time.
 func (c *Console) setCookie(w http.ResponseWriter, secret string, ends time.Time) {
 	http.SetCookie(w, &http.Cookie{
-		Name: api.SessionCookie, Value: secret, Path: "/", Expires: ends, MaxAge: int(math.Ceil(ends.Sub(c.cfg.Now()).Seconds())),
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.cfg.PublicURL.Scheme == "https",
+		Name: c.cookieName(), Value: secret, Path: "/", Expires: ends, MaxAge: int(math.Ceil(ends.Sub(c.cfg.Now()).Seconds())),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.onHTTPS(),
 	})
 }
 
 // dropCookie takes it away again.
 func (c *Console) dropCookie(w http.ResponseWriter) {
 	http.SetCookie(w, &http.Cookie{
-		Name: api.SessionCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: c.cfg.PublicURL.Scheme == "https",
+		Name: c.cookieName(), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: c.onHTTPS(),
 	})
 }

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"encoding/json"
 	"io"
@@ -20,6 +21,7 @@ import (
 type user struct {
 	t      testing.TB
 	d      *daemontest.Daemon
+	cookie string            // its name
 	secret string            // of the session, "" if there is none
 	header map[string]string // of every request
 }
@@ -51,7 +53,7 @@ func (u *user) call(method, path string, body any) answer {
 		req.Host = host
 	}
 	if u.secret != "" {
-		req.AddCookie(&http.Cookie{Name: api.SessionCookie, Value: u.secret})
+		req.AddCookie(&http.Cookie{Name: cmp.Or(u.cookie, api.SessionCookie), Value: u.secret})
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -63,7 +65,7 @@ func (u *user) call(method, path string, body any) answer {
 		u.t.Fatal(err)
 	}
 	for _, c := range res.Cookies() {
-		u.secret = c.Value
+		u.cookie, u.secret = c.Name, c.Value
 	}
 	return got
 }

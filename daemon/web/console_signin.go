@@ -116,8 +116,8 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
 		}
 		w.Header().Del("Set-Cookie") // of a renewal
 	case "", "false":
-		if cookie, err := r.Cookie(api.SessionCookie); err == nil {
-			if err := c.cfg.SignIn.SignOut(r.Context(), cookie.Value); err != nil {
+		for _, secret := range c.secrets(r) {
+			if err := c.cfg.SignIn.SignOut(r.Context(), secret); err != nil {
 				return err
 			}
 		}

@@ -152,6 +152,21 @@ func TestBadAddresses(t *testing.T) {
 	}
 }
 
+// TestCookiesOfOneName: of several, any that is good counts, so that nobody is signed out by a cookie that a neighboring site has set.
+func TestCookiesOfOneName(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, free, daemontest.WithPages)
+	u := newUser(t, d)
+	u.signIn("ada@example.org")
+	good, bad := api.SessionCookie+"="+u.secret, api.SessionCookie+"=x"
+	for cookies, status := range map[string]int{good: 200, bad + "; " + good: 200, good + "; " + bad: 200, bad + "; " + bad: 401, bad: 401,
+		api.SecureSessionCookie + "=" + u.secret: 401} {
+		if got := get(t, d.URL()+api.PathAuthSession, with("Cookie", cookies)); got.Status != status {
+			t.Errorf("%s: %d %s", strings.ReplaceAll(cookies, u.secret, "GOOD"), got.Status, got.Body)
+		}
+	}
+}
+
 func TestByWallet(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free, func(c *daemon.Config) { c.PublicURL, c.ChainID = "https://context.example.org/x/", 4663 })
@@ -171,8 +186,12 @@ func TestByWallet(t *testing.T) {
 	if session.Address == nil || *session.Address != w.address || session.Email != nil {
 		t.Errorf("session %s", got.Body)
 	}
-	if c := got.Header.Get("Set-Cookie"); !strings.Contains(c, "Secure") {
+	c := got.Header.Get("Set-Cookie")
+	if !strings.HasPrefix(c, "__Host-contextd_session=") || !strings.Contains(c, "Secure") || !strings.Contains(c, "; Path=/;") || strings.Contains(c, "Domain") {
 		t.Errorf("on https the cookie is %s", c)
+	}
+	if got := get(t, d.URL()+api.PathAuthSession, with("Cookie", api.SessionCookie+"="+u.secret)); got.Status != http.StatusUnauthorized {
+		t.Errorf("a cookie that a neighbor could have set: %s", got.Body)
 	}
 	var key api.IssuedKey
 	u.into(u.call(http.MethodPost, api.PathKeys, api.CreateKeyRequest{Name: "agent"}), http.StatusCreated, &key)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed" // the page's files
-	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -175,22 +174,18 @@ func (v pageVisitor) sees(pack string) bool { return v.all || v.crypto && pack =
 func (p *Page) visitor(w http.ResponseWriter, r *http.Request) (v pageVisitor, err error) {
 	c := p.cfg.Console
 	v.all = p.cfg.Mode == PagePublic || c.cfg.TrustedProxies.fromHere(r)
-	cookie, err := r.Cookie(api.SessionCookie)
-	if err != nil || cookie.Value == "" || v.all {
+	if v.all || len(c.secrets(r)) == 0 {
 		return v, nil
 	}
 	if err := c.requests.allow(c.cfg.TrustedProxies.ClientsOf(r)); err != nil {
 		return v, err
 	}
-	session, renewed, err := c.cfg.SignIn.Session(r.Context(), cookie.Value)
-	if errors.Is(err, &api.Error{Reason: api.ReasonInvalidSession}) {
+	session, err := c.signedIn(w, r)
+	if isNobody(err) {
 		return v, nil
 	}
 	if err != nil {
 		return v, err
-	}
-	if renewed && w != nil {
-		c.setCookie(w, cookie.Value, session.ExpiresAt)
 	}
 	balance, err := c.cfg.Books.Balance(r.Context(), session.OwnerID, "")
 	return pageVisitor{signedIn: true, crypto: true, all: balance.Balance > 0}, err

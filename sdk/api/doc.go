@@ -81,8 +81,12 @@ const (
 // DataModeDemo is the value of HeaderDataMode when the answer was made from recorded, synthetic data.
 const DataModeDemo = "demo"
 
-// SessionCookie is the name of the console session cookie.
-const SessionCookie = "contextd_session"
+// SessionCookie and SecureSessionCookie are the names of the console session cookie: that of a service on plain HTTP, and that of one on
+// https, which browsers take from its own host alone.
+const (
+	SessionCookie       = "contextd_session"
+	SecureSessionCookie = "__Host-" + SessionCookie
+)
 
 // CacheImmutable is the Cache-Control of every snapshot answer.
 const CacheImmutable = "public, max-age=86400, immutable"
