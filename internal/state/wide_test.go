@@ -25,8 +25,7 @@ func wideState(rows int) []byte {
 			"change1hPct":%d.17,"change24hPct":-30.%d,"volume24hUsd":%d,"liquidityUsd":%d,"txns24h":%d,"ageHours":%d,"risk":["new_pool","low_liquidity"],"ref":9}`,
 				i+1, n*n, i, chain, n%9+2, n%5, n%10, n*271, n*313, n%9973, n%937))
 		themes = append(themes, fmt.Sprintf(`{"id":"theme-%d","name":"Privacy Coins %d","score":0.%03d,"direction":"up","marketCapUsd":%d,
-			"change24hPct":11.%d,"trendingSymbols":["ZEC","%s"],"headlines":[{"title":"%s extends rally as Ethereum funds lead, " +
-				"desk %d says",
+			"change24hPct":11.%d,"trendingSymbols":["ZEC","%s"],"headlines":[{"title":"%s extends rally as Ethereum funds lead, desk %d says",
 			"url":"https://www.example.com/markets/%d/rally","publishedAt":"2026-11-20T19:30:00Z","ref":11,"sources":[12,13]}],"ref":4}`,
 			i, i, n%1000, n*4409, n%10, strings.ToUpper(chain), coin, i, n))
 	}
