@@ -56,7 +56,7 @@ var (
 	basisEnd   = regexp.MustCompile(`(?i)^ ?(?:bps?|basis points?)\b`)
 	spanEnd    = regexp.MustCompile(`^[ -]?(?:hours?|hrs?|h|days?|d|weeks?|w|months?|minutes?|mins?|seconds?|secs?|s)\b`)
 	countEnd   = regexp.MustCompile(`^(?:st|nd|rd|th|x)\b`)
-	otherUnit  = regexp.MustCompile(`(?i)^ ?(?:sats?|satoshis?|gwei|wei|cents?|pips?|[a-z]+/[a-z]+)\b`)
+	otherUnit  = regexp.MustCompile(`(?i)^ ?(?:sats?|satoshis?|gwei|wei|cents?|pips?|points?|euros?|yen|pounds?|francs?|[a-z]+/[a-z]+)\b`)
 )
 
 // Figures finds the figures of a text in order. Digits alone within a word that starts with a letter (V3, Layer-2, ERC-20) or
@@ -205,6 +205,8 @@ func (f *Figure) readSuffix(t string) bool {
 		} else if s := percentEnd.FindString(t[f.End:]); s != "" && f.Unit != USD {
 			f.Unit = Percent
 			f.End += len(s)
+		} else if f.Unit == Plain && otherUnit.MatchString(t[f.End:]) {
+			f.Unit = Other
 		}
 		return true
 	}

@@ -4,7 +4,8 @@
 // A sentence is read for what it says of each figure: the name before it or directly behind it, the words for what it measures, its span,
 // its direction. What it does not say has one meaning: a change without a span is of a day, an amount without a word the price, or else
 // what stands first in the row. The words of a member's name say what its value is. The thresholds and messages of flags back nothing but
-// what they say of their subject, and lists are counted only by a word for their rows.
+// what they say of their subject, lists are counted only by a word for their rows, and what is said of all there is no single row backs.
+// An amount is not what it went up by, and a change is backed only where the sentence says which way it went or that it moved.
 //
 // It is what stands between any writer of briefs, a language model above all, and publication. It knows no pack, takes any text
 // and any JSON, keeps nothing and reads no clock. Package brief offers it as brief.Check.

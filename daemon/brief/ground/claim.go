@@ -235,12 +235,17 @@ func (c *checker) about(r *reading, f *assertion, x *row, n *number) bool {
 			return true
 		}
 	}
-	totals := x.named() && f.totals()
-	covered := slices.ContainsFunc(f.subjects, func(m *mention) bool { return m.covers(x) && !(totals && m.told) })
+	totals := x.named() && !slices.Contains(x.lists, "total") && f.totals()
+	covered := slices.ContainsFunc(f.subjects, func(m *mention) bool { return m.covers(x) && !(totals && m.inText) })
 	if covered || len(f.subjects) > 0 && !f.inherits {
 		return covered || r.perhaps(f, x)
 	}
-	return !x.named() && x.within.path == "" || r.hints(x, n) && !totals
+	return !x.named() && x.within.path == "" || r.hints(x, n) && !totals && !(n != nil && x.named() && f.Unit == prose.USD && !r.ranges())
+}
+
+// ranges reports whether the sentence has a range, which is of several.
+func (r *reading) ranges() bool {
+	return slices.ContainsFunc(r.figures, func(f assertion) bool { return len(f.readings) > 1 })
 }
 
 // totals reports whether f is said of all there is, so that no row that stands for one thing backs it.
@@ -329,7 +334,7 @@ func (c *checker) written(r *reading, f *assertion, x *row, t text) step {
 		switch {
 		case !c.about(r, f, x, nil):
 			reached = wrongSubject
-		case len(f.measures) > 0 && len(g.measures) > 0 && !slices.ContainsFunc(f.measures, shares):
+		case f.by && !g.by && g.direction == 0, len(f.measures) > 0 && len(g.measures) > 0 && !slices.ContainsFunc(f.measures, shares):
 			reached = wrongField
 		case f.over != 0 && g.over != 0 && f.over != g.over, f.ago != g.ago:
 			reached = wrongSpan

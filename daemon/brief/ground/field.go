@@ -154,7 +154,8 @@ func conceptAt(words []string) (list []string, n int) {
 	case "oi":
 		return []string{"interest"}, 1
 	case "market", "total":
-		if n := next(1); n == "cap" || w == "market" && (n == "value" && words[1] != "values" || n == "capitalization" || n == "capitalisation") {
+		switch n := next(1); {
+		case n == "cap", w == "market" && (n == "capitalization" || n == "capitalisation" || n == "value" && words[1] != "values"):
 			return []string{"cap"}, 2
 		}
 		if next(1) == "value" && next(2) == "locked" {
@@ -275,7 +276,7 @@ func breadth(concept string) bool { return concept == "advancing" || concept == 
 // fieldFits reports whether what the sentence says of f names n, or nothing else of x.
 func fieldFits(f *assertion, x *row, n *number) bool {
 	switch {
-	case slices.ContainsFunc(f.stems, func(w string) bool { return f.sums(w) && !slices.Contains(n.words, w) }):
+	case f.extreme(n), slices.ContainsFunc(f.stems, func(w string) bool { return f.sums(w) && !slices.Contains(n.words, w) }):
 		return false
 	case n.bound:
 		return slices.ContainsFunc(f.stems, func(w string) bool { return w == "threshold" || w == "limit" || w == "bound" })
@@ -287,6 +288,9 @@ func fieldFits(f *assertion, x *row, n *number) bool {
 		return changeFits(f, x, n)
 	case n.unit == prose.Percent && f.beside && f.Sign == 0 && slices.ContainsFunc(n.words, level) && !x.judges:
 		return false // what goes up by it is told by another field
+	}
+	if f.by && n.unit != prose.Percent && !slices.ContainsFunc(n.words, func(w string) bool { return breadth(w) || w == "loss" }) {
+		return false // an amount is not what it went up by
 	}
 	kind := x.kind(n)
 	measures := slices.DeleteFunc(slices.Clone(f.measures), func(m string) bool {
@@ -304,13 +308,28 @@ func fieldFits(f *assertion, x *row, n *number) bool {
 	case slices.ContainsFunc(x.numbers, other):
 		return false
 	}
+	if n.unit == prose.Plain && f.bareCount() && f.noun != "" && !slices.Contains(n.words, f.noun) {
+		return false
+	}
 	return f.says(n) > 0 || n.unit == prose.USD && f.of || x.primary(n)
+}
+
+// extreme reports whether f is told as the highest or the lowest of a time, as in a high of, and n is not.
+func (f *assertion) extreme(n *number) bool {
+	for i, w := range f.stems[:max(0, len(f.stems)-1)] {
+		next := f.stems[i+1]
+		if (w == "high" || w == "low" || w == "peak" || w == "trough") && (next == "of" || next == "is" || next == "was") {
+			concept, _ := conceptAt([]string{w})
+			return !slices.Contains(n.words, concept[0])
+		}
+	}
+	return false
 }
 
 // sums reports whether a word makes one figure of several.
 func (f *assertion) sums(w string) bool {
 	switch w {
-	case "average", "mean", "median":
+	case "average", "mean", "median", "opened":
 		return true
 	case "combined", "together", "sum":
 		return len(f.subjects) > 1
@@ -405,7 +424,7 @@ func spanFits(f *assertion, x *row, n *number) bool {
 		over = f.ago
 	}
 	switch {
-	case n.change && f.ended:
+	case n.change && (f.ended || f.ago == past):
 		return false
 	case n.ago == past:
 		return f.ago != 0 || f.follows

@@ -38,6 +38,8 @@ type assertion struct {
 	ranked    bool          // it is told as a place in an order
 	listed    bool          // it goes on with a list, in the words of the figure before
 	goes      bool          // its clause has a word for a direction before it
+	by        bool          // a word for a direction stands before it: it is how far something went
+	noun      string        // what it counts, where a plural stands directly behind it
 	beside    bool          // a word for the direction, or a sign, stands directly beside it
 	stems     []string      // all words beside it, without endings
 	after     []string      // those of them behind it
@@ -63,8 +65,9 @@ func (c *checker) read(s prose.Sentence) *reading {
 				one.readings = append(one.readings, g)
 			}
 		}
+		age := strings.HasPrefix(r.text[f.End:], " old")
 		switch {
-		case c.inName(s.Start+f.Start, s.Start+f.End), f.UsualSpan(), f.Kind == prose.Span && c.spanned(r.periods, f):
+		case c.inName(s.Start+f.Start, s.Start+f.End), !age && (f.UsualSpan() || f.Kind == prose.Span && c.spanned(r.periods, f)):
 			continue
 		case c.quoted(s.Start+f.Start, s.Start+f.End):
 			r.quoted = append(r.quoted, f)
@@ -170,15 +173,21 @@ func (r *reading) describe(i int) {
 	masked := r.nameless(0, len(r.text))
 	f.direction = prose.Direction(masked, f.Figure)
 	f.beside = f.direction != 0
+	f.by = f.Sign == 0 && prose.Direction(masked[:f.End], f.Figure) != 0
+	if behind := r.wordsIn(start, end); len(behind) > 0 && prose.Stem(behind[0]) != behind[0] {
+		f.noun = prose.Stem(behind[0])
+	}
 	if f.direction == 0 {
 		f.direction = prose.Heading(masked[from:to], masked[start:end])
 	}
-	f.goes = prose.Heading(masked[r.clause(0, f.Start):f.Start], "") != 0
+	last, _ := r.before(i)
+	opens := r.clause(last, f.Start)
+	f.goes = prose.Heading(masked[opens:f.Start], "") != 0 || i > 0 && opens == last && r.figures[i-1].goes
 	r.placed(f, from, to)
 	r.dated(f, i, from, to, start, end)
 	for at := i - 1; f.listed && at >= 0; at-- {
 		k := r.figures[at]
-		if len(f.measures) == 0 {
+		if len(f.measures) == 0 && (!f.beside || k.percent() == f.percent()) {
 			f.measures = k.measures
 		}
 		if k.percent() == f.percent() {
@@ -196,7 +205,7 @@ func (r *reading) placed(f *assertion, from, to int) {
 	before := strings.TrimRight(r.text[from:to], " $€£¥")
 	words := prose.Words(before)
 	last := words[max(0, len(words)-3):]
-	f.negated = slices.ContainsFunc(last, func(w prose.Word) bool { return w.Text == "not" || w.Text == "never" || w.Text == "neither" })
+	f.negated = slices.ContainsFunc(last, func(w prose.Word) bool { return denies(prose.Stem(w.Text)) })
 	if len(last) > 0 {
 		switch last[len(last)-1].Text {
 		case "after", "from", "against", "versus", "vs", "than", "was", "were":
@@ -210,6 +219,15 @@ func (r *reading) placed(f *assertion, from, to int) {
 	}
 	f.ranked = f.bareCount() && (f.ranked || strings.HasSuffix(before, "#") || slices.ContainsFunc(words, ranks) ||
 		slices.Contains([]string{"th", "st", "nd", "rd"}, f.Raw[max(0, len(f.Raw)-2):]))
+}
+
+// denies reports whether what a word is said of is not so, or not yet.
+func denies(stem string) bool {
+	switch stem {
+	case "not", "never", "neither", "could", "would", "will", "may", "might", "should", "expect", "expected", "forecast", "predict":
+		return true
+	}
+	return false
 }
 
 // bareCount reports whether f is a whole number of things or places.
@@ -256,12 +274,12 @@ func (r *reading) blot(from, to int, all bool) string {
 func listing(text string) bool {
 	for _, w := range prose.Words(text) {
 		switch w.Text {
-		case "one", "that", "all", "and", "at", "by", "with", "for", "to", "in", "on", "then", "or", "the", "usd", "of", "ahead", "followed", "before", "next",
-			"plus", "as", "well":
+		case "one", "that", "all", "and", "at", "by", "with", "for", "to", "in", "on", "then", "or", "the", "usd", "of", "ahead",
+			"followed", "before", "next", "plus", "as", "well":
 		default:
 			measure, _ := conceptAt([]string{w.Text})
-			goes := slices.ContainsFunc(measure, breadth) && strings.Contains(text, "_") // and B down 2 %
-			if strings.Trim(w.Text, "_") != "" && prose.SpanOf(w.Text) == 0 && !goes {
+			verb := slices.Contains([]string{"is", "are", "has", "have"}, w.Text) || slices.ContainsFunc(measure, breadth)
+			if strings.Trim(w.Text, "_") != "" && prose.SpanOf(w.Text) == 0 && !(verb && strings.Contains(text, "_")) { // and B is down 2 %
 				return false
 			}
 		}
@@ -371,7 +389,8 @@ func (r *reading) dated(f *assertion, i, from, to, start, end int) {
 	if found == nil {
 		for _, w := range append(r.stemsIn(from, to), r.stemsIn(start, end)...) {
 			switch w {
-			case "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday":
+			case "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+				"weekend", "quarter", "decade", "minute", "hour":
 				f.ago = past
 			}
 		}
@@ -442,7 +461,10 @@ func (r *reading) nextTo(i int) (next *mention) {
 		until = r.figures[i+1].Start
 	}
 	for _, m := range r.mentions {
-		if m.refs == nil && m.start >= r.figures[i].End && m.end <= until && (next == nil || m.name && !next.name) {
+		if m.refs != nil || m.start < r.figures[i].End || m.end > until || strings.Contains(r.text[r.figures[i].End:m.start], "   ") {
+			continue // or an anchor is between
+		}
+		if next == nil || m.name && !next.name {
 			next = m
 		}
 	}

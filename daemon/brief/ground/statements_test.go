@@ -212,6 +212,12 @@ func TestTrueStatements(t *testing.T) {
 		"Bitcoin holds 54.9% of the market and Ethereum 11.6% [3].",
 		"Bitcoin is up 2.2% and Ethereum down 7.6% in seven days [1].",
 		"Winners: 32, losers: 58 [1].",
+		"The market cap of Bitcoin is $1.82 trillion and that of Zcash is $7.16 billion [1].",
+		"Bitcoin has a volume of $124.7 billion, Ethereum has $15.6 billion [1].",
+		"Bitcoin saw $124.7 billion of volume [1] and Zcash gained 23.1% in a day [1].",
+		"32 of the coins are up on the day [1], and Bitcoin dominance is 54.9% [3].",
+		"32 coins advanced while 58 declined [1], while Ethereum dominance is 11.6% [3].",
+		"$236 billion changed hands across the whole market in a day [3], while Zcash gained 23.1% [1].",
 		// what is counted
 		"ZBRA / SOL counted 37,374 trades in 24 hours [9].",
 		"There were 37,374 transactions in ZBRA / SOL within a day [9].",
@@ -420,7 +426,33 @@ func TestFalseStatements(t *testing.T) {
 		"Total DeFi TVL is $26.9 billion [5].",
 		"Lending as a whole holds $31.3 billion [5].",
 		"The overall crypto market cap stands at $385 billion [1][3].",
+		// how far it went, and not where it is
+		"Bitcoin lost $91,286 in a day [1].",
+		"Bitcoin's market cap shrank by $1.82 trillion [1].",
+		"Fear & Greed dropped 24 points [10].",
+		"Stablecoins lost $310.6 billion [7].",
+		// another money
+		"Bitcoin costs 91,286 euros [1].",
+		"Bitcoin's market cap is 1.82 trillion yen [1].",
+		"Bitcoin slid 1.8 points [1].",
+		// a time that is not that of a field
+		"Bitcoin lost 1.79% since Monday [1].",
+		"Bitcoin lost 1.79% over the weekend [1].",
+		"Bitcoin lost 1.79% this quarter [1].",
+		"Bitcoin could reach $91,286 by Friday [1].",
+		"Analysts expect Bitcoin at $91,286 next year [1].",
+		"Bitcoin opened at $91,286 [1].",
+		"Bitcoin's low of the day was $91,286 [1].",
+		"Bitcoin's all-time high is $91,286 [1].",
+		// nothing is named that it is of
+		"DeFi holds $31.3 billion [5].",
+		"Across the sector, deposits come to $31.3 billion [5].",
+		"Coins worth $385 billion exist [1].",
+		// something else is counted
+		"Aave V3 has 10 users [5].",
+		"32 coins were listed [1].",
 		// another field
+		"ZBRA / SOL is 24 hours old [9].",
 		"Traders moved $1.82 trillion of Bitcoin in 24 hours [1].",
 		"ZBRA / SOL counted 3,470 trades in 24 hours [9].",
 		"Bitcoin saw $15.6 billion of volume in a day and Ethereum $124.7 billion [1].",
@@ -518,6 +550,7 @@ func TestPackStatements(t *testing.T) {
 			"Hyperliquid Perps holds $7.01 billion of open interest, down 2.1% in 24 hours [7].",
 			"Aster Perps has $2.38 billion of open interest [7].",
 			"On-chain venues lost 0.9% of open interest in 24 hours [7].",
+			"All on-chain venues together have $12.64 billion of open interest [7].",
 			"Annualized funding of Bitcoin on Binance is 8.32% [2].",
 			"The hourly funding rate of Zcash is 0.0112% [1].",
 		}, []string{

@@ -16,7 +16,7 @@ type mention struct {
 	text       string
 	rows       []*row // that it stands for; none for a name that the state does not have
 	name       bool   // it names rows, and not their member
-	told       bool   // it is no name of theirs, but a word that their texts have
+	inText     bool   // it is no name of theirs, but a word that their texts have
 	refs       []int  // of the sources, where it names one of them, as a venue
 }
 
@@ -200,7 +200,7 @@ func (c *checker) foreign(s prose.Sentence, w prose.Word, named, list []*mention
 	if m.refs == nil {
 		for _, r := range c.index.rows {
 			if r.tells(said, true) || slices.ContainsFunc(r.titles, func(t string) bool { return short(t, w.Text) }) {
-				m.rows, m.told = append(m.rows, r), true
+				m.rows, m.inText = append(m.rows, r), true
 			}
 		}
 	}
@@ -245,6 +245,7 @@ func ordinary(w string, opens bool) bool {
 	}
 	switch w {
 	case "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+		"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
 		"usd", "us", "utc", "z", "t", "u", "s", "i", "defi", "etf", "dex", "hn", "gmt", "index", "token", "coin", "network", "protocol":
 		return true
 	}
