@@ -55,6 +55,9 @@ func boundBuffer(ctx context.Context, conn net.Conn) context.Context {
 // and the kernel then resets it and with it the answer. Behind a longer rest it is closed in two steps.
 func drained(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor < 2 && len(r.TransferEncoding) > 0 {
+			w.Header().Set("Connection", "close") // a Content-Length beside it is gone: what follows may be of this request to a proxy
+		}
 		body := r.Body // handlers put others in its place
 		handler.ServeHTTP(w, r)
 		if body == http.NoBody || r.ProtoMajor > 1 || r.Header.Get("Expect") != "" { // who asks before sending may now not send at all

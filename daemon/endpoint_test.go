@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/internal/handbook"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -79,4 +81,54 @@ func slowly(t *testing.T, url, request string) int {
 	}
 	defer res.Body.Close()
 	return res.StatusCode
+}
+
+// TestTwoLengths: what comes on a connection after a request that has Content-Length beside Transfer-Encoding is not answered, as a proxy may
+// take it for the body of that request.
+func TestTwoLengths(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	for _, c := range []struct {
+		fields string
+		closed bool
+	}{
+		{"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", true},
+		{"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", true},
+		{"Content-Length: 5\r\n\r\nabcde", false},
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(d.URL(), "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		const next = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+		if _, err := conn.Write([]byte("POST /v1/cite HTTP/1.1\r\nHost: localhost\r\n" + c.fields + next)); err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(conn)
+		conn.Close()
+		if answers := strings.Count(string(text), "HTTP/1.1 "); err != nil || answers == 2 == c.closed {
+			t.Errorf("%q: %d answers, %v\n%s", c.fields, answers, err, text)
+		}
+	}
+}
+
+// TestHeadersAsTheHandbookSays: as many bytes of headers are taken as it says, and hardly more.
+func TestHeadersAsTheHandbookSays(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	var kib int
+	for _, topic := range handbook.Topics() {
+		if _, row, ok := strings.Cut(topic.Text, "(256 KiB for MCP), "); ok {
+			if _, err := fmt.Sscanf(row, "%d KiB of headers", &kib); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for size, status := range map[int]int{kib<<10 - 512: http.StatusOK, kib<<10 + 8<<10: http.StatusRequestHeaderFieldsTooLarge} {
+		head := "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", size) + "\r\n\r\n"
+		if got := slowly(t, d.URL(), head); got != status {
+			t.Errorf("%d bytes of headers, of %d KiB: %d", size, kib, got)
+		}
+	}
 }
