@@ -235,12 +235,13 @@ func (c *checker) about(r *reading, f *assertion, x *row, n *number) bool {
 			return true
 		}
 	}
-	totals := x.named() && !slices.Contains(x.lists, "total") && f.totals()
+	one := x.named() && !slices.Contains(x.lists, "total")
+	totals := one && f.totals()
 	covered := slices.ContainsFunc(f.subjects, func(m *mention) bool { return m.covers(x) && !(totals && m.inText) })
 	if covered || len(f.subjects) > 0 && !f.inherits {
 		return covered || r.perhaps(f, x)
 	}
-	return !x.named() && x.within.path == "" || r.hints(x, n) && !totals && !(n != nil && x.named() && f.Unit == prose.USD && !r.ranges())
+	return !x.named() && x.within.path == "" || r.hints(x, n) && !totals && !(n != nil && one && f.Unit == prose.USD && !r.ranges())
 }
 
 // ranges reports whether the sentence has a range, which is of several.

@@ -551,6 +551,7 @@ func TestPackStatements(t *testing.T) {
 			"Aster Perps has $2.38 billion of open interest [7].",
 			"On-chain venues lost 0.9% of open interest in 24 hours [7].",
 			"All on-chain venues together have $12.64 billion of open interest [7].",
+			"All venues together have $12.64 billion of open interest [7].",
 			"Annualized funding of Bitcoin on Binance is 8.32% [2].",
 			"The hourly funding rate of Zcash is 0.0112% [1].",
 		}, []string{
