@@ -342,3 +342,19 @@ func BenchmarkLookup(b *testing.B) {
 		}
 	})
 }
+
+// TestNoMeaningIsDropped: a figure, a span, a total, a venue, a rank or a negation beside a name is never passed over as grammar is.
+func TestNoMeaningIsDropped(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	plain := tables.Lookup("ADA price", "", 3).Read.String()
+	for _, w := range strings.Split("not|without|except|total|sum of|average|how many|kraken|rank 10|#3|yesterday|a week ago|last month|this year|at noon|"+
+		"14:05|2026-11-20T20:05Z|since monday|lowest|highest|supply|ath|all time high|12345|top 5|tomorrow|next week|binance|forecast", "|") {
+		for _, q := range []string{"ADA price " + w, w + " ADA price"} {
+			f := tables.Lookup(q, "", 3)
+			if len(f.Rows) > 0 && f.Rows[0].Match.Sure() && f.Read.String() == plain {
+				t.Errorf("%q is answered as the price alone", q)
+			}
+		}
+	}
+}

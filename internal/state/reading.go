@@ -715,6 +715,17 @@ func (a *asking) askSubjects() (parts []Part) {
 			}
 		}
 	}
+	for _, p := range parts {
+		for _, name := range p.Asked {
+			pct, usd := strings.HasSuffix(name, "Pct"), strings.HasSuffix(name, "Usd")
+			if slices.Contains(a.all, summing) && (strings.HasPrefix(name, "price") || pct || name == "rank") {
+				a.miss("total", api.MissingNoSuchField) // there is none of it
+			}
+			if slices.Contains(a.all, counting) && (pct || usd) {
+				a.miss("how many", api.MissingNoSuchField)
+			}
+		}
+	}
 	if len(parts) > 1 && len(a.subjects) == 2 && len(a.fields)+len(a.times) == 0 && a.subjects[0].to == a.subjects[1].from {
 		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous) // things of different kinds, and nothing between them
 	}
