@@ -209,7 +209,7 @@ func TestConfirmationsArePrompted(t *testing.T) {
 	for _, c := range []struct{ args, question, want string }{
 		{"pay policy trust http://a " + address, "pay http://a at " + address + " from now on [y/N] ", address},
 		{"pay policy forget http://a", "forget where http://a was paid, and pay where it says next [y/N] ", address},
-		{"pay policy allow http://a", "pay http://a again, which has refused a payment [y/N] ", "GET /v1/fresh"},
+		{"pay policy allow http://a", "pay http://a again, which has refused or not answered a payment [y/N] ", "GET /v1/fresh"},
 	} {
 		if code, seen := x.run(strings.Fields(c.args), reply{c.question, "no\n", false}); code != cli.ExitDeclined {
 			t.Errorf("%s: exit %d after a no\n%s", c.args, code, seen)

@@ -77,7 +77,7 @@ func TestSeries(t *testing.T) {
 	if a.Header.Get("Cache-Control") != "private, no-cache" || a.Header.Get("Content-Type") != "application/json" || a.Header.Get(api.HeaderFreeLeft) != "98" {
 		t.Errorf("%v", a.Header)
 	}
-	for path, want := range map[string]int{"top_movers": 21, "protocol_tvl": 24, "trending_pools": 12, "sentiment": 7} {
+	for path, want := range map[string]int{"top_movers": 21, "protocol_tvl": 24, "trending_pools": 12, "sentiment": 9} {
 		r := decode[api.SeriesResponse](t, get(t, d.URL()+"/v1/series?path="+path, key))
 		if len(r.Rows) != want || len(r.Times) != api.SeriesPointsDefault || r.Span != "24h" || r.Path != path {
 			t.Errorf("%s has %d rows at %d times over %s", path, len(r.Rows), len(r.Times), r.Span)

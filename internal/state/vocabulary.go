@@ -105,70 +105,43 @@ func vocabulary() map[string]role {
 }
 
 // grammarWords carry no meaning in a question: articles, forms of to be, to have and to do, prepositions, pronouns, words of politeness and
-// of conversation, what people say of themselves and of why they ask, and words for the present, which is what is asked about where no
-// other
-// time is named.
-const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s, is, are, was, were, be, been, being, am, of, for, " +
-	"at, in, on, to, " +
-	"me, my, mine, myself, we, us, our, ours, you, your, yours, i, im, ive, ill, id, hes, shes, theyre, youre, weve, thats, theres, " +
-	"heres, lets, show, " +
-	"shows, shown, showing, tell, tells, telling, told, give, gives, given, giving, get, gets, got, getting, gimme, gotta, find, " +
-	"finds, finding, " +
-	"found, find out, check, checking, look, looks, looking, look up, lookup, fetch, list, lists, listed, print, display, report, " +
-	"reports, reported, " +
-	"how, hows, how big, how large, how high, how low, how deep, how far, how fast, how strong, how well, how come, much, now, " +
-	"right now, current, " +
-	"currently, latest, last, right, does, do, has, have, had, having, its, it, please, pls, plz, about, by, with, from, any, some, " +
-	"there, here, live, " +
-	"newest, recent, recently, lately, where, wheres, when, whens, that, this, these, those, can, could, would, may, might, must, " +
-	"want, wants, wanted, need, needs, needed, know, knows, knew, like, likes, hi, hello, hey, yo, thanks, thank, thank you, thx, " +
-	"cheers, " +
-	"kindly, quick, quickly, just, only, ok, okay, alright, all right, so, um, uh, then, exactly, exact, precise, precisely, " +
-	"roughly, approximately, " +
-	"doing, did, done, going, go, goes, went, gone, gonna, wanna, see, sees, seen, seeing, saw, as, into, moment, at the moment, " +
-	"at this moment, at " +
-	"present, presently, still, really, actually, also, too, even, if, stand, stands, standing, stood, sitting, sit, sits, of the, " +
-	"one, ones, thing, " +
-	"things, information, info, data, figure, figures, details, detail, value of, q, question, questions, and what about, " +
-	"what about, how about, " +
-	"in usd, in dollars, in us dollars, in us dollar, in dollar, to usd, to dollars, usd, dollars, per, each, mate, dude, bro, sir, " +
-	"friend, buddy, " +
-	"man, guys, folks, pal, boss, brother, sister, colleague, colleagues, someone, somebody, anyone, anybody, everybody, people, " +
-	"person, they, he, " +
-	"she, them, their, him, her, his, wondering, wonder, wondered, curious, interested, trying, try, figure out, out, real quick, " +
-	"real, time, real " +
-	"time, up to date, updated, as of now, as of today, todays, all, everything, anything, something, other, otherwise, been doing, " +
-	"has been, have " +
-	"been, been up to, holding at, there any, yes, yeah, yep, well, hmm, oh, ah, hm, i want to know, compare, compared, comparing, " +
-	"comparison, " +
-	"comparison of, between, do you know, could you tell me, can you tell me, crypto, say, says, said, saying, ask, asks, asking, " +
-	"asked, answer, think, " +
-	"thinks, thinking, thought, believe, guess, suppose, assume, assuming, hope, hoping, hear, heard, hearing, learn, learning, " +
-	"help, helps, helping, " +
-	"love, lovely, great, nice, good, kind, mind, minding, sure, surely, possible, possibly, maybe, perhaps, able, else, ever, very, " +
-	"very much, quite, " +
-	"rather, pretty, fairly, bit, a bit, little, a little, often, always, again, around, off, over there, over at, upon, via, " +
-	"through, across, " +
-	"toward, towards, inside, while, because, though, although, however, anyway, hence, thus, stuff, way, ways, sort, sort of, " +
-	"kind of, type of, " +
-	"team, writing, write, reading, read, want to know, long, let, make, makes, making, made, take, takes, taking, taken, took, put, " +
-	"puts, keep, " +
-	"keeps, kept, keen, come, comes, came, coming, happen, happens, happen to, mention, provide, return, pull, pull up, grab, " +
-	"got to, serious, " +
-	"seriously, honest, honestly, basically, simply, such, both, either, whether, whatever, whichever, whoever, us all, dear, " +
-	"morning all, good morning, " +
-	"good evening, good day, big, single, full, better, stronger, weaker, worse, bigger, larger, smaller, cheaper, faster, more, " +
-	"ahead, every, made up of, made up, make up, decide, level, levels, received, fit, fits, note, company, american, economy, " +
-	" expect, expected, raised, after all, nothing else, and nothing else, amount,  difference, " +
-	"difference between, relative, percent, percentage, pct, percents, percentage points, expressed, measured, terms, in terms of, " +
-	"tracked, follow, " +
-	"following, recorded, known, called, named, regarding, concerning, respect, related, lot, a lot, couldnt, wouldnt, cant, " +
-	"of mine, new, old, " +
-	"today is, own, owning, use, using, used, according, given that, being so, thanks a lot, much appreciated, appreciated, " +
-	"grateful, sorry, excuse, " +
-	"pardon, welcome, bye, rn, atm, asap, fyi, btw, lol, haha, tbh, imo, idk, u, ur, r, n, plus what, exchange rate of, number for, " +
-	"numbers, the number, " +
-	"next, sits at, work, works, order to, in order to, together with that, likely to be, supposed, heading, headed, situation"
+// of conversation, and words for the present, which is what is asked about where no other time is named. A word that could ask for another
+// figure, time, order or comparison is none of them, however often people say it for nothing.
+const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s, is, are, was, were, be, been, being, am, of, for, at, in, " +
+	"on, to, me, my, mine, myself, we, us, our, ours, you, your, yours, i, im, ive, ill, id, hes, shes, theyre, youre, weve, " +
+	"thats, theres, heres, lets, show, shows, shown, showing, tell, tells, telling, told, give, gives, given, giving, get, " +
+	"gets, got, getting, gimme, gotta, find, finds, finding, found, find out, check, checking, look, looks, looking, " +
+	"look up, lookup, fetch, list, lists, listed, print, display, report, reports, reported, how, hows, how big, how large, " +
+	"how high, how low, how deep, how far, how fast, how strong, how well, how come, much, now, right now, current, " +
+	"currently, latest, last, right, does, do, has, have, had, having, its, it, please, pls, plz, about, by, with, from, " +
+	"any, some, there, here, live, newest, recent, recently, lately, where, wheres, when, whens, that, this, these, those, " +
+	"can, could, would, may, might, must, want, wants, wanted, need, needs, needed, know, knows, knew, like, likes, hi, " +
+	"hello, hey, yo, thanks, thank, thank you, thx, cheers, kindly, quick, quickly, just, only, ok, okay, alright, " +
+	"all right, so, um, uh, then, exactly, exact, precise, precisely, roughly, approximately, doing, did, done, going, go, " +
+	"goes, went, gone, gonna, wanna, see, sees, seen, seeing, saw, as, into, moment, at the moment, at this moment, " +
+	"at present, presently, still, really, actually, also, too, even, if, stand, stands, standing, stood, sitting, sit, " +
+	"sits, of the, one, ones, thing, things, information, info, data, figure, figures, details, detail, value of, q, " +
+	"question, questions, and what about, what about, how about, in usd, in dollars, in us dollars, in us dollar, in dollar, " +
+	"to usd, to dollars, usd, dollars, each, mate, dude, bro, sir, friend, buddy, man, guys, folks, pal, boss, brother, " +
+	"sister, colleague, colleagues, someone, somebody, anyone, anybody, everybody, people, person, they, he, she, them, " +
+	"their, him, her, his, wondering, wonder, wondered, curious, interested, trying, try, figure out, out, real quick, real, " +
+	"real time, up to date, updated, as of now, as of today, todays, all, everything, anything, something, other, otherwise, " +
+	"been doing, has been, have been, holding at, there any, yes, yeah, yep, well, hmm, oh, ah, hm, i want to know, compare, " +
+	"compared, comparing, comparison, comparison of, between, do you know, could you tell me, can you tell me, crypto, say, " +
+	"says, said, saying, ask, asks, asking, asked, answer, think, thinks, thinking, thought, believe, guess, suppose, " +
+	"assume, assuming, hope, hoping, hear, heard, hearing, learn, learning, help, helps, helping, love, lovely, great, nice, " +
+	"good, kind, mind, minding, sure, surely, possible, possibly, maybe, perhaps, able, else, very, very much, quite, " +
+	"rather, pretty, fairly, bit, a bit, little, a little, again, around, over there, over at, upon, via, through, toward, " +
+	"towards, inside, while, because, though, although, however, anyway, hence, thus, stuff, way, ways, sort, sort of, " +
+	"kind of, type of, writing, write, reading, read, want to know, let, make, makes, making, made, take, takes, taking, " +
+	"taken, took, put, puts, keep, keeps, kept, keen, come, comes, came, coming, happen, happens, happen to, mention, " +
+	"provide, pull, pull up, grab, got to, serious, seriously, honest, honestly, basically, simply, such, both, either, " +
+	"whether, whatever, whichever, us all, dear, morning all, good morning, good evening, good day, big, level, levels, " +
+	"after all, amount, percent, percentage, pct, percents, percentage points, follow, following, known, called, named, " +
+	"regarding, concerning, lot, a lot, couldnt, wouldnt, cant, of mine, new, today is, according, given that, being so, " +
+	"thanks a lot, much appreciated, appreciated, grateful, sorry, excuse, pardon, welcome, bye, rn, atm, asap, fyi, btw, " +
+	"lol, haha, tbh, imo, idk, u, ur, r, n, plus what, exchange rate of, number for, numbers, the number, sits at, order to, " +
+	"in order to, together with that, situation"
 
 // refersBack reports whether a word speaks of something that was named before the question.
 func refersBack(w string) bool {
