@@ -219,7 +219,7 @@ func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width i
 			return err
 		}
 		for _, result := range found.Results {
-			for _, line := range result.Notes() {
+			for _, line := range state.LookupNotes(result) {
 				if len(result.Rows) == 0 && len(result.Missing) > 0 && line == result.Missing[0].String() {
 					continue // it stands in the table
 				}

@@ -220,7 +220,7 @@ func answers(found *api.LookupResponse) (list []answer) {
 		for i := range r.Rows {
 			list = append(list, answer{q: r.Q, row: &r.Rows[i]})
 		}
-		notes := r.Notes()
+		notes := state.LookupNotes(r)
 		if len(r.Rows) == 0 && len(notes) == 0 {
 			notes = []string{"not known"}
 		}

@@ -55,7 +55,7 @@ func lookupText(body []byte) (string, error) {
 			}
 			fmt.Fprintf(&b, "%s%s\n", asked, rowText(q, row, fields))
 		}
-		for _, line := range result.Notes() {
+		for _, line := range state.LookupNotes(result) {
 			fmt.Fprintf(&b, "  %s\n", human.Clip(human.Line(line), 2*api.MaxLookupQuery))
 		}
 	}

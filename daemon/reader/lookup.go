@@ -52,14 +52,22 @@ func (r *Reader) lookup(ctx context.Context, v View, window time.Duration) (Answ
 }
 
 // questions are those of v. A comma parts them, unless what it parts says nothing by itself and the whole is one: "the price of bitcoin,
-// please".
+// please". A part such as "first five" belongs to what stands before it, and is not answered as if it stood alone, even where the whole
+// cannot be read either.
 func (v View) questions() []string {
 	list := strings.Split(v.Text, ",")
-	reads := func(q string) bool { return len(v.edition.Question(q, v.Kinds, v.Limit).Missing) == 0 }
-	if len(list) > 1 && slices.ContainsFunc(list, func(q string) bool { return !reads(q) }) {
-		if whole := strings.Join(list, ", "); reads(whole) {
-			return []string{whole}
-		}
+	if len(list) == 1 {
+		return list
+	}
+	unread, partial := false, false
+	for _, q := range list {
+		read := v.edition.Question(q, v.Kinds, v.Limit)
+		unread = unread || len(read.Missing) > 0
+		partial = partial || read.Partial
+	}
+	whole := strings.Join(list, ", ")
+	if partial || unread && len(v.edition.Question(whole, v.Kinds, v.Limit).Missing) == 0 {
+		return []string{whole}
 	}
 	return list
 }

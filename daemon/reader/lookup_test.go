@@ -67,6 +67,32 @@ func TestLookupOnTheWire(t *testing.T) {
 	}
 }
 
+// TestCommasOfASentence: what a comma parts is a question of its own where it can be one, and belongs to the others where it cannot.
+func TestCommasOfASentence(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"btc price,odd":                       2,
+		"btc price,nothing":                   2, // a name that is not known
+		"btc price,supply of btc":             2, // a figure that is not known
+		"btc, price":                          1,
+		"assets, first two":                   1,
+		"assets, highest":                     1,
+		"of all assets, which one is highest": 1,
+		"if I went there, btc price":          1,
+		"looking back a week, btc price":      1,
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.has(t, rows(91240))
+			r := w.looked(t, api.Query{Op: api.OpLookup, Pack: "crypto", Text: text, Limit: 3})
+			if len(r.Results) != want {
+				t.Errorf("%d answers, want %d: %+v", len(r.Results), want, r.Results)
+			}
+		})
+	}
+}
+
 // TestLookupAges: of a row that is kept, its age alone goes on.
 func TestLookupAges(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -117,6 +118,15 @@ func QueryNotes(r api.QueryResponse) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// LookupNotes are what an answer to a question says beside its rows, a line each: one figure of many rows, how the question was read where
+// that is not plain, and what of it cannot be given.
+func LookupNotes(r api.LookupResult) (notes []string) {
+	for _, agg := range slices.Sorted(maps.Keys(r.Aggregates)) {
+		notes = append(notes, aggregateNote(agg, r.Aggregates[agg]))
+	}
+	return append(notes, r.Notes()...)
 }
 
 func aggregateNote(agg string, a api.Aggregate) string {

@@ -10,6 +10,18 @@ import (
 )
 
 // TestAnswered: a row of an answer has its figures with their signs, what was asked for first, and says when it is late.
+func TestLookupNotes(t *testing.T) {
+	t.Parallel()
+	sum := 1.5e9
+	got := state.LookupNotes(api.LookupResult{
+		Aggregates: map[string]api.Aggregate{"sum:tvlUsd": {Value: &sum, Rows: 2}},
+		Missing:    []api.LookupMissing{{Word: "foo", Why: api.MissingUnknownWord}},
+	})
+	if len(got) != 2 || got[0] != "sum:tvlUsd: $1.50B of 2 rows" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAnswered(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)

@@ -21,11 +21,11 @@ type Found struct {
 
 // Notes is what people are told beside the rows: how the question was read, where that is not plain, and what of it cannot be given.
 func (f Found) Notes() (lines []string) {
-	r := api.LookupResult{Read: f.Read, Missing: f.Missing}
+	r := api.LookupResult{Read: f.Read, Missing: f.Missing, Aggregates: f.Aggregates}
 	for _, row := range f.Rows {
 		r.Rows = append(r.Rows, api.LookupRow{Match: row.Match})
 	}
-	return r.Notes()
+	return LookupNotes(r)
 }
 
 // FoundRow is a row with what a question asks of it.
@@ -137,9 +137,19 @@ func (t *Tables) askClause(list []piece, words []term, kind string, limit int, m
 	a.collect(list)
 	parts := a.resolve()
 	if len(a.missing) > 0 {
-		return Question{Missing: a.missing}
+		return Question{Missing: a.missing, Partial: a.partial()}
 	}
-	return Question{Parts: parts}
+	return Question{Parts: parts, Partial: a.partial()}
+}
+
+func (a *asking) partial() bool {
+	ambiguous := func(m api.LookupMissing) bool { return m.Why == api.MissingAmbiguous }
+	depends := func(w term) bool { return w.text == "one" || w.text == "ones" || w.text == "if" }
+	if slices.ContainsFunc(a.missing, ambiguous) || slices.ContainsFunc(a.words, depends) {
+		return true
+	}
+	qualified := len(a.times)+len(a.sorted) > 0 || a.rank > 0 || a.bound != nil
+	return qualified && len(a.subjects)+len(a.kinds)+len(a.values)+len(a.fields)+len(a.all) == 0 && a.order == nil && !a.flags && !a.happened
 }
 
 // clauses are what stands between words such as and, where each says of what it asks which figure.

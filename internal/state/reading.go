@@ -17,6 +17,9 @@ type Question struct {
 	Parts   []Part
 	Missing []api.LookupMissing
 	Near    []string // the nearest names, where nothing is known by one
+	// Partial says that it has a time, an order, a place or a bound, and no thing, kind or field that these could be of; or that it is
+	// ambiguous. In a list of questions it may belong to the one before.
+	Partial bool
 }
 
 // Part is a query that a question became. Its times go by the clock of whoever answers it.

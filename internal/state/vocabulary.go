@@ -141,7 +141,7 @@ const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s,
 	"regarding, concerning, lot, a lot, couldnt, wouldnt, cant, of mine, new, today is, according, given that, being so, " +
 	"thanks a lot, much appreciated, appreciated, grateful, sorry, excuse, pardon, welcome, bye, rn, atm, asap, fyi, btw, " +
 	"lol, haha, tbh, imo, idk, u, ur, r, n, plus what, exchange rate of, number for, numbers, the number, sits at, order to, " +
-	"in order to, together with that, situation"
+	"in order to, together with that, situation, how many percent, by how many percent, by how much, by"
 
 // refersBack reports whether a word speaks of something that was named before the question.
 func refersBack(w string) bool {

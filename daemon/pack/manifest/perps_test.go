@@ -23,8 +23,8 @@ func TestPerpsQuestions(t *testing.T) {
 			"funding/ZEC/Hyperliquid funding8hPct",
 		"lowest funding": "funding/TRUMP/Hyperliquid funding8hPct; funding/PUMP/Hyperliquid funding8hPct; " +
 			"funding/PUMP/Bybit funding8hPct",
-		"when is the next eth funding": "funding/ETH/Hyperliquid funding8hPct fundingAnnualPct; " +
-			"funding/ETH/Bybit funding8hPct fundingAnnualPct; funding/ETH/Binance funding8hPct fundingAnnualPct",
+		"when is the next eth funding": "funding/ETH/Hyperliquid funding8hPct fundingAnnualPct settlesAt; " +
+			"funding/ETH/Bybit funding8hPct fundingAnnualPct settlesAt; funding/ETH/Binance funding8hPct fundingAnnualPct settlesAt",
 		"ETH open interest":         "perp/ETH openInterestUsd",
 		"SOL oi":                    "perp/SOL openInterestUsd",
 		"total open interest":       "venue/total openInterestUsd",
