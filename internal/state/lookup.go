@@ -149,7 +149,10 @@ func (a *asking) partial() bool {
 		return true
 	}
 	qualified := len(a.times)+len(a.sorted) > 0 || a.rank > 0 || a.bound != nil
-	return qualified && len(a.subjects)+len(a.kinds)+len(a.values)+len(a.fields)+len(a.all) == 0 && a.order == nil && !a.flags && !a.happened
+	if !qualified || a.flags || a.happened || a.order != nil {
+		return false
+	}
+	return len(a.subjects)+len(a.kinds)+len(a.values)+len(a.fields)+len(a.all) == 0
 }
 
 // clauses are what stands between words such as and, where each says of what it asks which figure.

@@ -107,8 +107,8 @@ func vocabulary() map[string]role {
 // grammarWords carry no meaning in a question: articles, forms of to be, to have and to do, prepositions, pronouns, words of politeness and
 // of conversation, and words for the present, which is what is asked about where no other time is named. A word that could ask for another
 // figure, time, order or comparison is none of them, however often people say it for nothing.
-const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s, is, are, was, were, be, been, being, am, of, for, at, in, " +
-	"on, to, me, my, mine, myself, we, us, our, ours, you, your, yours, i, im, ive, ill, id, hes, shes, theyre, youre, weve, " +
+const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s, is, are, was, were, be, been, being, am, of, for, at, " +
+	"in, on, to, me, my, mine, myself, we, us, our, ours, you, your, yours, i, im, ive, ill, id, hes, shes, theyre, youre, weve, " +
 	"thats, theres, heres, lets, show, shows, shown, showing, tell, tells, telling, told, give, gives, given, giving, get, " +
 	"gets, got, getting, gimme, gotta, find, finds, finding, found, find out, check, checking, look, looks, looking, " +
 	"look up, lookup, fetch, list, lists, listed, print, display, report, reports, reported, how, hows, how big, how large, " +
@@ -141,7 +141,8 @@ const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s,
 	"regarding, concerning, lot, a lot, couldnt, wouldnt, cant, of mine, new, today is, according, given that, being so, " +
 	"thanks a lot, much appreciated, appreciated, grateful, sorry, excuse, pardon, welcome, bye, rn, atm, asap, fyi, btw, " +
 	"lol, haha, tbh, imo, idk, u, ur, r, n, plus what, exchange rate of, number for, numbers, the number, sits at, order to, " +
-	"in order to, together with that, situation, how many percent, by how many percent, by how much, by"
+	"in order to, together with that, situation, " +
+	"how many percent, by how many percent, by how much, by"
 
 // refersBack reports whether a word speaks of something that was named before the question.
 func refersBack(w string) bool {
