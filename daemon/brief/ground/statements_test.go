@@ -411,14 +411,14 @@ func TestFalseStatements(t *testing.T) {
 		"Holders of Official Trump made 20.4% in a day [1].",
 		"Zcash cratered 23.1% today [1].",
 		// another fortnight and week
-		"Bitcoin gained 2.18% over the last fortnight [1].",
+		"Bitcoin lost 1.79% over the last fortnight [1].",
 		"Zcash rose 44.9% in the week before last [1].",
 		"Over the previous week Zcash gained 44.9% [1].",
 		"In the prior week, Zcash gained 44.9% [1].",
 		// a word for another unit
 		"Bitcoin is down 1.79 sat/vB [1].",
 		"Jito changes hands at 0.461 cents [1].",
-		"“Will the Fed cut rates at the December 2026 meeting?” stands at 0.623 basis points [14].",
+		"“Will the Fed cut rates at the December 2026 meeting?” stands at 62.3 basis points [14].",
 		// one of many for all there is
 		"All coins together are worth $1.82 trillion [1].",
 		"The sum of all TVL is $31.3 billion [5].",
@@ -480,7 +480,7 @@ func TestPackStatements(t *testing.T) {
 			"Small Verifiers Suffice: Checking Long Proofs by Random Excerpts (synthetic) has 187 upvotes [3].",
 			"Larkspur Large (synthetic) asks $1.90 per million prompt tokens [1].",
 			"Larkspur Large (synthetic) asks $5.80 per million tokens of its answers [1].",
-			"Kimi-K2-Thinking was liked by many: 1,729 likes [2].",
+			"DeepSeek-OCR was downloaded 322,404 times [2].",
 		}, []string{
 			"Larkspur Large (synthetic) asks $1.90 per million tokens of its answers [1].",
 			"Larkspur Large (synthetic) asks 1.90 cents per million prompt tokens [1].",
@@ -555,7 +555,7 @@ func TestPackStatements(t *testing.T) {
 			"Annualized funding of Bitcoin on Binance is 8.32% [2].",
 			"The hourly funding rate of Zcash is 0.0112% [1].",
 		}, []string{
-			"Bitcoin on Binance pays 8.32% per eight hours [2].",
+			"Funding of Bitcoin on Binance is 8.32% per eight hours [2].",
 			"The implied volatility of Ethereum is 6.43% [4].",
 			"All venues together hold $7.01 billion of open interest [7].",
 			"Bitcoin open interest on Hyperliquid is $1.93 billion [1].",
