@@ -93,8 +93,8 @@ func NewConsole(cfg ConsoleConfig) (*Console, error) {
 		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), landed: template.Must(template.New("page").Parse(landingHTML)),
 		signIns: bound{limiter(), limiter()}, requests: bound{limiter(), limiter()}, newOwners: limiter(), newInAll: limiter(),
 		mails: mailBounds{
-			clients: limiter(), pairs: limiter(), inboxes: limiter(), days: limiter(), rush: limiter(), changes: limiter(),
-			inAll: limiter(),
+			clients: bound{limiter(), limiter()}, pairs: limiter(), inboxes: limiter(), days: limiter(), rush: limiter(), shares: limiter(),
+			changes: limiter(), inAll: limiter(),
 		},
 		purchases: NewLimiter(api.MaxClientDeposits, 24*time.Hour/api.MaxClientDeposits, cfg.Now),
 	}

@@ -24,7 +24,7 @@ func (c *Console) sendLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := c.mails.allow(v.Client, id.Inbox(), known); err != nil {
+	if err := c.mails.allow(c.cfg.TrustedProxies.ClientsOf(r), id.Inbox(), known); err != nil {
 		return err
 	}
 	expires, err := c.cfg.SignIn.SendLink(r.Context(), id, v)

@@ -428,3 +428,34 @@ func TestRefusedInviteKeepsTheLink(t *testing.T) {
 		t.Error("a used invitation is revoked")
 	}
 }
+
+// TestMailsOfASite: a site of IPv6 with its 65,536 networks keeps no strangers elsewhere from signing in, and who is refused because all
+// callers together asked for too much is not said to have asked too often.
+func TestMailsOfASite(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) { c.Limits = daemon.Limits{SignIns: 1000, Mails: 2} })
+	mailed, refused := 0, 0
+	for i := range 90 {
+		if from(t, d, fmt.Sprintf("2001:db8:1:%x::1", i)).ask(fmt.Sprintf("x%d@example.org", i)).Status == http.StatusAccepted {
+			mailed++
+		}
+	}
+	for i := range 5 {
+		stranger := from(t, d, fmt.Sprintf("203.0.113.%d", i))
+		stranger.into(stranger.ask(fmt.Sprintf("honest%d@example.org", i)), http.StatusAccepted, nil)
+	}
+	if mailed != 20 {
+		t.Errorf("one site had %d mails sent within a minute, want 20", mailed)
+	}
+	for i := range 60 {
+		if got := from(t, d, fmt.Sprintf("198.51.100.%d", i)).ask(fmt.Sprintf("y%d@example.org", i)); got.Status != http.StatusAccepted {
+			refused++
+			if text := string(got.Body); strings.Contains(text, "from your address") || !strings.Contains(text, "of all callers") {
+				t.Errorf("a bound of all is refused as %s", text)
+			}
+		}
+	}
+	if refused != 25 {
+		t.Errorf("%d of 60 strangers are refused, want 25: all may have 60 mails", refused)
+	}
+}
