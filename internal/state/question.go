@@ -110,10 +110,12 @@ func figure(text string) (x float64, ok bool) {
 	return x, err == nil
 }
 
-// maxPhrase is how many words a phrase has at most, and maxName a name.
+// maxPhrase is how many words a phrase has at most, and maxName a name. The title of a headline is one from leastTitle words on: fewer may
+// be about anything.
 const (
-	maxPhrase = 6
-	maxName   = 12
+	maxPhrase  = 6
+	maxName    = 24
+	leastTitle = 3
 )
 
 // pieces are what the words from i on may mean, the best first: the longest, and of these what is the least of a name.
@@ -136,7 +138,12 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 				add(p)
 			}
 		}
-		if hits := t.names[strings.Join(wordsOf(phrase), " ")]; len(hits) > 0 {
+		name := strings.Join(wordsOf(phrase), " ")
+		hits := t.names[name]
+		if len(hits) == 0 && n >= leastTitle {
+			hits = t.titles[name]
+		}
+		if len(hits) > 0 {
 			add(piece{role: naming, to: i + n, hits: hits})
 		}
 	}

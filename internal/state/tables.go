@@ -69,6 +69,7 @@ type Tables struct {
 	orders   map[string]Order // by the words that ask for them
 	fields   map[string]bool  // words that ask for a field of any kind
 	names    map[string][]hit // by the folded name, the best first
+	titles   map[string][]hit // of rows of kinds of their own, such as headlines, by folded names
 	order    []string         // the folded names, sorted
 	words    map[string][]int // rows, by each folded word of their names
 	entities map[string][]int // rows, by the thing that they speak of
@@ -105,7 +106,7 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), begins: make(map[string]bool),
 		orders: make(map[string]Order), fields: make(map[string]bool),
 		vocabulary: vocabulary(), values: make(map[string][]value),
-		names: make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
+		names: make(map[string][]hit), titles: make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
 	}
 	for i, k := range kinds {
 		t.place[k.Name] = i
@@ -165,7 +166,13 @@ func (t *Tables) index(i int, r Row) {
 		}
 	}
 	note(r.Symbol, bySymbol)
-	if !own {
+	if own {
+		whole, _, _ := strings.Cut(r.Name, " (") // a year, a format
+		for _, name := range slices.Compact([]string{r.Name, whole}) {
+			title := strings.Join(wordsOf(name), " ")
+			t.titles[title] = append(t.titles[title], hit{i, byName})
+		}
+	} else {
 		note(r.Name, byName)
 		for _, name := range [...]string{r.Symbol, r.Name} {
 			t.known = append(t.known, known{name, fold(name)})
