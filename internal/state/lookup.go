@@ -49,6 +49,14 @@ const maxNear = 3
 // words of one, or a name or a word that is nearly written so: the rows that it leads to say so.
 func (t *Tables) Read(q, kind string, limit int) Question {
 	words := t.inFull(readWords(q))
+	read := t.read(q, words, kind, limit)
+	read.Partial = read.Partial || slices.ContainsFunc(words, func(w term) bool {
+		return w.text == "one" || w.text == "ones" || w.text == "if"
+	})
+	return read
+}
+
+func (t *Tables) read(q string, words []term, kind string, limit int) Question {
 	best, read := t.exactly(words, kind, limit)
 	if read {
 		return best
@@ -144,8 +152,7 @@ func (t *Tables) askClause(list []piece, words []term, kind string, limit int, m
 
 func (a *asking) partial() bool {
 	ambiguous := func(m api.LookupMissing) bool { return m.Why == api.MissingAmbiguous }
-	depends := func(w term) bool { return w.text == "one" || w.text == "ones" || w.text == "if" }
-	if slices.ContainsFunc(a.missing, ambiguous) || slices.ContainsFunc(a.words, depends) {
+	if slices.ContainsFunc(a.missing, ambiguous) {
 		return true
 	}
 	qualified := len(a.times)+len(a.sorted) > 0 || a.rank > 0 || a.bound != nil

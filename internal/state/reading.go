@@ -55,6 +55,7 @@ type asking struct {
 	times    []piece
 	order    *Order  // that a kind's own words ask for
 	sorted   []role  // most, least, top, expensive, cheap
+	sized    bool    // one of these stands before a kind: the biggest coins
 	rank     float64 // 0 for none
 	capped   bool    // first says among how many the row is
 	ranked   bool    // a word says that a rank is asked for
@@ -146,6 +147,7 @@ func (a *asking) collect(list []piece) {
 			a.times = append(a.times, p)
 		case most, least, top, expensive, cheap:
 			a.sorted = append(a.sorted, p.role)
+			a.sized = a.sized || next.role == ofKind && next.order == nil
 		case ranking:
 			if a.rank > 0 {
 				a.miss(p.text, api.MissingAmbiguous)
@@ -1287,6 +1289,9 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 	}
 	field := a.sorting(k, names)
 	if o := a.order; o != nil {
+		if a.sized { // the best of the biggest coins has two orders
+			return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
+		}
 		by := o.Field
 		if field != "" && k.field(by) != nil && changes(*k.field(by)) {
 			if !changes(*k.field(field)) {
