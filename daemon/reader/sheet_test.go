@@ -18,7 +18,7 @@ func TestSheet(t *testing.T) {
 		`"source_status":[{"ref":1,"id":"one","status":"ok","fetchedAt":"2026-11-20T20:05:00Z","intervalSeconds":300},{"ref":2,"id":"two","status":"error","fetchedAt":null,"error":"down"}]}`
 	p := pulse("crypto", newest().Add(time.Minute), doc)
 	w.history.pulses = []state.Pulse{pulse("crypto", newest().Add(-2*time.Hour), `{"assets":[{"id":"btc","priceUsd":90000,"ref":1}]}`), p}
-	told := state.Narration{Brief: state.Brief{Text: "The price of btc is $91,240 [1].\n\nFear [2] <i>.", At: newest(), Of: p.GeneratedAt}}
+	told := state.Narration{Brief: state.Brief{Text: "BTC trades at $91,240 [1].\n\nFear [2] <i>.", At: newest(), Of: p.GeneratedAt}}
 	if err := w.feed.Publish(p, told, nil); err != nil {
 		t.Fatal(err)
 	}
