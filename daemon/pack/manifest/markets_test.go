@@ -11,7 +11,6 @@ import (
 // TestMarketsQuestions asks the recorded data what agents and people ask of markets.
 func TestMarketsQuestions(t *testing.T) {
 	t.Parallel()
-	const jobs, fomc = "release/2026-12-04-employment-situation dueAt", "release/2026-12-09-fomc-meeting dueAt"
 	ask(t, api.PackMarkets, map[string]string{
 		"how many jobs were added": "indicator/payrolls added",
 		"where is the VIX":         "volatility/VIX",
