@@ -43,10 +43,8 @@ const maxNear = 3
 // Read reads a question. kind, unless empty, is the only kind that counts; limit is how many rows of a thing or a kind are asked for.
 //
 // A question becomes queries. Each of its words has a meaning in them, or none of them is asked: what cannot be given is missing. Of the
-// ways
-// to read its words the first is taken that leaves nothing out. Where there is none, and a word is unknown, it may be the beginning of a
-// name,
-// words of one, or a name or a word that is nearly written so: the rows that it leads to say so.
+// ways to read its words the first is taken that leaves nothing out. Where there is none, and a word is unknown, it may be the beginning
+// of a name, words of one, or a name or a word that is nearly written so: the rows that it leads to say so.
 func (t *Tables) Read(q, kind string, limit int) Question {
 	words := t.inFull(readWords(q))
 	read := t.read(q, words, kind, limit)
