@@ -11,7 +11,7 @@ import (
 
 // SessionLimits bound what is open. The zero value of a field is its default.
 type SessionLimits struct {
-	PerOwner int // sessions of an owner, or of a key of the operator; 0 means 64
+	PerOwner int // sessions of an owner, or of a key of the operator; 0 means 64. One more ends the one that has been idle for longest
 	All      int // sessions together; 0 means 5000. One more takes the place of one of an owner without credits
 	Requests int // requests of a key under way, streams among them; 0 means 64
 }
@@ -118,6 +118,7 @@ func (t *sessionTable) Begin(key, id string) (done func(), err error) {
 		if s == nil {
 			return
 		}
+		s.used = t.now()
 		if s.under--; s.under == 0 && t.sessions[id] == s {
 			s.idle.Reset(t.idle)
 		}
@@ -167,24 +168,29 @@ func (t *sessionTable) Room(ctx context.Context, c gate.Caller) (done func(), er
 func (t *sessionTable) reserve(whose string, most int) (done func(), full bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	mine, all, oldest := t.opening[whose], len(t.sessions), t.now()
-	for _, n := range t.opening {
-		all += n
-	}
+	mine := t.opening[whose]
+	var idlest *openSession
 	for _, s := range t.sessions {
 		if s.caller.Holder() != whose {
 			continue
 		}
-		if mine++; s.used.Before(oldest) {
-			oldest = s.used
+		if mine++; s.under == 0 && (idlest == nil || s.used.Before(idlest.used)) {
+			idlest = s
 		}
 	}
 	switch {
-	case mine >= t.limits.PerOwner:
-		return nil, false, busy("%d sessions of this owner are open", mine).
-			WithHint("end unused sessions with DELETE, or call without a session: POST without initialize").
-			WithRetryAfter(max(t.idle-t.now().Sub(oldest), time.Second))
-	case all >= most:
+	case mine < t.limits.PerOwner:
+	case idlest == nil:
+		return nil, false, busy("%d sessions of this owner are open, and all are in use", mine).
+			WithHint("end one with DELETE, or call without a session: POST without initialize")
+	default:
+		t.drop(idlest.id) // clients rarely send DELETE when they leave
+	}
+	all := len(t.sessions)
+	for _, n := range t.opening {
+		all += n
+	}
+	if all >= most {
 		return nil, true, busy("%d sessions are open", all).WithHint("wait, or call without a session: POST without initialize")
 	}
 	t.opening[whose]++
