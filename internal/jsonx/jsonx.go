@@ -9,8 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -75,7 +75,7 @@ type walker struct {
 }
 
 func (w *walker) space() {
-	for w.at < len(w.doc) && strings.IndexByte(" \t\r\n", w.doc[w.at]) >= 0 {
+	for w.at < len(w.doc) && w.doc[w.at] <= ' ' {
 		w.at++
 	}
 }
@@ -130,7 +130,7 @@ func (w *walker) members(v *Value) error {
 // leaf skips a string, a number or a word.
 func (w *walker) leaf() {
 	if w.doc[w.at] != '"' {
-		for w.at < len(w.doc) && strings.IndexByte(",]} \t\r\n", w.doc[w.at]) < 0 {
+		for w.at < len(w.doc) && w.doc[w.at] > ' ' && w.doc[w.at] != ',' && w.doc[w.at] != ']' && w.doc[w.at] != '}' {
 			w.at++
 		}
 		return
@@ -275,7 +275,7 @@ func (w *walker) enter(name string) bool {
 		}
 		begin := w.at
 		w.leaf()
-		found := unquote(w.doc[begin:w.at]) == name
+		found := says(w.doc[begin:w.at], name)
 		w.space()
 		w.at++ // the colon
 		w.space()
@@ -284,6 +284,14 @@ func (w *walker) enter(name string) bool {
 		}
 		w.skip()
 	}
+}
+
+// says reports whether a string is a text.
+func says(raw []byte, text string) bool {
+	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner) == text
+	}
+	return unquote(raw) == text
 }
 
 // skip goes behind the value that begins here.
@@ -296,13 +304,41 @@ func (w *walker) skip() {
 		case '}', ']':
 			depth--
 			w.at++
-		case ',', ':', ' ', '\t', '\r', '\n':
-			w.at++
-		default:
+		case '"':
 			w.leaf()
+		default:
+			if depth == 0 {
+				w.leaf()
+			} else {
+				w.at++ // of what is within
+			}
 		}
 		if depth == 0 {
 			return
+		}
+	}
+}
+
+// Elements yields the text of each element of doc, which is known to be a valid array, without what is in it being read; nothing for any
+// other value, or none.
+func Elements(doc []byte) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		w := walker{doc: doc}
+		if w.space(); w.at == len(doc) || doc[w.at] != '[' {
+			return
+		}
+		for w.at++; ; {
+			if w.space(); doc[w.at] == ',' {
+				w.at++
+				w.space()
+			}
+			if doc[w.at] == ']' {
+				return
+			}
+			begin := w.at
+			if w.skip(); !yield(doc[begin:w.at:w.at]) {
+				return
+			}
 		}
 	}
 }

@@ -205,9 +205,11 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// FuzzFind: every member of every object of a document is found by its path, as far as its name is the first of that kind.
+// FuzzFind: every member of every object of a document is found by its path, as far as its name is the first of that kind, and every
+// element of what is an array there is yielded.
 func FuzzFind(f *testing.F) {
-	for _, doc := range []string{`{"a":[1,{"b":2}],"b":{"a":{"c":"\"}"}}}`, `{"":{"":0}}`, ` {"a\"}" : "\\" , "\u00e9":"<&>"} `, `1`, `[{}]`} {
+	for _, doc := range []string{`{"a":[1,{"b":2}],"b":{"a":{"c":"\"}"}},"c":[ [ ] , "]" ,{"d":[]},-1.5 ,null ]}`, ` [ "a",1 ] `, `[]`,
+		`{"a":[1,{"b":2}],"b":{"a":{"c":"\"}"}}}`, `{"":{"":0}}`, ` {"a\"}" : "\\" , "\u00e9":"<&>"} `, `1`, `[{}]`} {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
@@ -217,6 +219,16 @@ func FuzzFind(f *testing.F) {
 		}
 		var look func(v *jsonx.Value, path []string)
 		look = func(v *jsonx.Value, path []string) {
+			n := 0
+			for element := range jsonx.Elements(v.Raw) {
+				if !v.IsArray() || n == len(v.Members) || string(element) != string(v.Members[n].Raw) {
+					t.Fatalf("%s: element %d is %s", v.Raw, n, element)
+				}
+				n++
+			}
+			if v.IsArray() && n != len(v.Members) {
+				t.Errorf("%s: %d elements, want %d", v.Raw, n, len(v.Members))
+			}
 			if !v.IsObject() {
 				return
 			}

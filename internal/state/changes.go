@@ -58,7 +58,7 @@ func (d *Document) Rows(shown []Shown) (rows []Row) {
 
 // row is v, which stands where s says, as a row of the tables.
 func (s *Shown) row(key string, v *jsonx.Value) Row {
-	r := Row{Kind: s.Kind, Key: key, Name: s.label(v), Symbol: memberText(v, "symbol"), URL: memberText(v, "url"), Ref: refOf(v)}
+	r := Row{Kind: s.Kind, Key: key, Name: s.label(v.Raw), Symbol: memberText(v, "symbol"), URL: memberText(v, "url"), Ref: refOf(v)}
 	if stale := v.Member("stale"); stale != nil {
 		r.Stale = string(stale.Raw) == "true"
 	}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"encoding/json"
 	"iter"
 	"math"
 	"slices"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -71,14 +71,17 @@ func Query(of ...Asked) (answer Queried, err error) {
 	if first.sort(rows, len(of) > 1); len(first.q.Agg) > 0 {
 		answer.Aggregates = make(map[string]api.Aggregate, len(first.q.Agg))
 	}
-	for i, agg := range first.q.Agg {
-		var sum aggregate
-		for _, e := range list {
-			if err := e.aggregate(&sum, e.q.Agg[i]); err != nil {
-				return Queried{}, err
-			}
+	sums := make([]aggregate, len(first.q.Agg))
+	for _, e := range list {
+		for i, agg := range e.q.Agg {
+			e.aggregate(&sums[i], agg)
 		}
-		answer.Aggregates[agg] = sum.Aggregate
+		if err := e.through(sums); err != nil {
+			return Queried{}, err
+		}
+	}
+	for i, agg := range first.q.Agg {
+		answer.Aggregates[agg] = sums[i].Aggregate
 	}
 	answer.Rows, answer.Total = rows[:min(len(rows), first.q.Limit)], len(rows)
 	for _, r := range answer.Rows {
@@ -344,14 +347,14 @@ func absent(v any) int {
 	return 0
 }
 
-// aggregate adds the rows to sum. The least and most of a span are those of all its states in which one of the rows stood.
-func (e *evaluation) aggregate(sum *aggregate, agg string) error {
+// aggregate adds the rows to sum.
+func (e *evaluation) aggregate(sum *aggregate, agg string) {
 	of, name, _ := strings.Cut(agg, ":")
 	sum.of = of
 	if of == aggCount {
 		n := float64(sum.Rows + len(e.found))
 		sum.Value, sum.Rows = &n, sum.Rows+len(e.found)
-		return nil
+		return
 	}
 	f, _ := e.at.field(name)
 	for _, r := range e.found {
@@ -359,20 +362,38 @@ func (e *evaluation) aggregate(sum *aggregate, agg string) error {
 			sum.add(n, r.Row, e.of.State.GeneratedAt)
 		}
 	}
-	if e.of.Through == nil || of != aggMin && of != aggMax {
+	if e.of.Through == nil {
 		sum.At = nil
-		return nil
 	}
-	return e.through(sum, name)
 }
 
-// through adds to a what a field of the rows was in the states of the span.
-func (e *evaluation) through(a *aggregate, name string) error {
+// through adds to sums what the least and most of a span are of: all its states in which one of the rows stood, each of which is read
+// once and as far as it is of these rows.
+func (e *evaluation) through(sums []aggregate) error {
+	type place struct {
+		sum   *aggregate
+		shown Shown
+		field ShownField
+	}
+	var places []place
+	for i := range sums {
+		_, name, _ := strings.Cut(e.q.Agg[i], ":")
+		if sums[i].of != aggMin && sums[i].of != aggMax {
+			continue
+		}
+		for _, s := range shownOf(e.of.Shown, e.at.name) {
+			if f, ok := s.field(name); ok && name != "" {
+				places = append(places, place{&sums[i], s, f})
+			}
+		}
+	}
+	if e.of.Through == nil {
+		return nil
+	}
 	keys := make(map[string]*Row, len(e.found))
 	for _, r := range e.found {
 		keys[r.Key] = r.Row
 	}
-	counted := a.Rows
 	var last time.Time
 	for pulse, err := range e.of.Through {
 		if err != nil {
@@ -382,20 +403,19 @@ func (e *evaluation) through(a *aggregate, name string) error {
 			continue
 		}
 		last = pulse.GeneratedAt
-		a.States++
-		for _, s := range shownOf(e.of.Shown, e.at.name) {
-			f, ok := s.field(name)
-			if !ok || name == "" {
-				continue
-			}
-			s.each(pulse.State, func(key string, row *jsonx.Value) {
-				if n := f.value(row); n != nil && keys[key] != nil {
-					a.add(*n, keys[key], pulse.GeneratedAt)
+		for i := range sums {
+			sums[i].passes()
+		}
+		for _, p := range places {
+			p.shown.each(pulse.State, func(key string, row json.RawMessage) {
+				if r := keys[key]; r == nil {
+					return
+				} else if n := p.field.valueIn(row); n != nil {
+					p.sum.bound(*n, r, pulse.GeneratedAt)
 				}
 			})
 		}
 	}
-	a.Rows = counted
 	return nil
 }
 
@@ -416,24 +436,37 @@ type aggregate struct {
 	sum float64
 }
 
+// add adds the value of a row.
 func (a *aggregate) add(n float64, r *Row, at time.Time) {
 	a.Rows++
 	a.sum += n
 	value := n
-	switch {
-	case a.of == aggSum:
+	switch a.of {
+	case aggSum:
 		value = exact(a.sum)
-	case a.of == aggAvg:
+	case aggAvg:
 		value = exact(a.sum / float64(a.Rows))
-	case a.Value != nil && (a.of == aggMin && n >= *a.Value || a.of == aggMax && n <= *a.Value):
-		return
 	default:
-		at = at.UTC()
-		a.Row, a.At = r.Kind+"/"+r.Key, &at
-	}
-	if math.IsInf(value, 0) {
-		a.Value = nil
+		a.bound(n, r, at)
 		return
 	}
-	a.Value = &value
+	if a.Value = &value; math.IsInf(value, 0) {
+		a.Value = nil
+	}
+}
+
+// bound takes n for the least or most, if it is.
+func (a *aggregate) bound(n float64, r *Row, at time.Time) {
+	if math.IsInf(n, 0) || a.Value != nil && (a.of == aggMin && n >= *a.Value || a.of == aggMax && n <= *a.Value) {
+		return
+	}
+	at = at.UTC()
+	a.Value, a.Row, a.At = &n, r.Kind+"/"+r.Key, &at
+}
+
+// passes notes that the least or most is of one more state.
+func (a *aggregate) passes() {
+	if a.of == aggMin || a.of == aggMax {
+		a.States++
+	}
 }

@@ -187,9 +187,11 @@ func TestQuery(t *testing.T) {
 			if q.Over != "" {
 				asked.Before = &then
 			}
+			passes := 0
 			if state.Spans(q) {
 				middle := pulseOf(9, "bitcoin 95000.5 1", "ether 9000000 1")
 				asked.Through = func(yield func(state.Pulse, error) bool) {
+					passes++
 					_ = yield(state.Pulse{}, nil) && yield(then, nil) && yield(then, nil) && yield(middle, nil)
 				}
 			}
@@ -199,6 +201,9 @@ func TestQuery(t *testing.T) {
 			}
 			if got := answered(t, q, a); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
+			}
+			if passes > 1 {
+				t.Errorf("the states of the span are read %d times", passes)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -92,12 +93,7 @@ func (p Place) plainRow() Row {
 }
 
 // member is where f stands in a row.
-func (f ShownField) member() string {
-	if f.In != "" {
-		return f.In
-	}
-	return f.Name
-}
+func (f ShownField) member() string { return cmp.Or(f.In, f.Name) }
 
 // plainValue is a number, a text or a truth value, nil for anything else.
 func plainValue(m *jsonx.Value) any {

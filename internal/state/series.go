@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,17 +63,47 @@ func refOf(row *jsonx.Value) int {
 	return 0
 }
 
-func (s Shown) each(doc []byte, visit func(key string, row *jsonx.Value)) {
+// each visits the rows in a state, which is valid, with their keys and as they are written there: most are passed over, and need not be
+// parsed.
+func (s Shown) each(doc []byte, visit func(key string, row json.RawMessage)) {
 	found := jsonx.Find(doc, strings.Split(s.Path, ".")...)
-	if found == nil {
+	if s.Key != "" {
+		if (&jsonx.Value{Raw: found}).IsObject() {
+			visit(s.Key, found)
+		}
 		return
 	}
-	if root, err := jsonx.Parse(found); err == nil { // a state is valid
-		s.eachAt(root, visit)
+	row := func(row json.RawMessage) {
+		if key, ok := s.keyOf(func(member string) string { return textIn(row, member) }); ok {
+			visit(key, row)
+		}
+	}
+	for element := range jsonx.Elements(found) {
+		if s.Within == "" {
+			row(element)
+			continue
+		}
+		for inner := range jsonx.Elements(jsonx.Find(element, s.Within)) {
+			row(inner)
+		}
 	}
 }
 
-// eachAt is each where root is what stands at the path.
+// keyOf is the key of a row in a list, by its texts. ok is false for one that is no row of the kind.
+func (s Shown) keyOf(text func(member string) string) (key string, ok bool) {
+	key, ok = strings.CutPrefix(text(cmp.Or(s.ID, "id")), s.Prefix)
+	return key, ok && key != "" && (s.Groups == nil || slices.Contains(s.Groups, text("group")))
+}
+
+// textIn is memberText of an object that was not parsed.
+func textIn(row json.RawMessage, name string) string {
+	if v := (jsonx.Value{Raw: jsonx.Find(row, name)}); v.IsString() {
+		return v.Text()
+	}
+	return ""
+}
+
+// eachAt is each where root, which was parsed, is what stands at the path.
 func (s Shown) eachAt(root *jsonx.Value, visit func(key string, row *jsonx.Value)) {
 	if s.Key != "" {
 		if root.IsObject() {
@@ -90,18 +121,17 @@ func (s Shown) eachAt(root *jsonx.Value, visit func(key string, row *jsonx.Value
 		}
 	}
 	for _, row := range list {
-		id, ok := strings.CutPrefix(memberText(row, cmp.Or(s.ID, "id")), s.Prefix)
-		if ok && id != "" && (s.Groups == nil || slices.Contains(s.Groups, memberText(row, "group"))) {
-			visit(id, row)
+		if key, ok := s.keyOf(func(member string) string { return memberText(row, member) }); ok {
+			visit(key, row)
 		}
 	}
 }
 
-func (s Shown) label(row *jsonx.Value) string {
+func (s Shown) label(row json.RawMessage) string {
 	if s.Key != "" {
 		return s.Label
 	}
-	return memberText(row, s.Label)
+	return textIn(row, s.Label)
 }
 
 // memberText is what a member of an object says, "" for what is no string.
@@ -114,15 +144,20 @@ func memberText(v *jsonx.Value, name string) string {
 
 // value is the number of row, nil where it is not known.
 func (f ShownField) value(row *jsonx.Value) *float64 {
-	name := f.In
-	if name == "" {
-		name = f.Name
+	if m := row.Member(f.member()); m != nil {
+		return f.number(m.Raw)
 	}
-	m := row.Member(name)
-	if m == nil || !m.IsLeaf() {
-		return nil
-	}
-	n, err := strconv.ParseFloat(string(m.Raw), 64)
+	return nil
+}
+
+// valueIn is value of an object that was not parsed.
+func (f ShownField) valueIn(row json.RawMessage) *float64 {
+	return f.number(jsonx.Find(row, f.member()))
+}
+
+// number is the number that is written in a state, nil for anything else.
+func (f ShownField) number(raw json.RawMessage) *float64 {
+	n, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil {
 		return nil // null, or no number
 	}
@@ -240,13 +275,13 @@ func (s *Series) Add(doc []byte) {
 	clear(s.last)
 	for _, p := range s.places {
 		seen := make(map[string]bool, len(p.rows))
-		p.each(doc, func(key string, row *jsonx.Value) {
+		p.each(doc, func(key string, row json.RawMessage) {
 			i, wanted := p.rows[key]
 			if !wanted || seen[key] {
 				return
 			}
 			seen[key] = true
-			s.last[i] = p.field.value(row)
+			s.last[i] = p.field.valueIn(row)
 			if name := p.label(row); name != "" {
 				s.rows[i].Name = name
 			}

@@ -12,7 +12,7 @@ const KeyframeEvery = keyframeEvery
 
 // Apart and Together move the numbers of a content behind its text and back.
 func Apart(content []byte) []byte           { return apart(content) }
-func Together(moved []byte) ([]byte, error) { return together(moved) }
+func Together(moved []byte) ([]byte, error) { return together(nil, moved) }
 
 // SaveUnproven is SavePulse without a leaf: as it was before there was a log.
 func (h *History) SaveUnproven(ctx context.Context, p state.Pulse) error {

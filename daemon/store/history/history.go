@@ -66,8 +66,17 @@ func (h *History) Earliest(ctx context.Context, pack string) (time.Time, error) 
 	return database.FromMillis(at), err
 }
 
-// decode decompresses the content of r, looking up its keyframe where that is not at hand. The content is not checked yet.
+// decode decompresses the content of r. The content is not checked yet.
 func (h *History) decode(ctx context.Context, db database.Querier, r row) ([]byte, error) {
+	moved, err := h.decompress(ctx, db, r, nil)
+	if err != nil {
+		return nil, err
+	}
+	return together(nil, moved)
+}
+
+// decompress appends to into the content of r, taken apart, looking up its keyframe where that is not at hand.
+func (h *History) decompress(ctx context.Context, db database.Querier, r row, into []byte) ([]byte, error) {
 	decoder := h.codec.plainDecoder
 	if r.keyframe != 0 {
 		d := h.codec.open(r.keyframe)
@@ -82,11 +91,11 @@ func (h *History) decode(ctx context.Context, db database.Querier, r row) ([]byt
 		}
 		decoder = d.Decoder
 	}
-	moved, err := decoder.DecodeAll(r.body, nil)
+	moved, err := decoder.DecodeAll(r.body, into)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	return together(moved)
+	return moved, nil
 }
 
 // keyframe returns the checked content of the keyframe with the given id, taken apart.
@@ -99,7 +108,7 @@ func (h *History) keyframe(ctx context.Context, db database.Querier, id int64) (
 	if err != nil {
 		return nil, fmt.Errorf("%w: keyframe %d: %w", ErrDamaged, id, err)
 	}
-	content, err := together(moved)
+	content, err := together(nil, moved)
 	if err != nil {
 		return nil, fmt.Errorf("keyframe %d: %w", id, err)
 	}

@@ -15,7 +15,8 @@ const unreadable = 288
 
 // Past yields for each of times, which rise, the newest state of pack at or before it, without citations: the zero Pulse where there is
 // none. A state that cannot be read any more counts as one that is not there. A state is read once, however many of the times it is that
-// of, and no transaction is open between two of them, so that a slow reader holds nothing up. An error ends it.
+// of, and no transaction is open between two of them, so that a slow reader holds nothing up. Its text is good until the next one. An error
+// ends it.
 func (h *History) Past(ctx context.Context, pack string, times iter.Seq[time.Time]) iter.Seq2[state.Pulse, error] {
 	return func(yield func(state.Pulse, error) bool) {
 		w := walk{History: h, pack: pack, damaged: make(map[int64]bool)}
@@ -38,6 +39,9 @@ type walk struct {
 	newest  state.Pulse // that was reached
 	at      int64       // when it was made, 0 for none
 	damaged map[int64]bool
+
+	moved         []byte // of the row that was read last
+	content, next []byte // of newest, and room for that of the next
 }
 
 // to goes on to the newest readable state at or before limit, in milliseconds.
@@ -54,17 +58,31 @@ func (w *walk) to(ctx context.Context, limit int64) error {
 		if limit = r.generatedAt - 1; w.damaged[r.id] {
 			continue
 		}
-		content, err := w.decode(ctx, w.db.Read, r)
-		if err == nil {
-			if content, _, err = r.parts(content); err == nil {
-				w.newest, w.at = r.of(content), r.generatedAt
-				return nil
-			}
+		if err = w.read(ctx, r); err == nil {
+			return nil
 		}
 		if !errors.Is(err, ErrDamaged) {
 			return err
 		}
 		w.damaged[r.id] = true
 	}
+	return nil
+}
+
+// read makes r the newest. Where it cannot be read, what was reached before stands.
+func (w *walk) read(ctx context.Context, r row) (err error) {
+	if w.moved, err = w.decompress(ctx, w.db.Read, r, w.moved[:0]); err != nil {
+		return err
+	}
+	content, err := together(w.next[:0], w.moved)
+	if err != nil {
+		return err
+	}
+	doc, _, err := r.parts(content)
+	if err != nil {
+		return err
+	}
+	w.content, w.next = content, w.content
+	w.newest, w.at = r.of(doc), r.generatedAt
 	return nil
 }

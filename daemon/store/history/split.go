@@ -1,6 +1,10 @@
 package history
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+)
 
 // From state to state most of the text stays and most of the numbers change a little. Kept apart, the text of a state is nearly
 // that of its keyframe and compresses to almost nothing, and the digits no longer break it into pieces. That takes an eighth off
@@ -27,18 +31,21 @@ func apart(content []byte) []byte {
 	return append(append(moved, text...), numbers...)
 }
 
-func together(moved []byte) ([]byte, error) {
+// together appends to content what apart has moved.
+func together(content, moved []byte) ([]byte, error) {
 	n, used := binary.Uvarint(moved)
 	if used <= 0 || n > uint64(len(moved)-used) {
 		return nil, ErrDamaged
 	}
 	text, numbers := moved[used:used+int(n)], moved[used+int(n):]
-	content := make([]byte, 0, len(text)+len(numbers))
-	for _, c := range text {
-		if c != hole {
-			content = append(content, c)
-			continue
+	content = slices.Grow(content, len(text)+len(numbers))
+	for len(text) > 0 {
+		at := bytes.IndexByte(text, hole)
+		if at < 0 {
+			content = append(content, text...)
+			break
 		}
+		content, text = append(content, text[:at]...), text[at+1:]
 		end := 0 // numbers are short, and copying them byte by byte takes half as long as looking for their ends first
 		for ; end < len(numbers) && numbers[end] != ' '; end++ {
 			content = append(content, numbers[end])
