@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/daemon/web"
@@ -79,9 +80,12 @@ type Data struct {
 	Every  time.Duration // from refresh to refresh; 0 means api.RefreshInterval
 	Briefs Briefs
 
-	// CoinGeckoKey is sent to CoinGecko once it has refused calls without one; "" means none. Its free calls are enough for one daemon, but
-	// not for several behind one address.
-	CoinGeckoKey string
+	// Contact is the operator's e-mail address for the hosts that want one of who asks; "" means none, and that some are not asked.
+	Contact string
+
+	// CoinGecko is the operator's account there; the zero value means none. Calls without one are enough for one daemon, but not for
+	// several behind one address.
+	CoinGecko source.CoinGecko
 
 	// PrivateHosts are those on private addresses that packs of manifests may ask; they reach no others.
 	PrivateHosts []string

@@ -190,7 +190,7 @@ type packSet struct {
 
 func (s *packSet) info() (list []api.PackInfo) {
 	for _, p := range s.all() {
-		list = append(list, p.Info(cmp.Or(s.cfg.Every, api.RefreshInterval)))
+		list = append(list, p.Info(cmp.Or(s.cfg.Every, api.RefreshInterval), s.sources.unasked))
 	}
 	return list
 }
@@ -258,7 +258,7 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 	var err error
 	if next.line, err = pipeline.Open(ctx, pipeline.Config{
 		Pack: p.Pack, Writer: p.Writer, Fetcher: s.sources.Fetcher, Store: s.history, Feed: s.feed, Models: s.models,
-		Every: s.cfg.Every, BriefAt: s.cfg.Briefs.At, TextWithin: s.cfg.Briefs.TextWithin, Disabled: disabled,
+		Every: s.cfg.Every, BriefAt: s.cfg.Briefs.At, TextWithin: s.cfg.Briefs.TextWithin, Disabled: disabled, Unasked: s.sources.unasked,
 		AlwaysDue: s.cfg.Recording != nil, Before: advance, Observer: s.metrics,
 		Track: s.jobs.Track, Now: s.cfg.Now, Logger: s.cfg.Logger,
 	}); err != nil {

@@ -9,19 +9,24 @@ import (
 // sources are what asks the sources of all packs, so that it knows all calls of a host.
 type sources struct {
 	*source.Fetcher
-	advance func() // before every refresh, nil for none: to the next moment of a recording
+	advance func()                        // before every refresh, nil for none: to the next moment of a recording
+	unasked func(source.Connector) string // why a source is not asked, "" where it is
 }
 
 // newSources makes what asks sources as cfg says.
 func newSources(cfg Config) sources {
-	fetch := source.Config{Transport: cfg.Transport, CoinGeckoKey: cfg.CoinGeckoKey, PrivateHosts: cfg.PrivateHosts, Now: cfg.Now}
+	fetch := source.Config{
+		Transport: cfg.Transport, Contact: cfg.Contact, CoinGecko: cfg.CoinGecko, PrivateHosts: cfg.PrivateHosts, Now: cfg.Now,
+	}
+	unasked := func(c source.Connector) string { return c.Unasked(cfg.Contact) }
 	rec := cfg.Recording
 	if rec == nil {
-		return sources{Fetcher: source.NewFetcher(fetch)}
+		return sources{Fetcher: source.NewFetcher(fetch), unasked: unasked}
 	}
 	fetch.Transport, fetch.Shift = rec, rec.Shift
 	var started atomic.Bool // the first refresh plays the moment the recording stands at
-	return sources{Fetcher: source.NewFetcher(fetch), advance: func() {
+	nothing := func(source.Connector) string { return "" }
+	return sources{Fetcher: source.NewFetcher(fetch), unasked: nothing, advance: func() {
 		if started.Swap(true) {
 			rec.Advance()
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -50,12 +52,12 @@ func NewConfig() *cobra.Command {
 
 // NewInit makes the command that writes a configuration file.
 func NewInit() *cobra.Command {
-	var dir, listen string
+	var dir, listen, contact string
 	var withKey bool
 	c := &cobra.Command{
 		Use: "init", Short: "Write a configuration file with every setting explained", Args: cobra.NoArgs,
-		Long: "Write a configuration file that explains every setting and leaves it at its default. It asks nothing and\n" +
-			"overwrites nothing.\n\n" +
+		Long: "Write a configuration file that explains every setting and leaves it at its default. It overwrites nothing. On\n" +
+			"a terminal it asks for your e-mail address unless --contact gives it: some sources answer only who gives one.\n\n" +
 			"With --dir, the file is DIR/config.yaml and the data goes to DIR/data. Otherwise the file goes to the default\n" +
 			"path, or to --config.",
 		Example: "  contextd init\n  contextd init --dir /srv/context\n" +
@@ -63,6 +65,7 @@ func NewInit() *cobra.Command {
 	}
 	c.Flags().StringVar(&dir, "dir", "", "a directory for configuration and data")
 	c.Flags().StringVar(&listen, "listen", "", "address to serve on, for the file")
+	c.Flags().StringVar(&contact, "contact", "", "your e-mail address, for sources that answer only who gives one (sources.contact)")
 	c.Flags().BoolVar(&withKey, "jobs-key", false, "also make the key for a scheduler outside (jobs.key_file), beside the file")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		file, _ := c.Flags().GetString("config")
@@ -83,13 +86,23 @@ func NewInit() *cobra.Command {
 				return cli.Invalid("there is no home for a configuration file: name one with --config")
 			}
 		}
-		return initialise(c.OutOrStdout(), file, data, listen, withKey)
+		if !c.Flags().Changed("contact") && cli.IsTerminal(c.InOrStdin()) && cli.IsTerminal(c.ErrOrStderr()) {
+			contact = askContact(c.InOrStdin(), c.ErrOrStderr())
+		}
+		return initialise(c.OutOrStdout(), file, data, listen, contact, withKey)
 	}
 	return c
 }
 
-// initialise writes the configuration file and says what to do next. Empty data and listen keep their defaults.
-func initialise(out io.Writer, file, data, listen string, withKey bool) error {
+// askContact asks for an e-mail address, "" for none.
+func askContact(in io.Reader, out io.Writer) string {
+	fmt.Fprint(out, "The SEC and BLS answer only programs that give an e-mail address. Yours (Enter for none): ")
+	line, _ := bufio.NewReader(in).ReadString('\n') // what is not said is none
+	return strings.TrimSpace(line)
+}
+
+// initialise writes the configuration file and says what to do next. Empty data, listen and contact keep their defaults.
+func initialise(out io.Writer, file, data, listen, contact string, withKey bool) error {
 	file, err := filepath.Abs(file)
 	if err != nil {
 		return err
@@ -108,6 +121,12 @@ func initialise(out io.Writer, file, data, listen string, withKey bool) error {
 	}
 	if listen != "" {
 		set["listen"] = listen
+	}
+	if contact != "" {
+		if err := config.CheckContact(contact); err != nil {
+			return err
+		}
+		set["sources.contact"] = contact
 	}
 	text, err := config.Example(set)
 	if err != nil {

@@ -80,6 +80,14 @@ func Crypto() *Pack {
 	return p
 }
 
+// Paced is p, as often asked as an account at CoinGecko allows.
+func (p *Pack) Paced(account source.CoinGecko) *Pack {
+	for i := range p.Sources {
+		p.Sources[i].Interval = account.Interval(p.Sources[i].Connector)
+	}
+	return p
+}
+
 // compactCrypto is Compact of the crypto pack. Every member is made of what the sources last said and of nothing else; only the
 // flags look at the state before.
 func (p *Pack) compactCrypto(in Input) ([]byte, error) {

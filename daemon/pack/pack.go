@@ -80,8 +80,8 @@ func (p *Pack) Continues(cited []api.Citation) bool {
 	return true
 }
 
-// Info says what p is, where its sources are not asked more often than each of every.
-func (p *Pack) Info(every time.Duration) api.PackInfo {
+// Info says what p is, where its sources are not asked more often than each of every, and not at all for which unasked has a reason.
+func (p *Pack) Info(every time.Duration, unasked func(source.Connector) string) api.PackInfo {
 	info := api.PackInfo{
 		ID: p.ID, Title: p.Title, Description: p.Description, Version: p.Version,
 		Members: append([]api.PackMember{}, p.Members...), Kinds: append([]string{}, p.Kinds...),
@@ -90,6 +90,7 @@ func (p *Pack) Info(every time.Duration) api.PackInfo {
 	for i, s := range p.Sources {
 		info.Sources[i] = api.PackSource{
 			Ref: i + 1, ID: s.ID, Name: s.Name, URL: s.PublicURL, Licence: s.Licence, IntervalSeconds: s.seconds(every),
+			Unasked: unasked(s.Connector),
 		}
 	}
 	return info

@@ -35,16 +35,15 @@ type track struct {
 	bodies      []string  // hashes of what upstream sent for the Doc of reading
 	attemptedAt time.Time // the beginning of the refresh that asked last
 	notBefore   time.Time
-	disabled    bool
-	unsaved     bool // what is known is not in the store yet
+	off         string // why it is not asked, "" where it is
+	unsaved     bool   // what is known is not in the store yet
 }
 
 // newTrack restores a track from its record, which is zero for a new source. A record that cannot be read counts as none.
-func newTrack(c source.Connector, r state.SourceRecord, disabled bool, log *slog.Logger) *track {
-	t := &track{connector: c}
-	if disabled {
-		t.disabled = true
-		t.reading.Err = "disabled"
+func newTrack(c source.Connector, r state.SourceRecord, off string, log *slog.Logger) *track {
+	t := &track{connector: c, off: off}
+	if off != "" {
+		t.reading.Err = off
 		return t
 	}
 	if r.Source == "" {
@@ -153,7 +152,7 @@ func (p *Pipeline) collect(ctx context.Context, force bool) ([]state.SourceRecor
 	began := p.cfg.Now()
 	var due []*track
 	for _, t := range p.tracks {
-		if !t.disabled && (p.cfg.AlwaysDue || p.due(t, began, force)) {
+		if t.off == "" && (p.cfg.AlwaysDue || p.due(t, began, force)) {
 			due = append(due, t)
 		}
 	}

@@ -210,6 +210,30 @@ func TestOnlyWhatWasAskedIsSaved(t *testing.T) {
 	})
 }
 
+// TestUnaskedSourceSaysWhy: what is not asked for a reason stands in its status with it, raises no flag, and is asked once that is gone.
+func TestUnaskedSourceSaysWhy(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		const why = "not asked: www.example.org wants an e-mail address, see sources.contact"
+		r := build(t, newPack(times(2)...), func(r *rig) {
+			r.cfg.Unasked = func(c source.Connector) string { return map[string]string{"s2": why}[c.ID] }
+		})
+		for range 4 {
+			r.refresh()
+			time.Sleep(5 * time.Minute)
+		}
+		r.SetDisabled(nil)
+		r.refresh()
+		want(t, "attempts", r.fetcher.asked("s2"), 0)
+		want(t, "status", []any{r.status("s2").Status, *r.status("s2").Error, r.status("s2").Failures}, []any{api.SourceError, why, 0})
+		if flag := r.status("s2").Trouble("s2", r.clock.now()); flag != nil {
+			t.Errorf("flag %+v", flag)
+		}
+		r.reopen(func(r *rig) { r.cfg.Unasked = nil })
+		r.refresh()
+		want(t, "attempts once it may be asked", r.fetcher.asked("s2"), 1)
+	})
+}
+
 func TestDisabledSourceKeepsItsPlace(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		off := func(r *rig) { r.cfg.Disabled = []string{"s2"} }

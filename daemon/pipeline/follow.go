@@ -106,7 +106,7 @@ func (p *Pipeline) takeSources(list []state.SourceRecord) {
 		records[r.Source] = r
 	}
 	for i, t := range p.tracks {
-		p.tracks[i] = newTrack(t.connector, records[t.connector.ID], t.disabled, p.cfg.Logger)
+		p.tracks[i] = newTrack(t.connector, records[t.connector.ID], t.off, p.cfg.Logger)
 	}
 }
 

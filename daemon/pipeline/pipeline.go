@@ -99,7 +99,9 @@ type Config struct {
 	Writer  brief.Writer   // by rules, with every state; nil means brief.BuiltIn
 	Models  []brief.Writer // of the daily brief, tried in order; none means that the briefs by rules are all there is
 
-	Disabled   []string      // ids of sources that are not asked; they keep their places
+	Disabled []string                      // ids of sources that are not asked; they keep their places
+	Unasked  func(source.Connector) string // why a source is not asked beside these, "" where it is; nil means that all are
+
 	Every      time.Duration // from refresh to refresh, aligned to the clock; 0 means api.RefreshInterval
 	Deadline   time.Duration // bound of one refresh; 0 means 60 s
 	Jitter     time.Duration // the most that this process shifts its refreshes; 0 means Every/20, at most 15 s, and less means none
@@ -196,7 +198,7 @@ func (p *Pipeline) restore(ctx context.Context) error {
 		records[r.Source] = r
 	}
 	for i, s := range p.cfg.Pack.Sources {
-		p.tracks[i] = newTrack(s.Connector, records[s.ID], slices.Contains(p.cfg.Disabled, s.ID), p.cfg.Logger)
+		p.tracks[i] = newTrack(s.Connector, records[s.ID], p.off(s.Connector, p.cfg.Disabled), p.cfg.Logger)
 	}
 	if saved.Damaged > 0 {
 		p.cfg.Logger.Error("newest stored states are damaged; serving an older one", "damaged", saved.Damaged)
@@ -225,11 +227,22 @@ func (p *Pipeline) SetDisabled(ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, t := range p.tracks {
-		if off := slices.Contains(ids, t.connector.ID); off != t.disabled {
+		if off := p.off(t.connector, ids); off != t.off {
 			// A new track: the answer of a refresh that is under way goes to the old one, and counts no longer.
 			p.tracks[i] = newTrack(t.connector, state.SourceRecord{}, off, p.cfg.Logger)
 		}
 	}
+}
+
+// off says why a source is not asked, "" where it is.
+func (p *Pipeline) off(c source.Connector, disabled []string) string {
+	if slices.Contains(disabled, c.ID) {
+		return "disabled"
+	}
+	if p.cfg.Unasked == nil {
+		return ""
+	}
+	return p.cfg.Unasked(c)
 }
 
 // Status says how each source does now.

@@ -68,7 +68,7 @@ func (p *Pipeline) attemptedAt() time.Time {
 	defer p.mu.Unlock()
 	var last time.Time
 	for _, t := range p.tracks {
-		if t.attemptedAt.IsZero() && !t.disabled {
+		if t.attemptedAt.IsZero() && t.off == "" {
 			return time.Time{}
 		}
 		if t.attemptedAt.After(last) {

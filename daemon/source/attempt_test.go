@@ -99,7 +99,7 @@ func TestLimitsAreByHost(t *testing.T) {
 		"api.coingecko.com":         {5, 12 * time.Second},
 		"api.llama.fi":              {12, time.Second},
 		"stablecoins.llama.fi":      {4, 2 * time.Second},
-		"api.geckoterminal.com":     {4, 2 * time.Second},
+		"api.geckoterminal.com":     {2, 10 * time.Second},
 		"api.kraken.com":            {2, time.Second},
 		"api.exchange.coinbase.com": {6, 500 * time.Millisecond},
 	} {

@@ -13,7 +13,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"reflect"
 	"sync"
 	"time"
@@ -28,11 +27,12 @@ const (
 
 // Config is what a Fetcher needs. The zero value works.
 type Config struct {
-	Transport    http.RoundTripper // nil is http.DefaultTransport
-	UserAgent    string            // sent with every request, with a contact URL in it; "" names the project
-	Now          func() time.Time  // nil is time.Now
-	Timeout      time.Duration     // of one request with its body; 0 is 10 s
-	CoinGeckoKey string            // demo key, used only after a 429 without it; "" is none. Never in a URL, a log or an error
+	Transport http.RoundTripper // nil is http.DefaultTransport
+	UserAgent string            // sent with every request, with a contact URL in it; "" names the project
+	Contact   string            // e-mail address for hosts that want one; "" is none, and those that refuse without are not asked
+	Now       func() time.Time  // nil is time.Now
+	Timeout   time.Duration     // of one request with its body; 0 is 10 s
+	CoinGecko CoinGecko         // the account there
 
 	// Answered hears the header of every answer, from any goroutine; nil is nobody. It is no part of Transport, for that of a declared
 	// source is one of its own.
@@ -45,12 +45,6 @@ type Config struct {
 	// away, because a recording needs no politeness. Nil is none.
 	Shift func(source string) time.Duration
 }
-
-// The one host that is given a key. Its quota with the key is scarcer than without, so the key is for emergencies.
-const (
-	keyedHost = "api.coingecko.com"
-	keyHeader = "x-cg-demo-api-key"
-)
 
 // client asks servers for documents. It is safe for concurrent use.
 type client struct {
@@ -118,8 +112,10 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	case req.URL.Scheme != "https" && (req.URL.Scheme != "http" || via[0].URL.Scheme == "https"):
 		return fail(ClassBadContent, "redirect to an address that is not https")
 	}
-	if req.URL.Host != keyedHost {
-		req.Header.Del(keyHeader)
+	if req.URL.Host != via[0].URL.Host {
+		for _, name := range keyHeaders() {
+			req.Header.Del(name)
+		}
 	}
 	return nil
 }
@@ -139,7 +135,6 @@ type attempt struct {
 
 	c       *client
 	retried bool
-	keyed   bool
 	etags   map[string]string // by URL, of what was read
 	bodies  []string          // hashes of the answers that were used, in the order of the requests
 }
@@ -190,7 +185,7 @@ func (a *attempt) Get(ctx context.Context, r request, use func(body io.Reader) e
 			return err
 		}
 		f := asFailure(err)
-		if a.retried || !a.mayRetry(ctx, r, f) {
+		if a.retried || !a.mayRetry(ctx, f) {
 			return f
 		}
 		a.retried = true
@@ -198,12 +193,8 @@ func (a *attempt) Get(ctx context.Context, r request, use func(body io.Reader) e
 }
 
 // mayRetry says whether a failure is worth a second try, and pauses before it where upstream needs the time.
-func (a *attempt) mayRetry(ctx context.Context, r request, f *failure) bool {
+func (a *attempt) mayRetry(ctx context.Context, f *failure) bool {
 	switch {
-	case f.Status == http.StatusTooManyRequests:
-		u, err := url.Parse(r.URL)
-		a.keyed = err == nil && a.c.cfg.CoinGeckoKey != "" && u.Host == keyedHost
-		return a.keyed
 	case f.Class == ClassNetwork, f.Class == ClassUpstream && f.RetryAfter == 0:
 		return a.c.cfg.Shift != nil || pause(ctx, retryPause)
 	}
@@ -227,18 +218,19 @@ func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
+	a.c.cfg.CoinGecko.direct(req)
 	if err := a.wait(ctx, req.URL.Host, r.declared.perMinute()); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.declared.timeout(a.c.cfg.Timeout))
 	defer cancel()
-	a.setHeader(req.Header, r)
+	a.setHeader(req.Header, req.URL.Host, r)
 	if err := r.declared.setHeader(req.Header); err != nil {
 		return err
 	}
 	resp, err := r.declared.client(a.c).Do(req.WithContext(ctx))
 	if err != nil {
-		if !a.keyed && unreachable(err) {
+		if unreachable(err) {
 			a.c.unsent(req.URL.Host)
 		}
 		return err
@@ -261,14 +253,11 @@ func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error
 }
 
 // setHeader fills the header of a request. Compression is asked for by hand, so that it works over every RoundTripper.
-func (a *attempt) setHeader(h http.Header, r request) {
-	h.Set("User-Agent", a.c.cfg.UserAgent)
+func (a *attempt) setHeader(h http.Header, host string, r request) {
+	h.Set("User-Agent", a.c.cfg.userAgent(host))
 	h.Set("Accept-Encoding", "gzip")
 	if etag := a.c.etag(r.URL); r.IfChanged && etag != "" {
 		h.Set("If-None-Match", etag)
-	}
-	if a.keyed {
-		h.Set(keyHeader, a.c.cfg.CoinGeckoKey)
 	}
 }
 
@@ -314,10 +303,9 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// wait waits until the limit of host allows a request, or fails at once if that is after the deadline of ctx. A request with
-// the key counts on another quota.
+// wait waits until the limit of host allows a request, or fails at once if that is after the deadline of ctx.
 func (a *attempt) wait(ctx context.Context, host string, perMinute int) error {
-	if a.c.cfg.Shift != nil || a.keyed {
+	if a.c.cfg.Shift != nil {
 		return nil
 	}
 	l := a.c.limit(host, perMinute)
@@ -374,8 +362,12 @@ func (c *client) unsent(host string) {
 // limitOf is how often a host may be asked. The burst covers what one pulse asks of it.
 func limitOf(host string) (perMinute, burst int) {
 	switch host {
-	case keyedHost:
-		return 5, 5 // keyless, shared by everybody behind the same address
+	case coinGeckoHost:
+		return 5, 5 // of about ten without a key, which all behind the same address share
+	case coinGeckoProHost:
+		return 60, 10
+	case "api.geckoterminal.com":
+		return 6, 2 // of ten
 	case "api.llama.fi":
 		return 60, 12 // protocols, chains, hacks and six histories
 	case "api.exchange.coinbase.com":

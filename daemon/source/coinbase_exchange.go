@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -10,9 +11,13 @@ import (
 func CoinbaseExchange() Connector {
 	c := Connector{ID: "coinbase-exchange", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, moves: true}
 	c.New = func() Doc { return &ExchangeDoc{} }
+	c.Asks = []Ask{{URL: coinbaseStats, Times: len(coinbaseProducts())}}
 	c.read = readExchange
 	return c
 }
+
+// coinbaseStats is where the statistics of a product are.
+const coinbaseStats = "https://api.exchange.coinbase.com/products/{product}/stats"
 
 func coinbaseProducts() []listing {
 	return []listing{{"BTC", "bitcoin"}, {"ETH", "ethereum"}, {"SOL", "solana"}, {"XRP", "ripple"}, {"BNB", "binancecoin"}}
@@ -24,7 +29,7 @@ func readExchange(ctx context.Context, a *attempt, _ Doc) (Doc, int, error) {
 	doc := &ExchangeDoc{}
 	var failure error
 	for _, product := range coinbaseProducts() {
-		r := request{URL: "https://api.exchange.coinbase.com/products/" + product.key + "-USD/stats"}
+		r := request{URL: strings.Replace(coinbaseStats, "{product}", product.key+"-USD", 1)}
 		err := a.Get(ctx, r, func(body io.Reader) error {
 			coin, err := decodeStats(body, product.coinID)
 			if err == nil {

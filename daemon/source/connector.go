@@ -13,6 +13,7 @@ type Connector struct {
 	Interval   time.Duration // from one fetch to the next while all goes well
 	StaleAfter time.Duration // age at which its last answer counts as stale
 	New        func() Doc    // an empty Doc, to decode a stored one into
+	Asks       []Ask         // what an attempt asks for
 
 	// read asks upstream and decodes what it says; last is the last good Doc, nil if there is none.
 	read func(ctx context.Context, a *attempt, last Doc) (doc Doc, dropped int, err error)
@@ -34,7 +35,7 @@ func document[D any, P interface {
 	*D
 	Doc
 }](c Connector, url string, decode func(body io.Reader, at time.Time) (doc P, dropped int, err error)) Connector {
-	c.New = func() Doc { return P(new(D)) }
+	c.New, c.Asks = func() Doc { return P(new(D)) }, []Ask{{URL: url}}
 	c.read = func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {
 		var doc P
 		var dropped int

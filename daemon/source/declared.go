@@ -46,6 +46,7 @@ type Answer struct {
 func (d Declared) Connector() Connector {
 	c := Connector{
 		ID: d.ID, Interval: d.Interval, StaleAfter: d.StaleAfter, varies: true, New: func() Doc { return new(RowsDoc) },
+		Asks: []Ask{{URL: d.URL}},
 	}
 	c.read = func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {
 		was, _ := last.(*RowsDoc)

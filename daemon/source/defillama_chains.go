@@ -17,6 +17,7 @@ const (
 	historyChains = 6         // the largest chains, whose daily history is read
 	historyEvery  = day       // from one reading of the histories to the next
 	historyRetry  = time.Hour // the same after a reading that failed
+	historicalTVL = "https://api.llama.fi/v2/historicalChainTvl/"
 )
 
 // DefiLlamaChains is defillama-chains: value held on chains. The document has no changes; those of the largest chains come from
@@ -24,6 +25,7 @@ const (
 func DefiLlamaChains() Connector {
 	c := Connector{ID: "defillama-chains", Interval: 5 * time.Minute, StaleAfter: 90 * time.Minute}
 	c = document(c, "https://api.llama.fi/v2/chains", decodeChains)
+	c.Asks = append(c.Asks, Ask{URL: historicalTVL + "{chain}", Times: historyChains, Every: historyEvery})
 	readMain := c.read
 	c.read = func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {
 		doc, dropped, err := readMain(ctx, a, nil) // nil: an unchanged document must not keep a due history from being read
@@ -96,7 +98,7 @@ func (d *ChainsDoc) copyChanges(prev *ChainsDoc) {
 func readHistories(ctx context.Context, a *attempt, chains []Chain, hashes map[string]string) time.Time {
 	for i := range chains {
 		c := &chains[i]
-		r := request{URL: "https://api.llama.fi/v2/historicalChainTvl/" + url.PathEscape(c.Name)}
+		r := request{URL: historicalTVL + url.PathEscape(c.Name)}
 		var points []Sample
 		err := a.Get(ctx, r, func(body io.Reader) (err error) {
 			points, err = decodeHistory(body)

@@ -3,14 +3,12 @@ package source_test
 import (
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -256,61 +254,6 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// coinGecko answers 429 unless the key is given, and counts both.
-func coinGecko(key string, keyless, keyed *atomic.Int32, final int) roundTrip {
-	return func(r *http.Request) (*http.Response, error) {
-		if strings.Contains(r.URL.String(), key) {
-			return nil, errors.New("the key is in the URL")
-		}
-		if r.Header.Get("x-cg-demo-api-key") != key {
-			keyless.Add(1)
-			return respond(r, 429, "Throttled", "Retry-After", "119"), nil
-		}
-		keyed.Add(1)
-		return respond(r, final, `{"data":{"total_market_cap":{"usd":5}}}`), nil
-	}
-}
-
-func TestCoinGeckoKeyIsAFallback(t *testing.T) {
-	t.Parallel()
-	const key = "CG-secret"
-	var keyless, keyed atomic.Int32
-	cfg := source.Config{Transport: coinGecko(key, &keyless, &keyed, 200), CoinGeckoKey: key}
-	out := source.NewFetcher(cfg).Fetch(t.Context(), source.CoinGeckoGlobal(), nil)
-	if out.Class != source.ClassOK || keyless.Load() != 1 || keyed.Load() != 1 {
-		t.Errorf("%s, %v: %d without and %d with the key", out.Class, out.Err, keyless.Load(), keyed.Load())
-	}
-	cfg.Transport = coinGecko(key, &keyless, &keyed, 401)
-	out = source.NewFetcher(cfg).Fetch(t.Context(), source.CoinGeckoGlobal(), nil)
-	if out.Class != source.ClassAuth || strings.Contains(out.Err.Error(), key) {
-		t.Errorf("refused key: %s, %v", out.Class, out.Err)
-	}
-	cfg.CoinGeckoKey = ""
-	out = source.NewFetcher(cfg).Fetch(t.Context(), source.CoinGeckoGlobal(), nil)
-	if out.Class != source.ClassRateLimited || out.RetryAfter != 119*time.Second {
-		t.Errorf("no key: %s, %v", out.Class, out.RetryAfter)
-	}
-}
-
-func TestKeyIsForCoinGeckoAlone(t *testing.T) {
-	t.Parallel()
-	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
-		if r.Header.Get("x-cg-demo-api-key") != "" && r.URL.Host != "api.coingecko.com" {
-			t.Errorf("key sent to %s", r.URL.Host)
-		}
-		if r.Header.Get("x-cg-demo-api-key") != "" {
-			return respond(r, 302, "", "Location", "https://elsewhere.example/x"), nil
-		}
-		return respond(r, 429, ""), nil
-	})
-	f := source.NewFetcher(source.Config{Transport: transport, CoinGeckoKey: "CG-secret"})
-	for _, c := range connectors() {
-		if out := f.Fetch(t.Context(), c, nil); out.Class != source.ClassRateLimited {
-			t.Errorf("%s: %s, %v", c.ID, out.Class, out.Err)
-		}
-	}
-}
-
 func TestHeadersOfARequest(t *testing.T) {
 	t.Parallel()
 	var header http.Header
@@ -322,7 +265,7 @@ func TestHeadersOfARequest(t *testing.T) {
 	if ua := header.Get("User-Agent"); !strings.Contains(ua, "contextd") || !strings.Contains(ua, "+https://") {
 		t.Errorf("user agent %q lacks the name or a contact", ua)
 	}
-	cfg := source.Config{Transport: transport, UserAgent: "mine (+https://example.org)", CoinGeckoKey: "k"}
+	cfg := source.Config{Transport: transport, UserAgent: "mine (+https://example.org)", CoinGecko: source.CoinGecko{Key: "k"}}
 	source.NewFetcher(cfg).Fetch(t.Context(), source.MempoolFees(), nil)
 	if header.Get("User-Agent") != cfg.UserAgent || header.Get("Accept-Encoding") != "gzip" || header.Get("x-cg-demo-api-key") != "" {
 		t.Errorf("header %v", header)

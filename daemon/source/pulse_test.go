@@ -72,7 +72,7 @@ func TestWhatIsNeverAskedFor(t *testing.T) {
 	t.Parallel()
 	const key = "CG-secret"
 	l := &listener{next: replay.New(atRecording)}
-	f := source.NewFetcher(source.Config{Transport: l, Now: atRecording, CoinGeckoKey: key, Shift: func(string) time.Duration { return 0 }})
+	f := source.NewFetcher(source.Config{Transport: l, Now: atRecording, CoinGecko: source.CoinGecko{Key: key}, Shift: func(string) time.Duration { return 0 }})
 	pulse(t, f, nil)
 	slices.Sort(l.urls)
 	if unique := len(slices.Compact(slices.Clone(l.urls))); unique != len(l.urls) {

@@ -31,4 +31,5 @@ type PackSource struct {
 	URL             string `json:"url"`     // for people
 	Licence         string `json:"licence"` // the terms of use of its data, in a few words
 	IntervalSeconds int    `json:"intervalSeconds"`
+	Unasked         string `json:"unasked,omitempty"` // why it is not asked at all
 }

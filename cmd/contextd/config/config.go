@@ -12,6 +12,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -90,10 +91,16 @@ type Config struct {
 	_       struct{} `doc:"Neither means plain HTTP."`
 	Packs   Packs    `key:"packs" doc:"What is served beside the crypto pack: see contextd help packs."`
 	Sources struct {
-		Disabled         []string `key:"disabled,live" doc:"Ids of sources that are switched off, such as news-decrypt. They"`
-		_                struct{} `doc:"keep their numbers; their rows are gone."`
-		CoinGeckoKeyFile string   `key:"coingecko_key_file" doc:"File with a CoinGecko demo key, used only after a"`
-		_                struct{} `doc:"refusal without one."`
+		Disabled  []string `key:"disabled,live" doc:"Ids of sources that are switched off, such as news-decrypt. They"`
+		_         struct{} `doc:"keep their numbers; their rows are gone."`
+		Contact   string   `key:"contact" doc:"Your e-mail address, for the services that answer only who gives one:"`
+		_         struct{} `doc:"the SEC (sec-filings) and BLS (bls-calendar). Empty means that they are not asked."`
+		CoinGecko struct {
+			Plan    source.Plan `key:"plan" enum:",keyless,demo,pro" doc:"What the key is of, which decides where CoinGecko"`
+			_       struct{}    `doc:"is asked and how often. Empty means demo with a key, keyless without."`
+			KeyFile string      `key:"key_file" doc:"File with the key."`
+		} `key:"coingecko" doc:"Your account at CoinGecko, if you have one."`
+		CoinGeckoKeyFile string `key:"coingecko_key_file" doc:"The older name of coingecko.key_file."`
 	} `key:"sources" doc:"Where the data of the packs comes from."`
 	Brief struct {
 		At      string   `key:"at" default:"12:00" doc:"Time of day, UTC. The first brief is written as soon as there is a"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	netmail "net/mail"
 	"net/netip"
 	"os"
 	"reflect"
@@ -37,7 +38,7 @@ func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 			Listen: c.Listen, PublicURL: c.PublicURL, Hosts: c.Hosts, Page: c.Web.Page, ThisMachine: c.Web.ThisMachine, MCP: c.MCP,
 		},
 		Pay:  daemon.Pay{ChainID: c.ChainID(), Metered: c.Metered()},
-		Data: daemon.Data{PrivateHosts: c.Packs.PrivateHosts},
+		Data: daemon.Data{PrivateHosts: c.Packs.PrivateHosts, Contact: c.Sources.Contact},
 		Operate: daemon.Operate{
 			AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Litestream: c.Litestream,
 			Backup: daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep},
@@ -53,8 +54,8 @@ func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 		d.Witnesses = append(d.Witnesses, witness.Witness{Key: key, URL: strings.TrimSpace(address)})
 	}
 	for _, put := range []func(*daemon.Config) error{
-		c.putBriefs, c.putStore, c.putPacks, c.putAlerts, c.putTimes, c.putCertificates, c.putKeys, c.putNetwork, c.putPlans, c.putRails,
-		c.putGas, c.putMail,
+		c.putBriefs, c.putStore, c.putSources, c.putPacks, c.putAlerts, c.putTimes, c.putCertificates, c.putKeys, c.putNetwork,
+		c.putPlans, c.putRails, c.putGas, c.putMail,
 	} {
 		if err := put(&d); err != nil {
 			return daemon.Config{}, err
@@ -100,8 +101,44 @@ func (c *Config) StoreKey() ([]byte, error) {
 	return key, nil
 }
 
+// CheckContact reports what is no e-mail address that can stand in a request.
+func CheckContact(text string) error {
+	parsed, err := netmail.ParseAddress(text)
+	if err != nil || parsed.Address != text || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return cli.Invalid("sources.contact is %q, not an e-mail address such as ops@example.org", text)
+	}
+	return nil
+}
+
+// putSources puts into d how sources are asked.
+func (c *Config) putSources(d *daemon.Config) (err error) {
+	of := c.Sources
+	if of.Contact != "" {
+		if err := CheckContact(of.Contact); err != nil {
+			return err
+		}
+	}
+	name, file := "sources.coingecko.key_file", of.CoinGecko.KeyFile
+	switch {
+	case file != "" && of.CoinGeckoKeyFile != "":
+		return cli.Invalid("sources.coingecko_key_file is the older name of %s: use the newer one", name)
+	case file == "":
+		name, file = "sources.coingecko_key_file", of.CoinGeckoKeyFile
+	}
+	d.CoinGecko.Plan = of.CoinGecko.Plan
+	if file != "" {
+		if d.CoinGecko.Key, err = readSecret(name, file); err != nil {
+			return err
+		}
+	}
+	if err := d.CoinGecko.Check(); err != nil {
+		return cli.Invalid("sources.coingecko: %w", err)
+	}
+	return nil
+}
+
 func (c *Config) putPacks(d *daemon.Config) (err error) {
-	if d.Packs, err = c.Packs.Load(); err != nil {
+	if d.Packs, err = c.Packs.Load(d.CoinGecko); err != nil {
 		return fmt.Errorf("packs.enabled: %w", err)
 	}
 	return nil
@@ -124,11 +161,6 @@ func (c *Config) putTimes(d *daemon.Config) (err error) {
 func (c *Config) putKeys(d *daemon.Config) (err error) {
 	if d.StoreKey, err = c.StoreKey(); err != nil {
 		return err
-	}
-	if c.Sources.CoinGeckoKeyFile != "" {
-		if d.CoinGeckoKey, err = readSecret("sources.coingecko_key_file", c.Sources.CoinGeckoKeyFile); err != nil {
-			return err
-		}
 	}
 	if c.Jobs.KeyFile != "" {
 		key, err := os.ReadFile(c.Jobs.KeyFile)

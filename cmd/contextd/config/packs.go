@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pack/manifest"
+	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
@@ -22,9 +23,9 @@ import (
 // Directory is where the manifests are; "" for none, as a demo's.
 func (p Packs) Directory() string { return cmp.Or(p.Dir, p.beside) }
 
-// Load makes the packs that are served: crypto, and those that are enabled.
-func (p Packs) Load() ([]daemon.Pack, error) {
-	list := []daemon.Pack{{Pack: pack.Crypto()}}
+// Load makes the packs that are served: crypto, as often as the account at CoinGecko allows, and those that are enabled.
+func (p Packs) Load(account source.CoinGecko) ([]daemon.Pack, error) {
+	list := []daemon.Pack{{Pack: pack.Crypto().Paced(account)}}
 	for _, id := range p.Enabled {
 		if id == api.PackCrypto || slices.ContainsFunc(list, func(p daemon.Pack) bool { return p.ID == id }) {
 			continue

@@ -44,7 +44,8 @@ type Config struct {
 	Packs        []*pack.Pack // whose sources are asked; none means the crypto pack
 	PrivateHosts []string     // that sources may be at
 	Disabled     []string
-	CoinGeckoKey string
+	Contact      string                            // e-mail address for the sources that want one
+	CoinGecko    source.CoinGecko                  // the account there
 	Transport    http.RoundTripper                 // to the sources; nil means the real network
 	Shift        func(source string) time.Duration // from the moment of a recording to now; nil for real sources
 	Offline      bool                              // nothing outside is asked
@@ -180,7 +181,7 @@ func (e examiner) disk() {
 func (e examiner) sources(ctx context.Context) {
 	clock := &source.Dates{Now: e.Now}
 	fetcher := source.NewFetcher(source.Config{
-		Transport: e.Transport, Answered: clock.Note, CoinGeckoKey: e.CoinGeckoKey, PrivateHosts: e.PrivateHosts,
+		Transport: e.Transport, Answered: clock.Note, Contact: e.Contact, CoinGecko: e.CoinGecko, PrivateHosts: e.PrivateHosts,
 		Shift: e.Shift, Now: e.Now,
 	})
 	list := e.sourceList()
@@ -188,7 +189,7 @@ func (e examiner) sources(ctx context.Context) {
 	places := make(chan struct{}, sourcesOnce)
 	var all sync.WaitGroup
 	for i, s := range list {
-		if slices.Contains(e.Disabled, s.ID) {
+		if slices.Contains(e.Disabled, s.ID) || e.unasked(s) != "" {
 			continue
 		}
 		all.Go(func() {
@@ -204,6 +205,9 @@ func (e examiner) sources(ctx context.Context) {
 		switch o := outcomes[i]; {
 		case slices.Contains(e.Disabled, s.ID):
 			e.OK("source "+s.ID, "disabled")
+		case e.unasked(s) != "":
+			const fix = "set sources.contact to your e-mail address and restart, or add the source to sources.disabled"
+			e.Warn("source "+s.ID, fix, "%s", e.unasked(s))
 		case o.Doc == nil && !o.NotModified:
 			e.Warn("source "+s.ID, sourceFix(o.Class), "%v", o.Err)
 		default:
@@ -216,6 +220,14 @@ func (e examiner) sources(ctx context.Context) {
 	} else if known {
 		e.OK("clock", "agrees with the sources within %s", max(skew.Abs(), time.Second).Round(time.Second))
 	}
+}
+
+// unasked says why a source is not asked, "" where it is.
+func (e examiner) unasked(s pack.Source) string {
+	if e.Shift != nil {
+		return ""
+	}
+	return s.Unasked(e.Contact)
 }
 
 func (e examiner) sourceList() (list []pack.Source) {
@@ -231,7 +243,7 @@ func (e examiner) sourceList() (list []pack.Source) {
 func sourceFix(c source.Class) string {
 	switch c {
 	case source.ClassAuth, source.ClassForbidden:
-		return "give a key (sources.coingecko_key_file, or key_file in a manifest), or add the source to sources.disabled"
+		return "give a key (sources.coingecko.key_file, or key_file in a manifest), or add the source to sources.disabled"
 	case source.ClassRegionBlocked:
 		return "this region is not served: add the source to sources.disabled"
 	case source.ClassRateLimited:
