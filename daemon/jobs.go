@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // How often the jobs run that have no schedule of their own.
@@ -21,7 +25,7 @@ const jobBackup = "backup"
 func (d *Daemon) addJobs(context.Context) error {
 	d.addRailJobs()
 	d.jobs.Add("expire", "", "end purchases that nobody paid", scanEvery, d.expire)
-	d.jobs.Add("prune", "", "drop single calls, revoked keys, sessions and sign-ins that have ended", pruneEvery, d.prune)
+	d.jobs.Add("prune", "", "drop single calls, revoked keys, sessions, sign-ins and unpaid purchases that have ended", pruneEvery, d.prune)
 	d.jobs.Add("flush", "", "write down when keys were last used", flushEvery, d.keys.Flush)
 	d.jobs.Add("retire", "", "end keys that others have replaced", retireEvery, d.keys.Retire)
 	d.jobs.OnAnyNode("flush", "retire") // what each remembers of keys
@@ -29,7 +33,7 @@ func (d *Daemon) addJobs(context.Context) error {
 	return nil
 }
 
-// prune drops what is kept no longer: single calls, revoked keys, sessions and sign-ins that have ended.
+// prune drops what is kept no longer: single calls, revoked keys, sessions, sign-ins, what was to be paid and was not, mails in files.
 func (d *Daemon) prune(ctx context.Context) error {
 	if err := d.store.PruneCalls(ctx, d.cfg.Now()); err != nil {
 		return err
@@ -39,6 +43,18 @@ func (d *Daemon) prune(ctx context.Context) error {
 	}
 	if err := d.store.PruneSessions(ctx, d.cfg.Now()); err != nil {
 		return err
+	}
+	if err := d.store.PruneWriting(ctx, brief.Day(d.cfg.Now())); err != nil {
+		return err
+	}
+	old := d.cfg.Now().Add(-api.UnpaidRetention)
+	if err := d.store.PruneUnpaid(ctx, old); err != nil {
+		return err
+	}
+	if box, ok := d.mailer.(*mail.Outbox); ok {
+		if err := box.Prune(d.cfg.Now().Add(-api.OutboxRetention)); err != nil {
+			return err
+		}
 	}
 	return d.store.PruneChanges(ctx)
 }

@@ -37,8 +37,9 @@ func (crowd) BeingBought(context.Context, string, time.Time) (int, error) {
 	return 0, errors.ErrUnsupported
 }
 
-func (crowd) EndKeys(context.Context, time.Time) error { return errors.ErrUnsupported }
-func (crowd) PruneKeys(context.Context, time.Time, time.Time) ([]string, error) {
+func (crowd) HasPaid(context.Context, string) (bool, error) { return false, errors.ErrUnsupported }
+func (crowd) EndKeys(context.Context, time.Time) error      { return errors.ErrUnsupported }
+func (crowd) PruneKeys(context.Context, time.Time, time.Time, int) ([]string, error) {
 	return nil, errors.ErrUnsupported
 }
 func (crowd) SetKeyTier(context.Context, string, api.Tier, bool) error { return errors.ErrUnsupported }

@@ -36,10 +36,13 @@ type Store interface {
 	RotateKey(ctx context.Context, id string, next Key, revokesAt time.Time) (moved int64, err error)
 	// BeingBought counts the keys that purchases of an owner are to make, or may yet.
 	BeingBought(ctx context.Context, ownerID string, now time.Time) (int, error)
+	// HasPaid reports whether an owner has ever bought credits.
+	HasPaid(ctx context.Context, ownerID string) (bool, error)
 	// EndKeys revokes the keys that were replaced and whose time is over at now, as of when it was over.
 	EndKeys(ctx context.Context, now time.Time) error
-	// PruneKeys drops the keys without credits that were revoked before the given time, and returns their ids.
-	PruneKeys(ctx context.Context, before, now time.Time) (ids []string, err error)
+	// PruneKeys drops the keys without credits that were revoked before the given time, or that are not among the newest so many that an
+	// owner but the operator has revoked, and returns their ids.
+	PruneKeys(ctx context.Context, before, now time.Time, most int) (ids []string, err error)
 	// RevokeKey revokes the key at the given time, or leaves an earlier revocation as it is, and returns the one that holds and
 	// the credits that are left on the key.
 	RevokeKey(ctx context.Context, id string, at time.Time) (holds time.Time, stranded int64, err error)
@@ -201,19 +204,33 @@ func (k *Keys) mayMake(ctx context.Context, ownerID string) error {
 		return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys; the limit is %d", active, most).
 			WithHint("revoke an unused key")
 	}
-	return k.mayMakeToday(ownerID)
+	return k.mayMakeToday(ctx, ownerID)
 }
 
 // mayMakeToday says why an owner may not make a key now, nil if they may. The caller is alone with the owner.
-func (k *Keys) mayMakeToday(ownerID string) error {
+func (k *Keys) mayMakeToday(ctx context.Context, ownerID string) error {
 	const day = 24 * time.Hour
 	made, now := k.List(ownerID), k.cfg.Now() // newest first
-	if ownerID == OperatorID || len(made) < api.MaxNewKeys {
+	wait := func(most int) time.Duration {
+		if ownerID == OperatorID || len(made) < most {
+			return 0
+		}
+		return made[most-1].CreatedAt.Add(day).Sub(now)
+	}
+	if wait(api.MaxNewFreeKeys) <= 0 {
 		return nil
 	}
-	if wait := made[api.MaxNewKeys-1].CreatedAt.Add(day).Sub(now); wait > 0 {
-		return api.Errorf(api.ReasonRateLimited, "you have created %d keys in 24 hours, the limit", api.MaxNewKeys).
-			WithHint("wait for Retry-After, or use an existing key").WithRetryAfter(wait)
+	paid, err := k.cfg.Store.HasPaid(ctx, ownerID)
+	if err != nil {
+		return fmt.Errorf("look for purchases: %w", err)
+	}
+	most, hint := api.MaxNewFreeKeys, fmt.Sprintf("; who has bought credits makes %d", api.MaxNewKeys)
+	if paid {
+		most, hint = api.MaxNewKeys, ""
+	}
+	if wait := wait(most); wait > 0 {
+		return api.Errorf(api.ReasonRateLimited, "you have created %d keys in 24 hours, the limit", most).
+			WithHint("wait for Retry-After, or use an existing key%s", hint).WithRetryAfter(wait)
 	}
 	return nil
 }

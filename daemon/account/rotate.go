@@ -35,7 +35,7 @@ func (k *Keys) Rotate(ctx context.Context, id string, r Rotation) (issued api.Is
 		if old, err = k.Lookup(id); err != nil { // its tier may have been raised
 			return err
 		}
-		if err := k.mayMakeToday(n.OwnerID); err != nil {
+		if err := k.mayMakeToday(ctx, n.OwnerID); err != nil {
 			return err
 		}
 		n.Tier, n.unmetered = old.Tier, old.Unmetered
@@ -90,10 +90,11 @@ func (k *Keys) Retire(ctx context.Context) error {
 	return nil
 }
 
-// Prune forgets the keys without credits that were revoked api.KeyRetention ago or earlier.
+// Prune forgets the keys without credits that were revoked api.KeyRetention ago or earlier, and of an owner all but the newest
+// api.MaxRevokedKeys of them.
 func (k *Keys) Prune(ctx context.Context) error {
 	now := k.cfg.Now()
-	ids, err := k.cfg.Store.PruneKeys(ctx, now.Add(-api.KeyRetention), now)
+	ids, err := k.cfg.Store.PruneKeys(ctx, now.Add(-api.KeyRetention), now, api.MaxRevokedKeys)
 	if err != nil {
 		return fmt.Errorf("prune keys: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -202,17 +203,33 @@ func TestRotationIsChecked(t *testing.T) {
 	b.refused("a key that is not there", err, api.ReasonKeyNotFound)
 }
 
-// TestNewKeysAreBounded: 100 in any 24 hours, however many of them are left, those made by rotation too; the operator makes more.
+// TestNewKeysAreBounded: 100 in any 24 hours, 10 of an owner who has never paid, however many of them are left, those made by rotation too;
+// the operator makes more.
 func TestNewKeysAreBounded(t *testing.T) {
 	t.Parallel()
+	for _, c := range []struct {
+		name string
+		paid bool
+		most int
+	}{{"who has never paid", false, api.MaxNewFreeKeys}, {"who has paid", true, api.MaxNewKeys}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			newKeysAreBounded(t, c.paid, c.most)
+		})
+	}
+}
+
+func newKeysAreBounded(t *testing.T, paid bool, most int) {
 	b := newBench(t)
-	var last api.IssuedKey
-	for n := range api.MaxNewKeys {
-		if n%2 == 0 {
-			if last.KeyID != "" {
-				if _, err := b.Revoke(t.Context(), last.KeyID); err != nil {
-					t.Fatal(err)
-				}
+	last := b.issue(0)
+	if paid {
+		b.pay()
+	}
+	b.clock.Add(time.Minute)
+	for n := range most - 1 {
+		if n%2 == 1 {
+			if _, err := b.Revoke(t.Context(), last.KeyID); err != nil {
+				t.Fatal(err)
 			}
 			last = b.issue(0)
 		} else {
@@ -223,9 +240,8 @@ func TestNewKeysAreBounded(t *testing.T) {
 		}
 		b.clock.Add(time.Minute)
 	}
-	for _, c := range []struct{ wait, left time.Duration }{
-		{0, 24*time.Hour - api.MaxNewKeys*time.Minute}, {24*time.Hour - api.MaxNewKeys*time.Minute - time.Millisecond, time.Millisecond}, {time.Millisecond, 0},
-	} {
+	window := 24*time.Hour - time.Duration(most)*time.Minute
+	for _, c := range []struct{ wait, left time.Duration }{{0, window}, {window - time.Millisecond, time.Millisecond}, {time.Millisecond, 0}} {
 		b.clock.Add(c.wait)
 		_, made := b.Issue(t.Context(), account.NewKey{OwnerID: ada, Name: "one more"})
 		_, rotated := b.Rotate(t.Context(), last.KeyID, account.Rotation{})
@@ -235,17 +251,34 @@ func TestNewKeysAreBounded(t *testing.T) {
 			continue
 		}
 		for _, err := range []error{made, rotated} {
-			b.refused("the 101st", err, api.ReasonRateLimited)
+			b.refused("one more", err, api.ReasonRateLimited)
 			if got := api.AsError(err).RetryAfter; got != c.left {
 				t.Errorf("to wait for %v, want %v", got, c.left)
 			}
 		}
 	}
-	for range api.MaxNewKeys + 1 {
+	for range most + 1 {
 		if _, err := b.Issue(t.Context(), account.NewKey{OwnerID: account.OperatorID, Name: "x"}); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// pay notes that ada has bought credits.
+func (b *bench) pay() {
+	b.t.Helper()
+	_, err := testbed.SQL(b.t, b.dir, store.File).ExecContext(b.t.Context(), `INSERT INTO deposits (id, rail, owner_id, pack, credits, amount,
+		nonce, status, created_at, expires_at, held) VALUES ('d', 'r', 'ada', 'starter', 1, 1, CAST('n' AS `+blobType(b.dir)+`), 'verified', 1, 2, 0)`)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func blobType(place string) string {
+	if database.IsURL(place) {
+		return "bytea"
+	}
+	return "BLOB"
 }
 
 // TestReplacedKeysTakeNoPlace: an owner with as many keys as they may have can replace one and go on with both for a while.

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -42,6 +43,21 @@ type Outbox struct {
 	sent atomic.Int64
 }
 
+// Prune removes the files of messages that were sent before the given time. By their names, others stay.
+func (o *Outbox) Prune(before time.Time) error {
+	files, err := filepath.Glob(filepath.Join(o.Dir, "*.eml"))
+	for _, file := range files {
+		stamp, _, _ := strings.Cut(filepath.Base(file), "-")
+		if at, bad := time.Parse(stampLayout, stamp); bad == nil && at.Before(before) {
+			err = errors.Join(err, os.Remove(file))
+		}
+	}
+	return err
+}
+
+// stampLayout is how the name of a file begins.
+const stampLayout = "20060102T150405.000Z"
+
 // defaultFrom is the sender of messages that go nowhere.
 const defaultFrom = "contextd@localhost"
 
@@ -69,7 +85,7 @@ func (o *Outbox) Send(_ context.Context, to, subject, text string) error {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return fmt.Errorf("make outbox: %w", err)
 	}
-	name := fmt.Sprintf("%s-%06d-%s.eml", now().UTC().Format("20060102T150405.000Z"), o.sent.Add(1), rand.Text()[:6])
+	name := fmt.Sprintf("%s-%06d-%s.eml", now().UTC().Format(stampLayout), o.sent.Add(1), rand.Text()[:6])
 	file := atomicfile.File{Path: filepath.Join(o.Dir, name)}
 	if err := file.Write(func(w io.Writer) error { _, err := m.WriteTo(w); return err }); err != nil {
 		return fmt.Errorf("write to outbox: %w", err)

@@ -53,7 +53,7 @@ func TestLeadersWrites(t *testing.T) {
 
 		"changes":  func(ctx context.Context) error { return s.PruneChanges(ctx) },
 		"calls":    func(ctx context.Context) error { return s.PruneCalls(ctx, at) },
-		"keys":     func(ctx context.Context) error { _, err := s.PruneKeys(ctx, at, at); return err },
+		"keys":     func(ctx context.Context) error { _, err := s.PruneKeys(ctx, at, at, 1); return err },
 		"sessions": func(ctx context.Context) error { return s.PruneSessions(ctx, at) },
 		"answers":  func(ctx context.Context) error { return s.PruneAnswers(ctx, at) },
 		"expired":  func(ctx context.Context) error { return s.ExpireDeposits(ctx, "l2", at, at) },

@@ -71,9 +71,8 @@ func admitDeposit(ctx context.Context, tx *sql.Tx, d billing.Deposit, bounds bil
 	if err := bounds.Admit(unpaid, d.CreatedAt); err != nil {
 		return false, err
 	}
-	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deposits WHERE owner_id = ? AND status = ?)", d.OwnerID,
-		api.DepositVerified).Scan(&paid); err != nil {
-		return false, fmt.Errorf("look for a deposit that was paid: %w", err)
+	if paid, err = hasPaid(ctx, tx, d.OwnerID); err != nil {
+		return false, err
 	}
 	if !paid && bounds.Stranger != nil {
 		return false, bounds.Stranger()

@@ -124,9 +124,9 @@ func (s *Store) EndKeys(ctx context.Context, now time.Time) error {
 	})
 }
 
-// PruneKeys drops the keys without credits that were revoked at the given time or before, and returns their ids. What the books need of
-// them stays.
-func (s *Store) PruneKeys(ctx context.Context, before, now time.Time) (ids []string, err error) {
+// PruneKeys drops the keys without credits that were revoked at the given time or before, or that are not among the newest so many that
+// their owner, but for the operator, has revoked, and returns their ids. What the books need of them stays.
+func (s *Store) PruneKeys(ctx context.Context, before, now time.Time, most int) (ids []string, err error) {
 	err = s.db.TxLeading(ctx, func(tx *sql.Tx) error {
 		var owners []string
 		ids, err = database.Query(ctx, tx, func(rows *sql.Rows) (id string, err error) {
@@ -134,8 +134,10 @@ func (s *Store) PruneKeys(ctx context.Context, before, now time.Time) (ids []str
 			err = rows.Scan(&id, &owner)
 			owners = append(owners, owner)
 			return id, err
-		}, `UPDATE keys SET pruned_at = ?, name = '' WHERE revoked_at <= ? AND credits = 0 AND pruned_at IS NULL RETURNING id, owner_id`,
-			now.UnixMilli(), before.UnixMilli())
+		}, `UPDATE keys SET pruned_at = ?, name = '' WHERE credits = 0 AND pruned_at IS NULL AND (revoked_at <= ? OR id IN (
+			SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY owner_id ORDER BY revoked_at DESC, id) AS place FROM keys
+				WHERE revoked_at IS NOT NULL AND pruned_at IS NULL AND credits = 0 AND owner_id <> ?) AS ended WHERE place > ?))
+			RETURNING id, owner_id`, now.UnixMilli(), before.UnixMilli(), account.OperatorID, most)
 		if err != nil {
 			return err
 		}

@@ -65,6 +65,20 @@ func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
 	return list, err
 }
 
+// HasPaid reports whether an owner has ever bought credits.
+func (s *Store) HasPaid(ctx context.Context, ownerID string) (bool, error) {
+	return hasPaid(ctx, s.db.Read, ownerID)
+}
+
+func hasPaid(ctx context.Context, from database.Querier, ownerID string) (paid bool, err error) {
+	err = from.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deposits WHERE owner_id = ? AND status = ?)", ownerID,
+		api.DepositVerified).Scan(&paid)
+	if err != nil {
+		err = fmt.Errorf("look for a deposit that was paid: %w", err)
+	}
+	return paid, err
+}
+
 // SignedUp returns when the owners since t were made, oldest first, but for the operator and for those whom a purchase made.
 func (s *Store) SignedUp(ctx context.Context, t time.Time) ([]time.Time, error) {
 	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (time.Time, error) {

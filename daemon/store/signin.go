@@ -88,6 +88,11 @@ func (s *Store) OpenSession(ctx context.Context, o account.Opening) (a account.S
 			a.Hash[:], a.OwnerID, at, a.ExpiresAt.UnixMilli(), a.ProvedAt.UnixMilli()); err != nil {
 			return fmt.Errorf("add session: %w", err)
 		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE owner_id = ?1 AND hash NOT IN (
+			SELECT hash FROM sessions WHERE owner_id = ?1 ORDER BY hash <> ?2, expires_at DESC, created_at DESC, hash LIMIT ?3)`,
+			a.OwnerID, a.Hash[:], api.MaxSessions); err != nil {
+			return fmt.Errorf("end the oldest session: %w", err)
+		}
 		a, err = session(ctx, tx, a.Hash, o.Session.CreatedAt)
 		if errors.Is(err, account.ErrNoSession) {
 			return account.ErrDisabled
