@@ -19,6 +19,7 @@ type Input struct {
 	State     *state.Document // the state as served
 	Citations []api.Citation  // every source of the pack, [1] first
 	Prompt    string          // what the reader wants in it; "" for nothing special. Not every writer heeds it.
+	Owner     string          // whose prompt that is, "" for nobody's
 }
 
 // Draft is a text that is not checked yet, and what it took.
@@ -37,6 +38,11 @@ type Usage struct {
 // Plus is the sum of u and v.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CostMicros + v.CostMicros}
+}
+
+// Minus is u without v.
+func (u Usage) Minus(v Usage) Usage {
+	return u.Plus(Usage{-v.InputTokens, -v.OutputTokens, -v.CostMicros})
 }
 
 // Tokens are those of both directions.

@@ -107,7 +107,7 @@ func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed
 	}
 	j.OwnerBrief = state.OwnerBrief{Brief: state.Brief{Of: edition.GeneratedAt}, Prompt: sum[:], Attempts: j.Attempts + 1}
 	e.jobs[at] = j
-	in := Input{Pack: at.pack, State: edition.Doc, Citations: edition.Citations, Prompt: prompt}
+	in := Input{Pack: at.pack, State: edition.Doc, Citations: edition.Citations, Prompt: prompt, Owner: at.ownerID}
 	e.busy.Go(func() { e.write(at, j, in) })
 	return j, ""
 }

@@ -146,21 +146,27 @@ func TestRefusedCallsAreFree(t *testing.T) {
 }
 
 // TestBoundsOfTheBudget: a text begins where the most that it can take just fits, and not where it exceeds the bound by a token. A text by
-// a reader's prompt has nine tenths of the bound.
+// a reader's prompt has nine tenths of the bound, and one by an owner's a fourth of those.
 func TestBoundsOfTheBudget(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		s := serve(t, d.says(d.end, holds))
-		write := func(prompt string, tokens int64) error {
+		write := func(prompt, owner string, tokens int64) error {
 			cfg, in := config(d, s), input(t)
 			cfg.Ledger, cfg.Limit, cfg.Now = ledger(t, testbed.Place(t)), brief.Limit{Tokens: tokens}, noon
-			in.Prompt = prompt
+			in.Prompt, in.Owner = prompt, owner
 			_, err := writer(t, cfg).Write(t.Context(), in)
 			return err
 		}
-		for prompt, least := range map[string]func(most int64) int64{
-			"":                  func(most int64) int64 { return most },
-			"Only stablecoins.": func(most int64) int64 { return (most*10 + 8) / 9 },
+		for _, c := range []struct {
+			prompt, owner string
+			least         func(most int64) int64
+		}{
+			{"", "", func(most int64) int64 { return most }},
+			{"", "ada", func(most int64) int64 { return most }},
+			{"Only stablecoins.", "", func(most int64) int64 { return (most*10 + 8) / 9 }},
+			{"Only stablecoins.", "ada", func(most int64) int64 { return (4*most*10 + 8) / 9 }},
 		} {
+			least, prompt, write := c.least, c.prompt, func(prompt string, tokens int64) error { return write(prompt, c.owner, tokens) }
 			err := write(prompt, 1)
 			if err == nil {
 				t.Fatal("a text within one token")
@@ -175,6 +181,58 @@ func TestBoundsOfTheBudget(t *testing.T) {
 			if err := write(prompt, least(most)-1); err == nil || !strings.Contains(err.Error(), "budget") {
 				t.Errorf("prompt %q, a token less than %d: %v", prompt, least(most), err)
 			}
+		}
+	})
+}
+
+// TestBudgetOfAnOwner: one owner's prompts use their part of the budget up, and leave the rest to others; what was reserved for a text that
+// is not begun is given back.
+func TestBudgetOfAnOwner(t *testing.T) {
+	each(t, func(t *testing.T, d dialect) {
+		s := serve(t, d.says(d.end, holds))
+		cfg := config(d, s)
+		books := ledger(t, testbed.Place(t))
+		cfg.Ledger, cfg.Limit, cfg.Now = books, brief.Limit{Tokens: 1_000_000}, noon
+		w := writer(t, cfg)
+		write := func(owner string) (err error) {
+			in := input(t)
+			in.Prompt, in.Owner = "Only stablecoins.", owner
+			_, err = w.Write(t.Context(), in)
+			return err
+		}
+		day := brief.Day(noon())
+		if err := books.CorrectWriting(t.Context(), day+" ada", brief.Usage{InputTokens: 225_000}); err != nil {
+			t.Fatal(err)
+		}
+		if err := write("ada"); err == nil || !strings.Contains(err.Error(), "the owner's part of the budget") {
+			t.Errorf("over an owner's part: %v", err)
+		}
+		if err := write("bob"); err != nil {
+			t.Errorf("another owner: %v", err)
+		}
+		if err := books.CorrectWriting(t.Context(), day, brief.Usage{InputTokens: 900_000}); err != nil {
+			t.Fatal(err)
+		}
+		if err := write("eve"); err == nil || strings.Contains(err.Error(), "owner") {
+			t.Errorf("over the budget of all: %v", err)
+		}
+		if took, err := books.Writing(t.Context(), day+" eve"); err != nil || took != (brief.Usage{}) {
+			t.Errorf("a text that was not begun took %+v of its owner, %v", took, err)
+		}
+		if err := books.PruneWriting(t.Context(), day); err != nil {
+			t.Fatal(err)
+		}
+		bob, err := books.Writing(t.Context(), day+" bob")
+		if err != nil || bob.Tokens() == 0 {
+			t.Errorf("on the day itself what an owner took is gone: %+v, %v", bob, err)
+		}
+		if err := books.PruneWriting(t.Context(), brief.Day(noon().Add(24*time.Hour))); err != nil {
+			t.Fatal(err)
+		}
+		bob, err = books.Writing(t.Context(), day+" bob")
+		all, failed := books.Writing(t.Context(), day)
+		if err != nil || failed != nil || bob.Tokens() != 0 || all.Tokens() < 900_000 {
+			t.Errorf("the day after: %+v of an owner, %+v of all, %v, %v", bob, all, err, failed)
 		}
 	})
 }

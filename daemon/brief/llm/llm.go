@@ -208,7 +208,7 @@ func (w *Writer) ask(ctx context.Context, in brief.Input, talk []message) (brief
 	} else if draft.Text == "" {
 		err = errors.New("the model wrote nothing")
 	}
-	return draft, errors.Join(err, w.reconcile(ctx, day, most, used))
+	return draft, errors.Join(err, w.reconcile(ctx, day, in, most, used))
 }
 
 // used is what a call took: what the server told, nothing where it refused to begin, and else the most that it can have been.
