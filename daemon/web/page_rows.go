@@ -1,8 +1,9 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
-	"hash/fnv"
 	"html"
 	"html/template"
 	"strconv"
@@ -99,11 +100,12 @@ func headings(columns []state.Column) (heads []pageHeading) {
 	return heads
 }
 
-// rowID is the id of a row's element: short, and the same as long as the row is there.
+// rowID is the id of a row's element: short, and the same as long as the row is there. Outsiders choose some keys of rows, so that no two
+// must be found that share an id.
 func rowID(table, row string) string {
-	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(row)) // never fails
-	return table + "-" + strconv.FormatUint(uint64(sum.Sum32()), 36)
+	const size = 12 // bytes
+	sum := sha256.Sum256([]byte(row))
+	return table + "-" + base64.RawURLEncoding.EncodeToString(sum[:size])
 }
 
 func headCell(row state.ViewRow) pageCell {
