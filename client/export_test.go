@@ -9,6 +9,7 @@ import (
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
 	"github.com/contextd/contextd/tui"
 )
 
@@ -75,3 +76,17 @@ func Relay(ctx context.Context, a *Factory, p sdk.Payer) error {
 
 // MCPCommand is ctx mcp.
 var MCPCommand = mcpCommand
+
+// SaveBought keeps the key in the answer to a purchase at a service, as ctx pay resume does.
+func SaveBought(a *Factory, service string, answer []byte) ([]byte, error) {
+	return (&resumeOptions{factory: a, given: a.KeyOut()}).saveKey(wallet.Payment{Service: service}, answer)
+}
+
+// StoredKey is the key of the profile.
+func StoredKey(a *Factory) (string, error) {
+	kept, err := a.Account.Stored()
+	if err != nil || kept.Key.IsZero() {
+		return "", err
+	}
+	return kept.Key.Secret(), nil
+}

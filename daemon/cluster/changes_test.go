@@ -233,3 +233,32 @@ func TestListener(t *testing.T) {
 		}
 	})
 }
+
+// TestSlowPoll: what a poll has read was so when it began, however long it took: keys are believed for three seconds from then on.
+func TestSlowPoll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log testbed.Log
+		conn := clustertest.New(time.Now).Connect("a")
+		changes, err := cluster.OpenChanges(t.Context(), countedLog{conn, func() { time.Sleep(1500 * time.Millisecond) }},
+			cluster.NewOutage(log.Logger()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes.OnChange(func(context.Context, []string) error { return nil })
+		time.Sleep(time.Minute)
+		began := time.Now()
+		if err := changes.CatchUp(); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			after time.Duration
+			lost  bool
+		}{{1500 * time.Millisecond, false}, {3 * time.Second, false}, {3*time.Second + time.Nanosecond, true}} {
+			time.Sleep(time.Until(began.Add(c.after)))
+			if err := changes.Lost(); (err != nil) != c.lost {
+				t.Errorf("%s after the poll began: %v", c.after, err)
+			}
+		}
+	})
+}

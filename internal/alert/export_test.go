@@ -54,3 +54,8 @@ func (d *Disk) Tries() int {
 	defer d.mu.Unlock()
 	return d.tries
 }
+
+// AppendTo appends a line to the journal in f.
+func AppendTo(f *os.File) error {
+	return (&journal{file: f, room: func(*os.File, []byte) error { return nil }}).append(record{})
+}

@@ -97,6 +97,22 @@ func TestForgottenIsNotDropped(t *testing.T) {
 	}
 }
 
+// TestMinedIsNotDropped: a payment that was seen on chain is not made again because a node is behind, and neither knows its transaction nor
+// that its place is taken.
+func TestMinedIsNotDropped(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	if _, err := m.payer().Pay(t.Context(), m.purchase("1")); err != nil || m.states() != "mined" {
+		t.Fatalf("%v; payments are %s", err, m.states())
+	}
+	m.node.forgets.Store(true)
+	m.node.behind.Store(true)
+	if _, err := m.payer(late).Pay(t.Context(), m.purchase("1")); err == nil || !strings.Contains(err.Error(), "does not know transaction") ||
+		m.states() != "mined" {
+		t.Errorf("%v; payments are %s", err, m.states())
+	}
+}
+
 // TestJournalAnywhere: a journal is read whatever the name of its directory.
 func TestJournalAnywhere(t *testing.T) {
 	t.Parallel()

@@ -58,6 +58,7 @@ type node struct {
 	fails   atomic.Pointer[string] // the method that fails, after it was passed on where it begins with +
 	before  atomic.Pointer[func(says string)]
 	forgets atomic.Bool // it knows no transaction
+	behind  atomic.Bool // it takes the first block for the newest where it counts transactions
 }
 
 func newNode(t *testing.T, chain string) *node {
@@ -82,6 +83,9 @@ func newNode(t *testing.T, chain string) *node {
 		}
 		if n.forgets.Load() {
 			body = hashParam.ReplaceAll(body, []byte(`"0x`+strings.Repeat("0", 64)+`"`))
+		}
+		if n.behind.Load() && bytes.Contains(body, []byte("eth_getTransactionCount")) {
+			body = bytes.ReplaceAll(body, []byte(`"latest"`), []byte(`"0x0"`))
 		}
 		res, err := http.Post(chain, "application/json", bytes.NewReader(body))
 		if err != nil {
