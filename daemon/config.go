@@ -177,6 +177,10 @@ type Limits struct {
 	_                  struct{} `doc:"change."`
 	Requests           int      `key:"requests,live" default:"300" min:"1" doc:"Other requests to the console per minute and"`
 	_                  struct{} `doc:"client."`
+
+	ConnectionsPerClient int      `key:"connections_per_client,live" default:"512" min:"1" doc:"Connections of one client"`
+	_                    struct{} `doc:"address beside its streams; a /48 of IPv6 has four times as many. Those of"`
+	_                    struct{} `doc:"trusted_proxies are not bounded so."`
 }
 
 // Accounts says who may become an owner. Zero values are defaults. Its fields are settings.

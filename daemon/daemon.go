@@ -116,9 +116,10 @@ type Daemon struct {
 	mcp       *mcp.Server
 	web       *web.Server
 
-	public *endpoint
-	admin  *endpoint
-	watch  *endpoint // of metrics and profiles, nil without an address
+	public      *endpoint
+	connections *web.Connections // of public
+	admin       *endpoint
+	watch       *endpoint // of metrics and profiles, nil without an address
 
 	demo *demo.Demo // nil for real data
 }

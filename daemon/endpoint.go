@@ -2,15 +2,18 @@ package daemon
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"github.com/contextd/contextd/daemon/web"
 )
 
 const (
@@ -33,15 +36,41 @@ type endpoint struct {
 // serve must end it all the same.
 func newEndpoint(l net.Listener, handler http.Handler, logger *slog.Logger) *endpoint {
 	return &endpoint{listener: l, server: &http.Server{
-		Handler: drained(handler), MaxHeaderBytes: maxHeader,
+		Handler: drained(web.Answering(handler)), MaxHeaderBytes: maxHeader,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ConnContext: boundBuffer, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}}
 }
 
+// bound has e take no more connections than c lets it.
+func (e *endpoint) bound(c *web.Connections) {
+	e.listener = c.Bound(e.listener)
+	e.server.ConnState = c.Note
+	e.server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return web.InContext(boundBuffer(ctx, conn), conn)
+	}
+}
+
+// mostConnections is the number of connections of the public address that a process with so many descriptors can have. A part of them is
+// left to the databases, the operator's socket, sources and chain.
+func mostConnections(descriptors uint64) int {
+	const least, most, reserve, memory = 48, 512, 4, 32_768 // each takes some 17 KB
+	kept := min(max(descriptors/reserve, least), most)
+	return int(min(max(descriptors, kept+least/reserve)-kept, memory))
+}
+
+// descriptors is how many this process may have open. The runtime has raised it as far as it may.
+func descriptors() uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return math.MaxUint64
+	}
+	return uint64(limit.Cur)
+}
+
 // boundBuffer keeps the kernel from holding megabytes for a reader that has stopped reading: it would look alive for half an hour.
 func boundBuffer(ctx context.Context, conn net.Conn) context.Context {
-	if outer, ok := conn.(*tls.Conn); ok {
+	for outer, ok := conn.(interface{ NetConn() net.Conn }); ok; outer, ok = conn.(interface{ NetConn() net.Conn }) {
 		conn = outer.NetConn()
 	}
 	if c, ok := conn.(*net.TCPConn); ok {

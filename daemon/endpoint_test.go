@@ -2,10 +2,13 @@ package daemon_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -130,5 +133,46 @@ func TestHeadersAsTheHandbookSays(t *testing.T) {
 		if got := slowly(t, d.URL(), head); got != status {
 			t.Errorf("%d bytes of headers, of %d KiB: %d", size, kib, got)
 		}
+	}
+}
+
+// TestMostConnections: descriptors are left for the rest, however few there are, and memory is.
+func TestMostConnections(t *testing.T) {
+	t.Parallel()
+	for descriptors, want := range map[uint64]int{
+		20: 12, 48: 12, 60: 12, 61: 13, 64: 16, 192: 144, 400: 300, 1_024: 768, 2_048: 1_536, 2_049: 1_537, 33_280: 32_768, 65_536: 32_768,
+		math.MaxUint64: 32_768,
+	} {
+		if got := daemon.MostConnections(descriptors); got != want {
+			t.Errorf("of %d descriptors: %d, want %d", descriptors, got, want)
+		}
+	}
+}
+
+// TestConnectionsAreBounded: of a daemon's connections of one address, the one that has been idle for longest gives way.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits.ConnectionsPerClient = 2 })
+	var conns []net.Conn
+	for range 3 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(d.URL(), "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: "+strings.TrimPrefix(d.URL(), "http://")+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(res, err)
+		}
+		conns = append(conns, conn)
+	}
+	if n, err := conns[0].Read(make([]byte, 1)); n > 0 || errors.Is(err, os.ErrDeadlineExceeded) || err == nil {
+		t.Errorf("the first is still open: %v", err)
+	}
+	if got := d.Connections(); got.Open != 2 || got.Client != 1 {
+		t.Errorf("%+v", got)
 	}
 }

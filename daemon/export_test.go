@@ -2,6 +2,9 @@ package daemon
 
 import "time"
 
+// MostConnections is mostConnections.
+func MostConnections(descriptors uint64) int { return mostConnections(descriptors) }
+
 // Hurry gives every caller whose time is bounded as little as that to send a request and to take its answer. It comes before Run.
 func (d *Daemon) Hurry(read, write time.Duration) {
 	for _, e := range []*endpoint{d.public, d.admin} {

@@ -393,6 +393,9 @@ func (d *Daemon) openPublic(context.Context) error {
 	}
 	calls := d.metrics.Calls(d.web, access, d.proxies.Client, d.keys.Untraced)
 	d.public = newEndpoint(d.listener, parting(calls, &d.stopping), d.cfg.Logger)
+	d.connections = web.NewConnections(mostConnections(descriptors()), d.proxies, d.cfg.Now)
+	d.connections.SetPerClient(d.cfg.Limits.ConnectionsPerClient)
+	d.public.bound(d.connections)
 	if d.tls != nil {
 		d.public.server.TLSConfig = d.tls.Config
 	}

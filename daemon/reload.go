@@ -26,6 +26,7 @@ func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
 		}
 	}
 	d.proxies.Set(next.TrustedProxies)
+	d.connections.SetPerClient(next.Limits.ConnectionsPerClient)
 	d.meter.SetPlans(next.Plans, next.Limits.FreeCalls, next.Limits.FreeCallsPerClient)
 	d.gate.SetPlans(next.Plans)
 	d.keys.SetMaxKeys(next.Limits.ActiveKeys)

@@ -9,13 +9,14 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pipeline"
+	"github.com/contextd/contextd/daemon/web"
 )
 
 var _ pipeline.Observer = (*metrics.Metrics)(nil)
 
 // listenMetrics lets the metrics read what they are not told, and begins to listen on the address that shows them.
 func (d *Daemon) listenMetrics(ctx context.Context) error {
-	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Logs: d.walSizes, Busy: d.busy,
+	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Connections: d.connectionReadings, Logs: d.walSizes, Busy: d.busy,
 		Jobs: d.jobs.Readings, Ready: d.health.Ready, Sessions: d.mcp.Sessions, Alerts: d.alerts.Waiting,
 		Deposits: d.store.CountDeposits, Chains: d.chainReadings, Settling: d.Settling,
 		Proven: d.logReadings, Leads: d.node.Leads, Cluster: d.clusterReading}
@@ -70,6 +71,16 @@ func (d *Daemon) ages() map[string]time.Duration {
 func (d *Daemon) streams() metrics.Streams {
 	s := d.web.Stats()
 	return metrics.Streams{Open: s.Open.Load(), Opened: s.Opened.Load(), Dropped: s.Dropped.Load(), Stalled: s.Stalled.Load()}
+}
+
+// Connections says how the connections of the public address stand.
+func (d *Daemon) Connections() web.ConnectionStats { return d.connections.Stats() }
+
+func (d *Daemon) connectionReadings() metrics.Connections {
+	s := d.Connections()
+	return metrics.Connections{Open: s.Open, Most: s.Most, Closed: map[string]int64{
+		"crowded": s.Crowded, "full": s.Full, "client": s.Client, "refused": s.Refused, "slow": s.Slow,
+	}}
 }
 
 // logReadings are the transparency logs that go on, of the packs that are served.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/cmd/contextd/config"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
@@ -175,6 +176,17 @@ func countsFinding(ctx context.Context, dir string) (doctor.Finding, bool) {
 		rows["owners"], rows["keys"], rows["sessions"], rows["deposits"], rows["ledger"],
 		rows["paid_calls"], rows["pulses"], rows["briefs"])
 	return doctor.Finding{Check: "counts", Outcome: doctor.OK, Found: found}, true
+}
+
+// connectionsFinding says how many connections a daemon has and may have.
+func connectionsFinding(c admin.Connections) doctor.Finding {
+	f := doctor.Finding{Check: "connections", Outcome: doctor.OK,
+		Found: fmt.Sprintf("%d of at most %d open, %d of them streams", c.Open, c.Most, c.Streams)}
+	if c.Refused > 0 {
+		f.Outcome, f.Fix = doctor.Warning, "raise LimitNOFILE of the unit (ulimit -n), which bounds them"
+		f.Found += fmt.Sprintf("; %d refused since the start, as all were being answered", c.Refused)
+	}
+	return f
 }
 
 // quotaFinding says how much callers may ask.

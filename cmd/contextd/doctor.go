@@ -66,6 +66,9 @@ func newDoctor(s *settings) *cobra.Command {
 		if counts, ok := countsFinding(c.Context(), d.DataDir); ok {
 			report(counts)
 		}
+		if c, err := admin.ConnectionsOf(c.Context(), d.DataDir); err == nil {
+			report(connectionsFinding(c))
+		}
 		report(quotaFinding(cfg))
 		if *file != "" {
 			b, err := newBundle(c.Context(), cfg, d.DataDir, told.list)

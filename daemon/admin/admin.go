@@ -47,6 +47,7 @@ const (
 	PathSettlements = "/settlements"
 	PathSettlement  = "/settlements/{settlement}"
 	PathSettling    = "/settling"
+	PathConnections = "/connections"
 
 	PathBrief   = "/packs/{pack}/brief"
 	PathPreview = "/packs/{pack}/preview"

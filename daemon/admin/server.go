@@ -35,6 +35,8 @@ type Daemon interface {
 	RunJob(ctx context.Context, name string) error
 	// Settling says how the rails stand on which payments are settled.
 	Settling(ctx context.Context) ([]x402.Standing, error)
+	// Connections says how the connections of the public address stand.
+	Connections() web.ConnectionStats
 	// RetrySettlement goes on with a settlement that is pending, and returns it as it is then.
 	RetrySettlement(ctx context.Context, k x402.Key) (x402.Settlement, error)
 }
@@ -108,6 +110,7 @@ func (s Server) Handler() *web.Server {
 		routes[PathListen] = map[string]web.Handler{http.MethodGet: s.listening}
 		routes[PathCluster] = map[string]web.Handler{http.MethodGet: s.cluster}
 		routes[PathJobs] = map[string]web.Handler{http.MethodGet: s.jobs}
+		routes[PathConnections] = map[string]web.Handler{http.MethodGet: s.connections}
 		routes[PathSettling] = map[string]web.Handler{http.MethodGet: s.settling}
 		settlement[http.MethodPost] = s.retrySettlement
 		routes[PathRunJob] = map[string]web.Handler{http.MethodPost: s.runJob}

@@ -201,6 +201,13 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rq *request, m mes
 		return err
 	}
 	defer done()
+	if rq.who.HasBearer && (r.Method == http.MethodGet || m.Method == methodListen) {
+		release, err := web.Held(r.Context())
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the bounds of the server are for calls, and the body is read
 	ctx, leave := context.WithCancel(r.Context())
 	defer leave()

@@ -43,8 +43,11 @@ func everything(t *testing.T) *metrics.Metrics {
 	m.Claimed(&x402.Claim{Replay: &x402.StoredAnswer{}}, nil)
 	m.Calls(http.NotFoundHandler(), nil, nil, nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	m.Read(t.Context(), metrics.Readings{
-		Ages:     func() map[string]time.Duration { return map[string]time.Duration{"crypto": 90 * time.Second} },
-		Streams:  func() metrics.Streams { return metrics.Streams{Open: 2, Opened: 5, Dropped: 1, Stalled: 1} },
+		Ages:    func() map[string]time.Duration { return map[string]time.Duration{"crypto": 90 * time.Second} },
+		Streams: func() metrics.Streams { return metrics.Streams{Open: 2, Opened: 5, Dropped: 1, Stalled: 1} },
+		Connections: func() metrics.Connections {
+			return metrics.Connections{Open: 11, Most: 12, Closed: map[string]int64{"refused": 13}}
+		},
 		Deposits: func(context.Context) (map[string]int64, error) { return map[string]int64{"pending": 4}, nil },
 		Chains:   func() map[string]metrics.Chain { return map[string]metrics.Chain{"base": {Newest: 100, Looked: 90}} },
 		Logs:     func() map[string]int64 { return map[string]int64{"books": 4096} },
@@ -113,6 +116,7 @@ func TestMetrics(t *testing.T) {
 		`contextd_sqlite_busy_total 1`, `contextd_job_failures_total{job_name="prune"} 2`, `contextd_ready 1`, `contextd_mcp_sessions 3`, `contextd_payments_vanished_total 1`,
 		`contextd_alert_deliveries_total{alert="ops",by="webhook",outcome="error"} 1`, `contextd_alert_deliveries_total{alert="ops",by="webhook",outcome="ok"} 0`, `contextd_alert_events_waiting 6`,
 		`contextd_log_leaves{pack="crypto"} 12`, `contextd_log_checkpoint_age_seconds{pack="crypto"} 40`, `contextd_log_witnesses_missing{pack="crypto"} 1`, `contextd_log_unwitnessed_seconds{pack="crypto"} 30`,
+		`contextd_connections_open 11`, `contextd_connections_most 12`, `contextd_connections_closed_total{why="refused"} 13`,
 		`contextd_leader 1`, `contextd_cluster_nodes 3`, `contextd_takeovers_total 8`, `contextd_state_lag_seconds{pack="crypto"} 1.5`,
 		"go_goroutines ", "go_info{", "go_gc_duration_seconds{", "go_memstats_heap_inuse_bytes ", "go_memstats_alloc_bytes_total ", "go_threads ",
 		"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ", "process_max_fds ", "process_start_time_seconds ",

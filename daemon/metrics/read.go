@@ -11,20 +11,21 @@ import (
 
 // Readings are what is read when the metrics are asked for. A function that is nil is left out.
 type Readings struct {
-	Ages     func() map[string]time.Duration                     // of the newest state, by pack
-	Streams  func() Streams                                      // that were and are open
-	Deposits func(ctx context.Context) (map[string]int64, error) // purchases by status
-	Chains   func() map[string]Chain                             // by rail
-	Settling func(ctx context.Context) ([]x402.Standing, error)  // how the rails stand on which payments are settled
-	Logs     func() map[string]int64                             // bytes of the write-ahead logs, by database
-	Busy     func() int64                                        // times that a database was busy for too long
-	Jobs     func() map[string]Job                               // by name
-	Ready    func(ctx context.Context) error                     // why calls cannot be answered
-	Sessions func() int                                          // of MCP, open now
-	Proven   func(ctx context.Context) ([]Log, error)            // the transparency logs that go on
-	Alerts   func() int                                          // events that wait to be delivered to the operator
-	Leads    func() bool                                         // whether this daemon does
-	Cluster  func(ctx context.Context) (Cluster, error)          // how the nodes stand
+	Ages        func() map[string]time.Duration                     // of the newest state, by pack
+	Streams     func() Streams                                      // that were and are open
+	Connections func() Connections                                  // of the public address
+	Deposits    func(ctx context.Context) (map[string]int64, error) // purchases by status
+	Chains      func() map[string]Chain                             // by rail
+	Settling    func(ctx context.Context) ([]x402.Standing, error)  // how the rails stand on which payments are settled
+	Logs        func() map[string]int64                             // bytes of the write-ahead logs, by database
+	Busy        func() int64                                        // times that a database was busy for too long
+	Jobs        func() map[string]Job                               // by name
+	Ready       func(ctx context.Context) error                     // why calls cannot be answered
+	Sessions    func() int                                          // of MCP, open now
+	Proven      func(ctx context.Context) ([]Log, error)            // the transparency logs that go on
+	Alerts      func() int                                          // events that wait to be delivered to the operator
+	Leads       func() bool                                         // whether this daemon does
+	Cluster     func(ctx context.Context) (Cluster, error)          // how the nodes stand
 }
 
 // Cluster is how the daemons on a database stand.
@@ -57,6 +58,12 @@ type Log struct {
 
 // Streams counts streams.
 type Streams struct{ Open, Opened, Dropped, Stalled int64 }
+
+// Connections says how the connections of the public address stand, and counts those closed to make room, and bodies given up.
+type Connections struct {
+	Open, Most int
+	Closed     map[string]int64 // by why
+}
 
 // Chain is how far a chain was looked at, in blocks: the newest known, and up to which deposits were looked for.
 type Chain struct{ Newest, Looked uint64 }
@@ -98,6 +105,9 @@ func values() map[string]value {
 		{"streams_opened_total", "Streams opened.", c, ""},
 		{"stream_states_dropped_total", "States that slow readers did not get, because a newer one was there.", c, ""},
 		{"streams_stalled_total", "Streams closed because their readers took nothing.", c, ""},
+		{"connections_open", "Connections of the public address open now.", g, ""},
+		{"connections_most", "Connections of the public address that may be open: there are no descriptors for more.", g, ""},
+		{"connections_closed_total", "Connections closed to make room, and bodies given up, by why.", c, "why"},
 		{"deposits", "Purchases of credits, by status.", g, "status"},
 		{"chain_block", "Newest block of the chain that is known.", g, "rail"},
 		{"scanner_lag_blocks", "Blocks in which deposits were not looked for yet.", g, "rail"},
@@ -161,6 +171,14 @@ func (r *reader) Collect(out chan<- prometheus.Metric) {
 		emit("streams_opened_total", float64(s.Opened))
 		emit("stream_states_dropped_total", float64(s.Dropped))
 		emit("streams_stalled_total", float64(s.Stalled))
+	}
+	if r.Connections != nil {
+		s := r.Connections()
+		emit("connections_open", float64(s.Open))
+		emit("connections_most", float64(s.Most))
+		for why, n := range s.Closed {
+			emit("connections_closed_total", float64(n), why)
+		}
 	}
 	if r.Sessions != nil {
 		emit("mcp_sessions", float64(r.Sessions()))

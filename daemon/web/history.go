@@ -66,7 +66,7 @@ func (s *Server) past(ctx context.Context, caller gate.Caller, v reader.View) (*
 	if err != nil {
 		return nil, err
 	}
-	leave, err := s.places.Take(caller, credits)
+	leave, err := s.place(ctx, caller, credits)
 	if err != nil {
 		return nil, err
 	}

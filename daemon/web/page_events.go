@@ -77,6 +77,11 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
+	release, err := Held(r.Context())
+	if err != nil {
+		return err
+	}
+	defer release()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's bound is for calls
 	s := pageStream{page: p, r: r, pack: at.Pack, watch: watch, w: NewTimedWriter(w, api.StalledReader), version: versionSeen(r)}
 	if acceptsGzip(r.Header["Accept-Encoding"]) {

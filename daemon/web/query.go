@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
@@ -89,6 +90,9 @@ func ReadText(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if int64(len(text)) > limit {
 		return nil, api.Errorf(api.ReasonInvalidRequest, "the body is over %d bytes", limit).
 			WithStatus(http.StatusRequestEntityTooLarge).WithHint("send less")
+	}
+	if errors.Is(err, errSlow) {
+		return nil, api.Errorf(api.ReasonRateLimited, "%v", err).WithHint("send it again, without pauses").WithRetryAfter(time.Second)
 	}
 	if err != nil {
 		return nil, api.Errorf(api.ReasonInvalidRequest, "the body arrived incomplete").WithHint("send it again")

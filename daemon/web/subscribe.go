@@ -97,7 +97,7 @@ func (s *Server) seat(ctx context.Context, caller gate.Caller, pack string) (*se
 	if err != nil {
 		return nil, err
 	}
-	leave, err := s.places.Take(caller, credits)
+	leave, err := s.place(ctx, caller, credits)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +107,20 @@ func (s *Server) seat(ctx context.Context, caller gate.Caller, pack string) (*se
 		return nil, api.Errorf(api.ReasonPackNotFound, "pack %q is not served any more", pack).WithHint("packs served: %s", api.PathPacks)
 	}
 	return &seat{watch, func() { watch.Close(); leave() }}, nil
+}
+
+// place takes a place for a stream of caller, for as long as the request of ctx is answered, until leave is called.
+func (s *Server) place(ctx context.Context, caller gate.Caller, credits bool) (leave func(), err error) {
+	free, err := s.places.Take(caller, credits)
+	if err != nil {
+		return nil, err
+	}
+	release, err := Held(ctx)
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return func() { release(); free() }, nil
 }
 
 // streamHeaders are those of a stream: no cache and no proxy may hold it up.

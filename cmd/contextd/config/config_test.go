@@ -91,7 +91,7 @@ func TestDefaults(t *testing.T) {
 		"accounts.new_per_client":  api.NewOwnersPerClient, "accounts.new_per_day": api.NewOwnersPerDay,
 		"limits.free_calls": api.FreeCallsPerDay, "limits.free_calls_per_client": api.FreePerClient, "limits.active_keys": api.MaxActiveKeys,
 		"limits.sign_ins": web.DefaultSignIns, "limits.mails": web.DefaultMails, "limits.mails_per_day": web.DefaultMailsPerDay,
-		"limits.requests": web.DefaultRequests,
+		"limits.requests": web.DefaultRequests, "limits.connections_per_client": web.DefaultConnectionsPerClient,
 	}
 	plans := billing.DefaultPlans()
 	for _, tier := range api.Tiers() {
