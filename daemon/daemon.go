@@ -110,6 +110,7 @@ type Daemon struct {
 	tls       *web.TLS // nil with plain HTTP
 	publicURL *url.URL // at which users reach the daemon
 	payers    *web.Payers
+	crowd     *web.Crowd
 	standard  web.Standard
 	console   *web.Console
 	page      *web.Page

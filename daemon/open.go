@@ -295,6 +295,7 @@ func (d *Daemon) openGate(context.Context) error {
 		rules.Payments = d.payments
 	}
 	d.payers = web.NewPayers(d.proxies, d.cfg.Now)
+	d.crowd = web.NewCrowd(d.proxies, func(bearer string) bool { _, err := d.keys.Resolve(bearer); return err == nil }, d.cfg.Now)
 	d.standard.HTTPS = d.publicURL.Scheme == "https"
 	if d.cfg.PublicURL != "" {
 		d.standard.PublicURL = d.publicURL
@@ -347,7 +348,7 @@ func (d *Daemon) openConsole(ctx context.Context) error {
 func (d *Daemon) openPage(context.Context) error {
 	d.page = web.NewPage(web.PageConfig{
 		Mode: d.cfg.Page, Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packs.info, Ready: d.health.Ready,
-		Sells: d.payments != nil, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Crowd: d.crowd, Sells: d.payments != nil, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
 }
@@ -356,7 +357,7 @@ func (d *Daemon) openMCP(context.Context) error {
 	d.mcp = mcp.New(mcp.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Payers: d.payers, Standard: d.standard,
 		Packs: d.packs.ids(), Every: d.cfg.Every, Tells: d.packs.description,
-		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery, Origin: d.origins(),
+		Crowd: d.crowd, Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery, Origin: d.origins(),
 		Now: d.cfg.Now, Logger: d.cfg.Logger, Outage: d.covers,
 	})
 	return nil
@@ -365,9 +366,9 @@ func (d *Daemon) openMCP(context.Context) error {
 // openHTTP makes the HTTP server of the public address, with the routes of all that answers there.
 func (d *Daemon) openHTTP(context.Context) error {
 	routes := d.console.Routes()
-	routes.Add(web.DescriptionRoutes())
+	routes.Add(d.crowd.Bounded(web.DescriptionRoutes()))
 	routes.Add(web.PackRoutes(d.packs.info))
-	routes.Add(web.LogRoutes(d.logs, d.proxies, d.cfg.Now))
+	routes.Add(web.LogRoutes(d.logs, d.proxies, d.crowd, d.cfg.Now))
 	routes.Add(d.page.Routes())
 	if d.cfg.JobsKey != nil {
 		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
@@ -379,7 +380,7 @@ func (d *Daemon) openHTTP(context.Context) error {
 	}.Routes())
 	d.web = web.New(web.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.health.Ready, Payers: d.payers, Standard: d.standard,
-		HTTPS: d.standard.HTTPS, More: routes, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Crowd: d.crowd, HTTPS: d.standard.HTTPS, More: routes, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 		Version: build.Release(), Outage: d.covers,
 	})
 	return nil

@@ -29,6 +29,7 @@ type Order[A any] struct {
 	Units  int64                                               // credits or free calls that it costs a key; 0 means 1
 	First  bool                                                // Answer has others work for the caller: keys are charged before it
 	Free   bool                                                // the answer is described alone, not given: nobody is charged
+	Cost   int                                                 // of Check, in the units that the transport bounds for who has no key
 	None   func(A) bool                                        // the answer is that there is nothing: keys are not charged; nil means never
 }
 

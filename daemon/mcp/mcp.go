@@ -80,6 +80,7 @@ type Config struct {
 	Prefix          string          // of tools and resources; "" means DefaultPrefix
 	Origin          web.OriginCheck // who may call at all
 	PublicDiscovery bool            // handshake and lists are free for everybody
+	Crowd           *web.Crowd      // of who has no key; nil bounds nothing
 	Limits          SessionLimits   // of what callers have open
 	Handshakes      *web.Limiter    // how often a client may initialize; nil means 120 times at once and in a minute
 	IdleTimeout     time.Duration   // of sessions without a request or stream; 0 means ten minutes

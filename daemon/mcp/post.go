@@ -42,6 +42,9 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, rq *request
 	if err != nil {
 		return err
 	}
+	if err := s.cfg.Crowd.Take(r, web.CostOfBody(int64(len(body)))); err != nil {
+		return err
+	}
 	m, fault := parseMessage(body)
 	err = s.enter(r, rq, m, fault)
 	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
@@ -82,17 +85,17 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, rq *request
 // admitSession bounds how often a client, or a key with credits, makes a handshake, and makes room for the session that it opens. done is
 // called when that is there.
 func (s *Server) admitSession(r *http.Request, rq *request, to route) (done func(), err error) {
-	subject := s.cfg.Payers.Trusted.ClientOf(r)
+	subjects := rq.clients
 	if !rq.payer() {
 		rich, err := s.cfg.Gate.HasCredits(r.Context(), rq.caller)
 		if err != nil {
 			return nil, err
 		}
 		if rich { // many of them may come from the address of a hosted client
-			subject = "key " + rq.caller.KeyID
+			subjects = []string{"key " + rq.caller.KeyID}
 		}
 	}
-	if err := s.cfg.Handshakes.Allow(subject); err != nil {
+	if err := s.cfg.Handshakes.AllowAll(subjects...); err != nil {
 		return nil, err
 	}
 	if to != routeStateful || r.Header.Get(headerSession) != "" {
@@ -144,15 +147,15 @@ func (s *Server) enter(r *http.Request, rq *request, m message, fault error) (er
 		}
 		return err
 	}
-	return s.enterUnknown(rq, m, fault)
+	return s.enterUnknown(r, rq, m, fault)
 }
 
 // enterUnknown decides about who has no key. A call of an operation that is not paid for yet is quoted; with a proof it is let through,
 // because only its handler knows what the SDK has read. All else is opened by the price of the cheapest operation, for as long as that
 // payment's answer is kept.
-func (s *Server) enterUnknown(rq *request, m message, fault error) error {
+func (s *Server) enterUnknown(r *http.Request, rq *request, m message, fault error) error {
 	if fault == nil {
-		if r, ok := s.parseURI(m.Text("uri")); m.Method == methodRead && ok && r.query.Describe {
+		if at, ok := s.parseURI(m.Text("uri")); m.Method == methodRead && ok && at.query.Describe {
 			return nil // it is free
 		}
 		if s.paysInBand(rq, m) {
@@ -166,6 +169,9 @@ func (s *Server) enterUnknown(rq *request, m message, fault error) error {
 		case priced && rq.who.Presented():
 			return nil
 		case priced:
+			if err := s.cfg.Crowd.Take(r, o.Cost); err != nil {
+				return err
+			}
 			served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
 			return s.cfg.Payers.Missed(rq.clients, served, err) // there is an error: nobody gets by without key and proof
 		case s.cfg.PublicDiscovery:

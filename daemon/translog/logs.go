@@ -1,15 +1,19 @@
 package translog
 
 import (
+	"bytes"
 	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
@@ -59,6 +63,7 @@ type name struct {
 const (
 	nameCheckpoint = "checkpoint"
 	nameEntry      = "entry"
+	nameBundle     = "bundle"
 	nameBefore     = "before "
 )
 
@@ -70,29 +75,53 @@ const (
 	cachePart       = "public, max-age=60"
 )
 
-// answer is a text and its headers, which are made once: nobody changes either.
-type answer struct {
-	text []byte
-	head map[string][]string
+// Answer is a text and its headers, which are made once: nobody changes either.
+type Answer struct {
+	Text    []byte
+	Head    map[string][]string
+	Zip     []byte              // Text in gzip; nil where that is not worth it
+	ZipHead map[string][]string // of Zip
+	Read    bool                // a bundle was read for it, which costs the most; it was not at hand
 }
 
-func newAnswer(kind, cache string, text []byte) answer {
+func newAnswer(kind, cache string, text []byte) Answer {
 	sum := sha256.Sum256(text)
-	return answer{text, map[string][]string{
-		"Etag": {`"` + hex.EncodeToString(sum[:8]) + `"`}, "Cache-Control": {cache}, "Content-Type": {kind}, "Content-Length": {strconv.Itoa(len(text))},
-	}}
+	return Answer{Text: text, Head: headers(kind, cache, hex.EncodeToString(sum[:8]), text)}
+}
+
+func headers(kind, cache, tag string, text []byte) map[string][]string {
+	return map[string][]string{
+		"Etag": {`"` + tag + `"`}, "Cache-Control": {cache}, "Content-Type": {kind}, "Content-Length": {strconv.Itoa(len(text))},
+	}
+}
+
+// zipped is a with its text in gzip too.
+func (a Answer) zipped() (Answer, error) {
+	var out bytes.Buffer
+	zip, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // it is a level
+	_, err := zip.Write(a.Text)
+	if err = errors.Join(err, zip.Close()); err != nil {
+		return a, fmt.Errorf("compress leaves: %w", err)
+	}
+	a.Zip = out.Bytes()
+	tag := strings.Trim(a.Head["Etag"][0], `"`) + "-gzip" // it is of other bytes
+	a.ZipHead = headers(a.Head["Content-Type"][0], a.Head["Cache-Control"][0], tag, a.Zip)
+	a.ZipHead["Content-Encoding"] = []string{"gzip"}
+	a.Head["Vary"] = []string{"Accept-Encoding"}
+	a.ZipHead["Vary"] = a.Head["Vary"]
+	return a, nil
 }
 
 // entry is an answer under its name.
 type entry struct {
 	name name
-	answer
+	Answer
 }
 
 // size is about how many bytes k takes.
 func (k *entry) size() int {
 	const beside = 1 << 10 // its headers and its place
-	return beside + len(k.name.what) + len(k.text)
+	return beside + len(k.name.what) + len(k.Text) + len(k.Zip)
 }
 
 func (l *Logs) name(what string, head api.LogHead, n int64) name {
@@ -106,7 +135,7 @@ func NewLogs(store Store, key Key) *Logs {
 }
 
 // cached returns what is kept under a name, or what produce returns, which is kept from then on.
-func (l *Logs) cached(of name, produce func() (answer, error)) (answer, error) {
+func (l *Logs) cached(of name, produce func() (Answer, error)) (Answer, error) {
 	l.mu.Lock()
 	e := l.cache[of]
 	if e != nil {
@@ -114,14 +143,15 @@ func (l *Logs) cached(of name, produce func() (answer, error)) (answer, error) {
 	}
 	l.mu.Unlock()
 	if e != nil {
-		return e.Value.(*entry).answer, nil
+		return e.Value.(*entry).Answer, nil
 	}
 	made, err := produce()
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	of.what = strings.Clone(of.what) // and not the whole request that it is a part of
 	k := &entry{of, made}
+	k.Read = false
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cache[of] == nil {
@@ -146,147 +176,162 @@ func (l *Logs) head(ctx context.Context, pack string) (api.LogHead, error) {
 }
 
 // Checkpoint is the checkpoint of the log of pack, with its headers.
-func (l *Logs) Checkpoint(ctx context.Context, pack string) (text []byte, head map[string][]string, err error) {
+func (l *Logs) Checkpoint(ctx context.Context, pack string) (Answer, error) {
 	log, err := l.head(ctx, pack)
 	if err != nil {
-		return nil, nil, err
+		return Answer{}, err
 	}
-	a, err := l.checkpoint(log)
-	return a.text, a.head, err
+	return l.checkpoint(log)
 }
 
-func (l *Logs) checkpoint(head api.LogHead) (answer, error) {
+func (l *Logs) checkpoint(head api.LogHead) (Answer, error) {
 	of := l.name(nameCheckpoint, head, 0)
-	return l.cached(of, func() (answer, error) {
+	return l.cached(of, func() (Answer, error) {
 		text, err := l.key.Sign(head)
 		return newAnswer("text/plain; charset=utf-8", cacheCheckpoint, append(text, of.lines...)), err
 	})
 }
 
 // Part is the tile or bundle at path, with its headers. It stays as it is, full or not.
-func (l *Logs) Part(ctx context.Context, pack, path string) (text []byte, head map[string][]string, err error) {
+func (l *Logs) Part(ctx context.Context, pack, path string) (Answer, error) {
 	log, err := l.head(ctx, pack)
 	if err != nil {
-		return nil, nil, err
+		return Answer{}, err
 	}
-	a, err := l.cached(name{what: path, origin: log.Origin}, func() (answer, error) {
+	return l.cached(name{what: path, origin: log.Origin}, func() (Answer, error) {
 		p, ok := ParsePart(path)
 		if !ok {
-			return answer{}, api.Errorf(api.ReasonNotFound, "a log has no tile at that path").
+			return Answer{}, api.Errorf(api.ReasonNotFound, "a log has no tile at that path").
 				WithHint("use tile/{L}/{N} or tile/entries/{N} of C2SP tlog-tiles, such as tile/0/000.p/5")
 		}
 		if have := Stored(log.Size, p.Level, p.N); have < p.Width {
-			return answer{}, api.Errorf(api.ReasonNotFound, "the log has %d hashes of that tile, not %d", have, p.Width).
+			return Answer{}, api.Errorf(api.ReasonNotFound, "the log has %d hashes of that tile, not %d", have, p.Width).
 				WithHint("its checkpoint has %d leaves", log.Size)
 		}
-		text, err := l.read(ctx, log.Origin, p)
+		text, fromStore, err := l.read(ctx, log, p)
+		if err != nil {
+			return Answer{}, err
+		}
 		cache := cachePart
 		if p.Width == Width {
 			cache = cacheTile
 		}
-		return newAnswer("application/octet-stream", cache, text), err
+		a := newAnswer("application/octet-stream", cache, text)
+		if p.Entries {
+			a, err = a.zipped()
+		}
+		a.Read = fromStore
+		return a, err
 	})
-	return a.text, a.head, err
 }
 
-func (l *Logs) read(ctx context.Context, origin string, p Part) ([]byte, error) {
+// read reads p of a log, and reports whether its leaves had to be read from the store.
+func (l *Logs) read(ctx context.Context, log api.LogHead, p Part) (text []byte, fromStore bool, err error) {
 	if !p.Entries {
-		hashes, err := l.store.LogTile(ctx, origin, p.Level, p.N)
+		hashes, err := l.store.LogTile(ctx, log.Origin, p.Level, p.N)
 		if err == nil && len(hashes) < p.Width*HashSize {
-			err = fmt.Errorf("%w: tile %d of level %d of %s is short", ErrDamaged, p.N, p.Level, origin)
+			err = fmt.Errorf("%w: tile %d of level %d of %s is short", ErrDamaged, p.N, p.Level, log.Origin)
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		return hashes[:p.Width*HashSize], nil
+		return hashes[:p.Width*HashSize], false, nil
 	}
-	leaves, err := l.leaves(ctx, origin, p.N)
+	leaves, fromStore, err := l.leaves(ctx, log, p.N)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if len(leaves) < p.Width {
-		return nil, fmt.Errorf("%w: bundle %d of %s is short", ErrDamaged, p.N, origin)
+		return nil, false, fmt.Errorf("%w: bundle %d of %s is short", ErrDamaged, p.N, log.Origin)
 	}
-	var text []byte
 	for _, leaf := range leaves[:p.Width] {
 		text = AppendEntry(text, leaf)
 	}
-	return text, nil
+	return text, fromStore, nil
 }
 
-func (l *Logs) leaves(ctx context.Context, origin string, n int64) ([][]byte, error) {
-	bundle, err := l.store.LogBundle(ctx, origin, n)
-	if err != nil {
-		return nil, err
+// leaves are those of bundle n. A bundle is kept at hand, since one leaf is as much work as all.
+func (l *Logs) leaves(ctx context.Context, log api.LogHead, n int64) (list [][]byte, fromStore bool, err error) {
+	of := name{what: nameBundle, origin: log.Origin, n: n}
+	if log.Size/Width <= n { // it grows
+		of.size = log.Size
 	}
-	return Entries(bundle)
+	a, err := l.cached(of, func() (Answer, error) {
+		bundle, err := l.store.LogBundle(ctx, log.Origin, n)
+		return Answer{Text: bundle, Read: true}, err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	list, err = Entries(a.Text)
+	return list, a.Read, err
 }
 
 // Leaf is leaf seq of the log of pack with what proves it, as JSON, with its headers.
-func (l *Logs) Leaf(ctx context.Context, pack string, seq int64) (text []byte, head map[string][]string, err error) {
+func (l *Logs) Leaf(ctx context.Context, pack string, seq int64) (Answer, error) {
 	log, err := l.head(ctx, pack)
 	if err != nil {
-		return nil, nil, err
+		return Answer{}, err
 	}
-	a, err := l.entry(ctx, log, seq)
-	return a.text, a.head, err
+	return l.entry(ctx, log, seq)
 }
 
 // At is Leaf for the newest state as of a minute.
-func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, head map[string][]string, err error) {
+func (l *Logs) At(ctx context.Context, pack, minute string) (Answer, error) {
 	log, err := l.head(ctx, pack)
 	if err != nil {
-		return nil, nil, err
+		return Answer{}, err
 	}
-	a, err := l.cached(l.name(nameBefore+minute, log, 0), func() (answer, error) {
+	return l.cached(l.name(nameBefore+minute, log, 0), func() (Answer, error) {
 		m, err := api.ParseMoment(minute)
 		if err != nil {
 			short := human.Short(minute, human.Quoted)
-			return answer{}, api.Errorf(api.ReasonInvalidAt, "minute is %q, not a time from 1970 to 9999", short).
+			return Answer{}, api.Errorf(api.ReasonInvalidAt, "minute is %q, not a time from 1970 to 9999", short).
 				WithHint("write it in UTC: minute=2026-11-20T20:05")
 		}
 		seq, ok, err := l.store.LogBefore(ctx, log.Origin, m.End())
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		if !ok || seq >= log.Size { // of a state that was published since
-			return answer{}, api.Errorf(api.ReasonNotFound, "the log of %s has no state at that minute", pack).
+			return Answer{}, api.Errorf(api.ReasonNotFound, "the log of %s has no state at that minute", pack).
 				WithHint("it begins with /log/%s/leaf/0; a service that restored a backup has another log since", pack)
 		}
 		return l.entry(ctx, log, seq)
 	})
-	return a.text, a.head, err
 }
 
-func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (answer, error) {
+func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (Answer, error) {
 	if seq < 0 || seq >= head.Size {
-		return answer{}, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).
+		return Answer{}, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).
 			WithHint("use a leaf from 0 to %d", head.Size-1)
 	}
-	return l.cached(l.name(nameEntry, head, seq), func() (answer, error) {
-		leaves, err := l.leaves(ctx, head.Origin, seq/Width)
+	return l.cached(l.name(nameEntry, head, seq), func() (Answer, error) {
+		leaves, fromStore, err := l.leaves(ctx, head, seq/Width)
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		if int64(len(leaves)) <= seq%Width {
-			return answer{}, fmt.Errorf("%w: leaf %d of %s is not there", ErrDamaged, seq, head.Origin)
+			return Answer{}, fmt.Errorf("%w: leaf %d of %s is not there", ErrDamaged, seq, head.Origin)
 		}
 		proof, err := Prove(head.Size, seq, func(level int, n int64) ([]byte, error) { return l.store.LogTile(ctx, head.Origin, level, n) })
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		checkpoint, err := l.checkpoint(head)
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
-		e := api.LogEntry{Leaf: string(leaves[seq%Width]), Proof: []string{}, Checkpoint: string(checkpoint.text)}
+		e := api.LogEntry{Leaf: string(leaves[seq%Width]), Proof: []string{}, Checkpoint: string(checkpoint.Text)}
 		for _, h := range proof {
 			e.Proof = append(e.Proof, h.String())
 		}
 		if e.Key, err = l.key.Verifier(head.Origin); err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		text, err := jsonx.Encode(e)
-		return newAnswer("application/json", cachePart, append(text, '\n')), err
+		a := newAnswer("application/json", cachePart, append(text, '\n'))
+		a.Read = fromStore
+		return a, err
 	})
 }

@@ -2,11 +2,13 @@ package translog_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
@@ -256,7 +258,7 @@ func TestEveryFlippedByteIsRed(t *testing.T) {
 	t.Parallel()
 	m, key := filled(t, 300), newKey(t, 1)
 	logs := translog.NewLogs(m, key)
-	text, _, err := logs.Leaf(t.Context(), "crypto", 7)
+	text, _, err := parts(logs.Leaf(t.Context(), "crypto", 7))
 	e := entry(t, text, err)
 	if err := verify(e, e.Key, 7); err != nil {
 		t.Fatal(err)
@@ -304,6 +306,11 @@ func TestEveryFlippedByteIsRed(t *testing.T) {
 	}
 }
 
+// parts are those of an answer that is not compressed.
+func parts(a translog.Answer, err error) (text []byte, head map[string][]string, _ error) {
+	return a.Text, a.Head, err
+}
+
 // isFull reports whether caches may keep an answer for ever.
 func isFull(head map[string][]string) bool {
 	return strings.HasSuffix(head["Cache-Control"][0], "immutable")
@@ -314,7 +321,7 @@ func TestLogsSayWhatIsThere(t *testing.T) {
 	t.Parallel()
 	m := filled(t, 300)
 	logs, ctx := translog.NewLogs(m, newKey(t, 1)), t.Context()
-	if text, _, err := logs.Leaf(ctx, "crypto", 3); entry(t, text, err).Leaf != "leaf 3" {
+	if text, _, err := parts(logs.Leaf(ctx, "crypto", 3)); entry(t, text, err).Leaf != "leaf 3" {
 		t.Errorf("leaf 3 is %s", text)
 	}
 	for path, width := range map[string]int{
@@ -322,7 +329,7 @@ func TestLogsSayWhatIsThere(t *testing.T) {
 		"2/000.p/1": 0, "x": 0, "6/x999/x999/x999/999.p/1": 0,
 		"0/x072/x057/x594/x037/x927/936.p/1": 0, // 2^56: its first leaf has no number
 	} {
-		text, head, err := logs.Part(ctx, "crypto", path)
+		text, head, err := parts(logs.Part(ctx, "crypto", path))
 		if width == 0 && (err == nil || api.AsError(err).Reason != api.ReasonNotFound) {
 			t.Errorf("%s: %d bytes, %v", path, len(text), err)
 		}
@@ -330,35 +337,35 @@ func TestLogsSayWhatIsThere(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v, %v", path, len(text), head, err)
 		}
 	}
-	text, _, err := logs.Part(ctx, "crypto", "entries/001.p/44")
+	text, _, err := parts(logs.Part(ctx, "crypto", "entries/001.p/44"))
 	if list, bad := translog.Entries(text); err != nil || bad != nil || len(list) != 44 || string(list[43]) != "leaf 299" {
 		t.Errorf("%d leaves, %v, %v", len(list), err, bad)
 	}
 	for _, seq := range []int64{-1, 300, 1 << 62} {
-		if _, _, err := logs.Leaf(ctx, "crypto", seq); err == nil || api.AsError(err).Reason != api.ReasonNotFound {
+		if _, _, err := parts(logs.Leaf(ctx, "crypto", seq)); err == nil || api.AsError(err).Reason != api.ReasonNotFound {
 			t.Errorf("leaf %d: %v", seq, err)
 		}
 	}
-	if _, _, err := logs.Checkpoint(ctx, "none"); err == nil || api.AsError(err).Status != 404 {
+	if _, _, err := parts(logs.Checkpoint(ctx, "none")); err == nil || api.AsError(err).Status != 404 {
 		t.Error(err)
 	}
-	if _, _, err := logs.At(ctx, "crypto", "yesterday"); err == nil || api.AsError(err).Reason != api.ReasonInvalidAt {
+	if _, _, err := parts(logs.At(ctx, "crypto", "yesterday")); err == nil || api.AsError(err).Reason != api.ReasonInvalidAt {
 		t.Error(err)
 	}
-	before, head, err := logs.Checkpoint(ctx, "crypto")
-	if again, same, _ := logs.Checkpoint(ctx, "crypto"); err != nil || !bytes.Equal(before, again) || head["Etag"][0] != same["Etag"][0] {
+	before, head, err := parts(logs.Checkpoint(ctx, "crypto"))
+	if again, same, _ := parts(logs.Checkpoint(ctx, "crypto")); err != nil || !bytes.Equal(before, again) || head["Etag"][0] != same["Etag"][0] {
 		t.Errorf("%q, then %q, %v", before, again, err)
 	}
-	text, _, err = logs.At(ctx, "crypto", "1970-01-01T00:01") // before its end, second 120
+	text, _, err = parts(logs.At(ctx, "crypto", "1970-01-01T00:01")) // before its end, second 120
 	if e := entry(t, text, err); e.Leaf != "leaf 119" {
 		t.Errorf("as of a minute: %q", e.Leaf)
 	}
 	m.add(t, []byte("leaf 300"))
-	after, next, err := logs.Checkpoint(ctx, "crypto")
+	after, next, err := parts(logs.Checkpoint(ctx, "crypto"))
 	if err != nil || bytes.Equal(before, after) || head["Etag"][0] == next["Etag"][0] || !strings.HasPrefix(string(after), origin+"\n301\n") {
 		t.Errorf("%q, then %q, %v", before, after, err)
 	}
-	if text, _, err := logs.Leaf(ctx, "crypto", 300); verify(entry(t, text, err), entry(t, text, err).Key, 300) != nil {
+	if text, _, err := parts(logs.Leaf(ctx, "crypto", 300)); verify(entry(t, text, err), entry(t, text, err).Key, 300) != nil {
 		t.Error("the new leaf does not prove")
 	}
 }
@@ -389,7 +396,7 @@ func TestLogsOfMeddledStores(t *testing.T) {
 	t.Parallel()
 	m := &meddled{memory: filled(t, 300), origin: origin}
 	logs, ctx := translog.NewLogs(m, newKey(t, 1)), t.Context()
-	before, _, err := logs.Part(ctx, "crypto", "0/001.p/3")
+	before, _, err := parts(logs.Part(ctx, "crypto", "0/001.p/3"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,11 +404,11 @@ func TestLogsOfMeddledStores(t *testing.T) {
 	for i := range 300 {
 		m.add(t, fmt.Appendf(nil, "other %d", i))
 	}
-	if after, _, err := logs.Part(ctx, "crypto", "0/001.p/3"); err != nil || bytes.Equal(before, after) {
+	if after, _, err := parts(logs.Part(ctx, "crypto", "0/001.p/3")); err != nil || bytes.Equal(before, after) {
 		t.Errorf("a tile of the log before is given, %v", err)
 	}
 	m.ahead = 300
-	if _, _, err := logs.At(ctx, "crypto", "2026-11-20T20:05"); err == nil || !strings.Contains(err.Error(), "no state at that minute") {
+	if _, _, err := parts(logs.At(ctx, "crypto", "2026-11-20T20:05")); err == nil || !strings.Contains(err.Error(), "no state at that minute") {
 		t.Errorf("a leaf that the checkpoint has not: %v", err)
 	}
 	m.tiles[place{0, 1}] = m.tiles[place{0, 1}][:43*translog.HashSize]
@@ -409,7 +416,7 @@ func TestLogsOfMeddledStores(t *testing.T) {
 	short := &cut{m}
 	logs = translog.NewLogs(short, newKey(t, 1))
 	for _, path := range []string{"0/001.p/44", "entries/001.p/44"} {
-		if text, _, err := logs.Part(ctx, "crypto", path); !errors.Is(err, translog.ErrDamaged) {
+		if text, _, err := parts(logs.Part(ctx, "crypto", path)); !errors.Is(err, translog.ErrDamaged) {
 			t.Errorf("%s: %d bytes, %v", path, len(text), err)
 		}
 	}
@@ -433,7 +440,7 @@ func TestKeptIsBounded(t *testing.T) {
 		m := &meddled{memory: filled(t, 3), origin: origin}
 		logs := translog.NewLogs(m, newKey(t, 1))
 		ask := func(minute string) {
-			if _, _, err := logs.At(t.Context(), "crypto", minute); err != nil {
+			if _, _, err := parts(logs.At(t.Context(), "crypto", minute)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -459,7 +466,7 @@ func TestCosigned(t *testing.T) {
 	}
 	const line = "— w AAAA\n"
 	for _, signed := range []bool{false, true, false} {
-		text, _, err := logs.Checkpoint(ctx, "crypto")
+		text, _, err := parts(logs.Checkpoint(ctx, "crypto"))
 		if err != nil || strings.HasSuffix(string(text), line) != signed {
 			t.Errorf("%q, %v", text, err)
 		}
@@ -485,8 +492,8 @@ func TestRequestsAreNotKept(t *testing.T) {
 		}
 		return weak.Make(unsafe.StringData(request))
 	}
-	path := ask("0/000.p/7", func(path string) error { _, _, err := logs.Part(t.Context(), "crypto", path); return err })
-	minute := ask("1970-01-01T00:01", func(minute string) error { _, _, err := logs.At(t.Context(), "crypto", minute); return err })
+	path := ask("0/000.p/7", func(path string) error { _, _, err := parts(logs.Part(t.Context(), "crypto", path)); return err })
+	minute := ask("1970-01-01T00:01", func(minute string) error { _, _, err := parts(logs.At(t.Context(), "crypto", minute)); return err })
 	runtime.GC()
 	if path.Value() != nil || minute.Value() != nil {
 		t.Error("a request is kept with its answer")
@@ -517,7 +524,7 @@ func FuzzParts(f *testing.F) {
 		if ok && (p.Level < 0 || p.Level > 6 || p.N < 0 || p.Width < 1 || p.Width > translog.Width || p.Entries && p.Level != 0) {
 			t.Errorf("%q is %+v", path, p)
 		}
-		text, head, err := logs.Part(t.Context(), "crypto", path)
+		text, head, err := parts(logs.Part(t.Context(), "crypto", path))
 		if err == nil && (!ok || isFull(head) || len(text) == 0 || p.Width > 3) {
 			t.Errorf("%q: %d bytes", path, len(text))
 		}
@@ -540,4 +547,52 @@ func FuzzEntries(f *testing.F) {
 			t.Errorf("%s comes back as %s", hex.EncodeToString(bundle), hex.EncodeToString(again))
 		}
 	})
+}
+
+// TestBundlesAreRead: a bundle is read from the store once for all of its leaves, and compressed once; one that grows is read again.
+func TestBundlesAreRead(t *testing.T) {
+	t.Parallel()
+	m := filled(t, 300)
+	logs, ctx := translog.NewLogs(m, newKey(t, 1)), t.Context()
+	read := func(a translog.Answer, err error) bool {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Read
+	}
+	for _, c := range []struct {
+		what string
+		read bool
+		a    func() (translog.Answer, error)
+	}{
+		{"the first leaf", true, func() (translog.Answer, error) { return logs.Leaf(ctx, "crypto", 0) }},
+		{"the same", false, func() (translog.Answer, error) { return logs.Leaf(ctx, "crypto", 0) }},
+		{"the last of the bundle", false, func() (translog.Answer, error) { return logs.Leaf(ctx, "crypto", 255) }},
+		{"the bundle", false, func() (translog.Answer, error) { return logs.Part(ctx, "crypto", "entries/000") }},
+		{"a tile", false, func() (translog.Answer, error) { return logs.Part(ctx, "crypto", "0/000") }},
+		{"the next bundle", true, func() (translog.Answer, error) { return logs.Part(ctx, "crypto", "entries/001.p/44") }},
+		{"a part of it", false, func() (translog.Answer, error) { return logs.Part(ctx, "crypto", "entries/001.p/43") }},
+		{"a leaf of it", false, func() (translog.Answer, error) { return logs.At(ctx, "crypto", "1970-01-01T00:04:59") }},
+	} {
+		if got := read(c.a()); got != c.read {
+			t.Errorf("%s: read from the store: %t", c.what, got)
+		}
+	}
+	m.add(t, []byte("leaf 300"))
+	if !read(logs.Leaf(ctx, "crypto", 299)) || read(logs.Leaf(ctx, "crypto", 1)) {
+		t.Error("with one leaf more, the bundle that grows is read again and the full one is not")
+	}
+	a, err := logs.Part(ctx, "crypto", "entries/000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(a.Zip))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(zip); err != nil || !bytes.Equal(text, a.Text) || a.ZipHead["Content-Encoding"][0] != "gzip" ||
+		a.ZipHead["Etag"][0] == a.Head["Etag"][0] || a.Head["Vary"][0] != "Accept-Encoding" {
+		t.Errorf("%d bytes of %d, %v, %v, %v", len(text), len(a.Text), a.Head, a.ZipHead, err)
+	}
 }

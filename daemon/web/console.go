@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
@@ -66,7 +67,7 @@ type Console struct {
 	mails             mailBounds
 	newOwners         *Limiter           // per client
 	newInAll          *Limiter           // of all of them, the one subject ""
-	purchases         *Limiter           // per client, by who never paid
+	purchases         bound              // by who never paid
 	landed            *template.Template // the page of a mailed link
 }
 
@@ -76,7 +77,7 @@ type bound struct{ clients, sites *Limiter }
 // allow lets somebody ask, or says when they may.
 func (b bound) allow(clients []string) error {
 	if len(clients) > 1 {
-		if err := b.sites.Allow(clients[1]); err != nil {
+		if err := b.sites.take(1, "your network", clients[1]); err != nil {
 			return err
 		}
 	}
@@ -96,8 +97,10 @@ func NewConsole(cfg ConsoleConfig) (*Console, error) {
 			clients: bound{limiter(), limiter()}, pairs: limiter(), inboxes: limiter(), days: limiter(), rush: limiter(), shares: limiter(),
 			changes: limiter(), inAll: limiter(),
 		},
-		purchases: NewLimiter(api.MaxClientDeposits, 24*time.Hour/api.MaxClientDeposits, cfg.Now),
+		purchases: bound{limiter(), limiter()},
 	}
+	c.purchases.clients.setPer(api.MaxClientDeposits, day)
+	c.purchases.sites.setPer(perSite*api.MaxClientDeposits, day)
 	c.SetLimits(cfg.Limits)
 	c.newInAll.used("", cfg.SignedUp)
 	// Behind a proxy, the host that the daemon sees may be another than the one in the browser.
@@ -256,14 +259,16 @@ func (c *Console) visitor(r *http.Request, invite string) (account.Visitor, erro
 
 // admitNew says why no new owner may be made by somebody now, nil if one may.
 func (c *Console) admitNew(clients []string) error {
-	err := c.newOwners.AllowAll(clients...)
-	if err == nil {
-		err = c.newInAll.Allow("")
+	if err := c.newOwners.AllowAll(clients...); err != nil {
+		refused := api.AsError(err)
+		refused.Message = strings.Replace(refused.Message, "requests", "new accounts", 1) // and whose limit it is
+		return refused
 	}
-	if refusal := new(*api.Error); errors.As(err, refusal) {
-		(*refusal).Message = "too many new accounts from your address or in total"
+	if err := c.newInAll.Allow(""); err != nil {
+		return api.Errorf(api.ReasonRateLimited, "too many new accounts for a day; this limit is of all callers, not yours").
+			WithHint("try again after Retry-After").WithRetryAfter(api.AsError(err).RetryAfter)
 	}
-	return err
+	return nil
 }
 
 // setCookie gives the browser, or ctx, the secret of a session that ends at the given time.

@@ -32,7 +32,7 @@ func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) err
 		order.KeyID = *ask.KeyID
 	}
 	d, err := c.cfg.Sale.Deposits.Open(r.Context(), s.UserID, order, func() error {
-		return c.purchases.Allow(c.cfg.TrustedProxies.ClientOf(r))
+		return c.purchases.allow(c.cfg.TrustedProxies.ClientsOf(r))
 	})
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func (p *Payers) Missed(clients []string, served gate.Served[reader.Answer], err
 	case errors.Is(err, &api.Error{Reason: api.ReasonNothingFound}):
 		return cmp.Or(p.Misses.AllowAll(clients...), err)
 	case err == nil && served.Answer.Nothing && served.Sold == nil:
-		return p.Misses.Allow("key " + served.Caller.KeyID)
+		return p.Misses.take(1, "this key without a result", "key "+served.Caller.KeyID)
 	}
 	return err
 }

@@ -55,9 +55,22 @@ func (l *Limiter) setPer(n int, long time.Duration) { l.Set(n, max(long/time.Dur
 // Allow returns nil if the subject may act now, which counts, else the *api.Error that says when.
 func (l *Limiter) Allow(subject string) error { return l.AllowAll(subject) }
 
-// AllowAll is Allow for somebody who is several subjects at once, such as an address and its network: all of them must be allowed, and only
-// then it counts, for each.
-func (l *Limiter) AllowAll(subjects ...string) error {
+// AllowAll is Allow for somebody who is several subjects at once, an address and its network: all of them must be allowed, and only then
+// it counts, for each.
+func (l *Limiter) AllowAll(subjects ...string) error { return l.take(1, "your address", subjects...) }
+
+// give gives back n of what a subject has taken or, for less than 0, takes them whether they are left or not.
+func (l *Limiter) give(n int, subject string) {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	hash := maphash.String(l.seed, subject)
+	whole := max(l.wholeAt(hash), now.UnixNano()) - int64(n)*int64(l.every)
+	l.use(hash, min(whole, now.Add(time.Duration(l.burst)*l.every).UnixNano()), now)
+}
+
+// take is AllowAll for what counts n times, of whom an error says whose the limit is; that of a second subject is the network's.
+func (l *Limiter) take(n int, whose string, subjects ...string) error {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,11 +81,15 @@ func (l *Limiter) AllowAll(subjects ...string) error {
 		if whole[i] > now.Add(time.Duration(l.burst)*l.every).UnixNano() {
 			whole[i] = 0 // the clock was set back: nobody waits for that
 		}
-		whole[i] = max(whole[i], now.UnixNano()) + int64(l.every)
-		wait = max(wait, time.Duration(whole[i]-now.UnixNano())-time.Duration(l.burst)*l.every)
+		whole[i] = max(whole[i], now.UnixNano()) + int64(n)*int64(l.every)
+		if left := time.Duration(whole[i]-now.UnixNano()) - time.Duration(l.burst)*l.every; left > wait {
+			if wait = left; i > 0 {
+				whose = "your network"
+			}
+		}
 	}
 	if wait > 0 {
-		return api.Errorf(api.ReasonRateLimited, "too many requests from your address").
+		return api.Errorf(api.ReasonRateLimited, "too many requests from %s", whose).
 			WithHint("wait for Retry-After").WithRetryAfter(max(wait, time.Second))
 	}
 	for i, subject := range subjects {

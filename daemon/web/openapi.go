@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	_ "embed" // openapi.yaml and the style of its page
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/klauspost/compress/gzip"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -107,13 +109,21 @@ type document struct {
 	cache       string      // Cache-Control; "" means api.CacheHour
 }
 
-// handler serves d, or says that the client's copy is still good.
+// handler serves d, compressed once for who takes that, or says that the client's copy is still good.
 func (d document) handler() Handler {
 	sum := sha256.Sum256(d.text)
-	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	plain := hex.EncodeToString(sum[:8])
+	zipped := compressed(d.text)
 	return func(w http.ResponseWriter, r *http.Request) error {
 		h := w.Header()
 		maps.Copy(h, d.header)
+		text, tag := d.text, `"`+plain+`"`
+		if zipped != nil {
+			h.Add("Vary", "Accept-Encoding")
+			if acceptsGzip(r.Header["Accept-Encoding"]) {
+				text, tag = zipped, `"`+plain+`-gzip"` // of other bytes
+			}
+		}
 		h.Set("ETag", tag)
 		h.Set("Cache-Control", cmp.Or(d.cache, api.CacheHour))
 		h.Set("Access-Control-Allow-Origin", "*") // tools in browsers read descriptions
@@ -121,9 +131,26 @@ func (d document) handler() Handler {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
-		Send(w, http.StatusOK, d.contentType, d.text)
+		if len(text) < len(d.text) {
+			h.Set("Content-Encoding", "gzip")
+		}
+		Send(w, http.StatusOK, d.contentType, text)
 		return nil
 	}
+}
+
+// compressed is text in gzip, nil where that is not worth it.
+func compressed(text []byte) []byte {
+	const least = 1 << 10
+	if len(text) < least {
+		return nil
+	}
+	var out bytes.Buffer
+	zip, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // it is a level
+	if _, err := zip.Write(text); err != nil || zip.Close() != nil || out.Len() >= len(text) {
+		return nil
+	}
+	return out.Bytes()
 }
 
 // has reports whether the values of an If-None-Match name tag.

@@ -39,6 +39,9 @@ func (p *Page) find(a *pageAsk, r *http.Request, pack string) error {
 	if err := p.asks.AllowAll(p.cfg.Console.cfg.TrustedProxies.ClientsOf(r)...); err != nil {
 		return err
 	}
+	if err := p.cfg.Crowd.Take(r, CostOf(api.Query{Op: api.OpLookup, Text: a.Q})); err != nil {
+		return err
+	}
 	found, err := p.cfg.Sheets.Find(r.Context(), pack, a.Q, api.TierFree.SnapshotWindow())
 	if err != nil {
 		return err

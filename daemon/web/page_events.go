@@ -23,27 +23,37 @@ type pageRooms struct {
 	all     int
 }
 
-// take takes a place for a stream of client until leave is called, or returns the *api.Error to answer with.
-func (p *pageRooms) take(client string) (leave func(), err error) {
+// take takes a place for a stream of a client, as ClientsOf names it, until leave is called, or returns the *api.Error to answer with.
+func (p *pageRooms) take(clients []string) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.clients[client] >= pageStreamsPerClient:
-		return nil, api.Errorf(api.ReasonRateLimited, "%d pages are open from your address", p.clients[client]).
-			WithHint("close a page").WithRetryAfter(streamRetry)
-	case p.all >= pageStreams:
+	for i, client := range clients {
+		whose, most := "address", pageStreamsPerClient
+		if i > 0 {
+			whose, most = "network", perSite*pageStreamsPerClient
+		}
+		if p.clients[client] >= most {
+			return nil, api.Errorf(api.ReasonRateLimited, "%d pages are open from your %s", p.clients[client], whose).
+				WithHint("close a page").WithRetryAfter(streamRetry)
+		}
+	}
+	if p.all >= pageStreams {
 		return nil, api.Errorf(api.ReasonRateLimited, "%d pages are open on this service", p.all).
 			WithHint("reload the page from time to time").WithRetryAfter(streamRetry)
 	}
 	if p.clients == nil {
 		p.clients = map[string]int{}
 	}
-	p.clients[client]++
+	for _, client := range clients {
+		p.clients[client]++
+	}
 	p.all++
 	return sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		vacate(p.clients, client)
+		for _, client := range clients {
+			vacate(p.clients, client)
+		}
 		p.all--
 	}), nil
 }
@@ -72,7 +82,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	leave, err := p.rooms.take(p.cfg.Console.cfg.TrustedProxies.ClientOf(r))
+	leave, err := p.rooms.take(p.cfg.Console.cfg.TrustedProxies.ClientsOf(r))
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,7 @@ type PageConfig struct {
 	Packs   func() []api.PackInfo           // that are served
 	Ready   func(ctx context.Context) error // nil means always ready
 	Sells   bool                            // calls can be paid one by one, and credits bought
+	Crowd   *Crowd                          // of who has no key; nil bounds nothing
 	Demo    bool                            // what is shown is synthetic
 	Now     func() time.Time                // nil means time.Now
 	Logger  *slog.Logger                    // nil means slog.Default

@@ -53,6 +53,7 @@ type Config struct {
 	Standard Standard                        // what is said to clients of standard x402
 	Ready    func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
 	More     Routes                          // beside those of the package
+	Crowd    *Crowd                          // of who has no key; nil bounds nothing
 	HTTPS    bool                            // users come by HTTPS, and browsers are told to keep to it
 	Version  string                          // told to clients, "" for none
 	Demo     bool                            // answers are made from recorded data, and say so
@@ -195,6 +196,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // operation answers an operation over HTTP.
 func (s *Server) operation(op api.Op) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.Method == http.MethodPost {
+			if err := s.cfg.Crowd.Take(r, CostOfBody(r.ContentLength)); err != nil {
+				return err
+			}
+		}
 		q, former, err := parse(op, w, r)
 		if err != nil {
 			return err
@@ -210,6 +216,11 @@ func (s *Server) operation(op api.Op) Handler {
 		if err != nil {
 			s.writeStandard(w, r, who, nil, err)
 			return err
+		}
+		if _, sells := s.cfg.Gate.Anonymous(); sells && !who.HasBearer && !who.Presented() { // who is told first whether there is an answer
+			if err := s.cfg.Crowd.Take(r, o.Cost); err != nil {
+				return err
+			}
 		}
 		o.Credentials, o.Text, o.Free = who, s.text, r.Method == http.MethodHead
 		if o.Free {
@@ -235,7 +246,10 @@ func (s *Server) operation(op api.Op) Handler {
 
 // describe answers with the tables that q, a query, could be asked of. It is free; with a key they are those that it may read.
 func (s *Server) describe(w http.ResponseWriter, r *http.Request, q api.Query) (err error) {
-	if err := s.heads.Allow(s.cfg.Payers.Trusted.ClientOf(r)); err != nil {
+	if err := s.heads.AllowAll(s.cfg.Payers.Trusted.ClientsOf(r)...); err != nil {
+		return err
+	}
+	if err := s.cfg.Crowd.Take(r, CostOf(q)); err != nil {
 		return err
 	}
 	caller := gate.Caller{AllPacks: true}
@@ -261,7 +275,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request, q api.Query) (
 func OrderOf(read Reader, q api.Query) (o gate.Order[reader.Answer], unready error) {
 	view, unready := read.Ready(q)
 	return gate.Order[reader.Answer]{
-		Op: q.Op, Pack: q.Pack, First: q.Op == api.OpBrief, // an owner's prompt has a language model asked
+		Op: q.Op, Pack: q.Pack, Cost: CostOf(q), First: q.Op == api.OpBrief, // an owner's prompt has a language model asked
 		Check: func(ctx context.Context, caller gate.Caller) error {
 			if unready != nil {
 				return unready
