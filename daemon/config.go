@@ -23,6 +23,7 @@ import (
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -123,27 +124,16 @@ type Reloadable struct {
 	TLS *web.Certificates
 }
 
-// Chain is a rail: a chain and token that payments are made with.
+// Chain is a rail as it is opened. The ID of the first may be "", for api.NetworkL2; a ChainID of 0 means, for the first, that of Pay; no
+// Domain means that of USDG.
 type Chain struct {
-	ID      string // names it in the books, for good; "" means api.NetworkL2, which is for the first
-	Section string // of the settings that it is from, which errors name; "" means chain
-	ChainID int64  // 0 means, for the first, that of Pay
+	x402.Rail
+	Wait   time.Duration // for a payment to be in a block; 0 means chain.DefaultWait
+	AtOnce bool          // deposits for big packs are verified without waiting until their block is safe
 
-	RPCURL   string        // JSON-RPC over HTTP; it may hold a secret, so it reaches no log
-	Token    string        // address of the USDG contract
-	Treasury string        // address that is paid to
-	Wait     time.Duration // for a payment to be in a block; 0 means chain.DefaultWait
-	AtOnce   bool          // deposits for big packs are verified without waiting until their block is safe
-
-	// Confirmations are the blocks, its own among them, that a transaction takes to count, and to be safe; 0 means one, and what the chain
-	// calls safe.
-	Confirmations uint64
-	StartBlock    uint64 // that the first look for deposits begins at; 0 means the newest then
-
-	// SettleKey pays the gas of settlements, in hexadecimal; "" means that no payments of standard x402 are taken.
-	SettleKey               string
-	FacilitatorURL          string // of who settles in place of the key; it may hold a secret. "" means nobody
-	TokenName, TokenVersion string // with which wallets sign for Token; "" means DefaultTokenName and DefaultTokenVersion
+	// SettleKey pays the gas of settlements, in hexadecimal; "" means that no payments of standard x402 are taken, unless a facilitator
+	// settles them.
+	SettleKey string
 }
 
 // DefaultTokenName and DefaultTokenVersion are those that wallets sign with for USDG.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/contextd/contextd/daemon/demo"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 )
 
@@ -24,8 +25,9 @@ func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, dem
 	cfg.Now, cfg.Every, cfg.Recording, cfg.demo = played.Now, played.Every, played.Market, true
 	if c := played.Chain; c != nil {
 		cfg.ChainID, cfg.Chain = c.ChainID, &Chain{
-			RPCURL: c.RPCURL, Token: c.Token, Treasury: c.Treasury, SettleKey: played.Gas.PrivateKey,
-			TokenName: devchain.TokenName, TokenVersion: devchain.TokenVersion,
+			Rail: x402.Rail{RPCURL: c.RPCURL, Token: c.Token, Treasury: c.Treasury,
+				Domain: x402.Domain{Name: devchain.TokenName, Version: devchain.TokenVersion}},
+			SettleKey: played.Gas.PrivateKey,
 		}
 	}
 	d, err := Open(ctx, cfg)

@@ -34,7 +34,10 @@ const facilitatorPath = "/v2/b3d1f0c7"
 func newFacilitator(t *testing.T, c *devchain.Chain) *facilitator {
 	t.Helper()
 	client, err := chain.New(t.Context(), chain.Config{
-		Rail: api.NetworkL2, URL: c.URL(), ChainID: c.ID(), Token: c.Token(), Treasury: c.Treasury(), Wait: 10 * time.Second, Confirmations: 1,
+		Rail: x402.Rail{
+			ID: api.NetworkL2, RPCURL: c.URL(), ChainID: c.ID(), Token: c.Token(), Treasury: c.Treasury(), Confirmations: 1,
+		},
+		Wait: 10 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +97,7 @@ func TestFacilitatorInPlaceOfAKey(t *testing.T) {
 	f := newFacilitator(t, c)
 	f.dead.Store(true)
 	u := &upgraded{t: t, Daemon: daemontest.Start(t, daemontest.On(c), func(cfg *daemon.Config) {
-		cfg.Chain.FacilitatorURL, cfg.Chain.Wait = f.URL+facilitatorPath, 10*time.Second
+		cfg.Chain.Settle.FacilitatorURL, cfg.Chain.Wait = f.URL+facilitatorPath, 10*time.Second
 	})}
 	offers := func(when string, want bool) {
 		t.Helper()

@@ -300,7 +300,7 @@ func (d *Daemon) openGate(context.Context) error {
 	if d.cfg.PublicURL != "" {
 		d.standard.PublicURL = d.publicURL
 	}
-	if d.payments != nil && len(d.payments.Rails) > 0 {
+	if d.payments != nil && len(d.payments.Settlers) > 0 {
 		d.standard.Exact, d.payers.Standard = d.payments, true
 	}
 	d.gate = gate.New(rules)

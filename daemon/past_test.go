@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/testbed"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -108,7 +109,7 @@ func newPastTest(t *testing.T, dir, storeURL string, p past) *pastTest {
 	test.change = func(cfg *daemon.Config) {
 		daemontest.On(c)(cfg)
 		cfg.DataDir, cfg.StoreURL, cfg.Now = filepath.Join(dir, "data"), storeURL, now
-		cfg.Chain.SettleKey, cfg.Chain.TokenName, cfg.Chain.TokenVersion = c.Gas().PrivateKey, devchain.TokenName, devchain.TokenVersion
+		cfg.Chain.SettleKey, cfg.Chain.Domain = c.Gas().PrivateKey, x402.Domain{Name: devchain.TokenName, Version: devchain.TokenVersion}
 		cfg.Alerts = []operate.Alert{
 			{Name: "ops", Severity: api.SeverityNotice, URL: test.ops.URL, Secret: []byte(alertSecret)},
 			{Name: "late", Severity: api.SeverityNotice, URL: test.late.URL, Secret: []byte(alertSecret)},

@@ -26,7 +26,7 @@ var (
 	_ x402.Store              = (*store.Store)(nil)
 	_ x402.Chain              = (*chain.Client)(nil)
 	_ gate.Payments           = (*x402.Payments)(nil)
-	_ web.Exact               = x402.Rails(nil)
+	_ web.Exact               = x402.Settlers(nil)
 	_ x402.SettlementStore    = (*store.Store)(nil)
 	_ gate.Observer           = (*metrics.Metrics)(nil)
 	_ billing.DepositStore    = (*store.Store)(nil)
@@ -51,7 +51,7 @@ func (p Pay) Rails() []Chain {
 	list[0].ID, list[0].ChainID = cmp.Or(list[0].ID, api.NetworkL2), cmp.Or(list[0].ChainID, p.ChainID)
 	for i, c := range list {
 		list[i].ChainID = cmp.Or(c.ChainID, api.ChainIDTest)
-		list[i].TokenName, list[i].TokenVersion = cmp.Or(c.TokenName, DefaultTokenName), cmp.Or(c.TokenVersion, DefaultTokenVersion)
+		list[i].Domain = cmp.Or(c.Domain, x402.Domain{Name: DefaultTokenName, Version: DefaultTokenVersion})
 	}
 	return list
 }
@@ -111,14 +111,13 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	if err := d.openSettlers(ctx); err != nil {
 		return err
 	}
-	d.payments.Rails = d.settlers()
+	d.payments.Settlers = d.settlers()
 	return d.logLeft(ctx)
 }
 
 func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 	client, err := chain.New(ctx, chain.Config{
-		Rail: c.ID, URL: c.RPCURL, ChainID: c.ChainID, Section: c.Section, Token: c.Token, Treasury: c.Treasury,
-		TokenName: c.TokenName, TokenVersion: c.TokenVersion, Wait: c.Wait, Confirmations: c.Confirmations,
+		Rail: c.Rail, Wait: c.Wait,
 		OnCall: d.metrics.Asked, // the chain's clock is compared with that of the machine
 	})
 	if err != nil {
@@ -139,7 +138,7 @@ func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 func (d *Daemon) openSettlers(ctx context.Context) error {
 	var sells *account.Shop
 	for _, r := range d.rails {
-		if r.SettleKey == "" && r.FacilitatorURL == "" {
+		if r.SettleKey == "" && r.Settle.FacilitatorURL == "" {
 			continue
 		}
 		var err error
@@ -157,12 +156,12 @@ func (d *Daemon) openSettlers(ctx context.Context) error {
 }
 
 func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *account.Shop) error {
-	sender, host, err := newSender(r.client, r.SettleKey, r.FacilitatorURL)
+	sender, host, err := newSender(r.client, r.SettleKey, r.Settle.FacilitatorURL)
 	if err != nil {
 		return err
 	}
 	r.settler = x402.NewSettler(x402.SettlerConfig{
-		Rail: r.ID, ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury, Name: r.TokenName, Version: r.TokenVersion,
+		Rail:   r.Rail,
 		Sender: sender, Facilitator: host, Gas: d.cfg.Gas.policy((&etherPrice{feed: d.feed}).Micros), Observer: d.metrics,
 		Store: d.store, Shop: sells, Deposits: d.deposits, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
 	})
@@ -226,7 +225,7 @@ func (d *Daemon) checkBooks(ctx context.Context, r *rail) error {
 }
 
 // settlers are those of the rails where payments of standard x402 are settled.
-func (d *Daemon) settlers() (list x402.Rails) {
+func (d *Daemon) settlers() (list x402.Settlers) {
 	for _, r := range d.rails {
 		if r.settler != nil {
 			list = append(list, r.settler)
@@ -238,7 +237,7 @@ func (d *Daemon) settlers() (list x402.Rails) {
 func (d *Daemon) purchases() (list []billing.Rail) {
 	for _, r := range d.rails {
 		list = append(list, billing.Rail{
-			ID: r.ID, Chain: r.client, Start: r.StartBlock, Late: r.Confirmations > 1, AtOnce: r.AtOnce,
+			ID: r.ID, Chain: r.client, Start: uint64(r.StartBlock), Late: r.Confirmations > 1, AtOnce: r.AtOnce,
 		})
 	}
 	return list

@@ -67,8 +67,9 @@ func onTwoRails(t *testing.T, changes ...func(*daemon.Config)) *twoRails {
 		var list []daemon.Chain
 		for i, c := range r.chains {
 			list = append(list, daemon.Chain{
-				ID: []string{api.NetworkL2, "base"}[i], ChainID: c.ID(), RPCURL: urls[i], Token: c.Token(), Treasury: c.Treasury(),
-				SettleKey: c.Gas().PrivateKey, TokenName: devchain.TokenName, TokenVersion: devchain.TokenVersion, Wait: 10 * time.Second,
+				Rail: x402.Rail{ID: []string{api.NetworkL2, "base"}[i], ChainID: c.ID(), RPCURL: urls[i], Token: c.Token(), Treasury: c.Treasury(),
+					Domain: x402.Domain{Name: devchain.TokenName, Version: devchain.TokenVersion}},
+				SettleKey: c.Gas().PrivateKey, Wait: 10 * time.Second,
 			})
 		}
 		cfg.Chain, cfg.More = &list[0], list[1:]

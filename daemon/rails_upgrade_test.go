@@ -25,6 +25,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -147,7 +148,7 @@ func TestUpgradeToRails(t *testing.T) {
 			cfg.DataDir = dir
 			daemontest.On(c)(cfg)
 			cfg.Chain.RPCURL, cfg.Chain.SettleKey = front.URL, c.Gas().PrivateKey
-			cfg.Chain.TokenName, cfg.Chain.TokenVersion = devchain.TokenName, devchain.TokenVersion
+			cfg.Chain.Domain = x402.Domain{Name: devchain.TokenName, Version: devchain.TokenVersion}
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "data")

@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -195,7 +196,7 @@ func upgrade(t *testing.T) *upgraded {
 	begin := time.Now()
 	u.Daemon = daemontest.Open(t, at(dir), func(c *daemon.Config) {
 		c.StoreURL, c.ChainID = "", api.ChainIDTest
-		c.Chain = &daemon.Chain{RPCURL: node.URL, Token: h.Token, Treasury: h.Treasury, Wait: 50 * time.Millisecond}
+		c.Chain = &daemon.Chain{Rail: x402.Rail{RPCURL: node.URL, Token: h.Token, Treasury: h.Treasury}, Wait: 50 * time.Millisecond}
 		c.Now = func() time.Time { return h.At.Add(time.Minute + time.Since(begin)) }
 	})
 	u.Run(t)

@@ -128,7 +128,7 @@ func gasKeys(ctx context.Context, rails []daemon.Chain) (found []doctor.Finding)
 }
 
 func asked(r daemon.Chain) chain.Config {
-	return chain.Config{Rail: r.ID, URL: r.RPCURL, ChainID: r.ChainID, Section: r.Section, Token: r.Token, Treasury: r.Treasury}
+	return chain.Config{Rail: r.Rail}
 }
 
 // examined is what is looked at of a configuration with the given files of secrets.

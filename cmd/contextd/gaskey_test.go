@@ -8,6 +8,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/doctor"
 )
@@ -16,7 +17,7 @@ import (
 func TestGasKeysWithoutDaemon(t *testing.T) {
 	t.Parallel()
 	c := daemontest.Chain(t)
-	rail := daemon.Chain{ID: "l2chain", ChainID: devchain.ChainID, RPCURL: c.URL(), Token: c.Token(), Treasury: c.Treasury()}
+	rail := daemon.Chain{Rail: x402.Rail{ID: "l2chain", ChainID: devchain.ChainID, RPCURL: c.URL(), Token: c.Token(), Treasury: c.Treasury()}}
 	for name, one := range map[string]struct {
 		key, url string
 		outcome  doctor.Outcome // "" finds nothing

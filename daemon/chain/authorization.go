@@ -19,7 +19,7 @@ type Domain struct {
 }
 
 func (c *Client) domain() Domain {
-	return Domain{Name: c.cfg.TokenName, Version: c.cfg.TokenVersion, ChainID: c.cfg.ChainID, Token: c.cfg.Token}
+	return Domain{Name: c.cfg.Domain.Name, Version: c.cfg.Domain.Version, ChainID: c.cfg.ChainID, Token: c.cfg.Token}
 }
 
 // SignerOf is the address whose key has signed a for the token of c; see Domain.SignerOf.

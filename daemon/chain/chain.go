@@ -20,23 +20,11 @@ import (
 
 // Config is what a Client needs.
 type Config struct {
-	Rail     string // that its transfers are noted with
-	URL      string // JSON-RPC over HTTP; it may hold a secret, so it reaches no log and no error
-	ChainID  int64
-	Section  string                         // of the settings, which errors name; "" means chain
-	Token    string                         // address of the contract
-	Treasury string                         // address that is paid to
-	Wait     time.Duration                  // for a transaction to be in a block; 0 means DefaultWait
-	HTTP     *http.Client                   // nil means one of its own with bounded time
-	OnCall   func(method string, err error) // is told of every call of the node; nil means nobody
-	Now      func() time.Time               // nil means time.Now
-
-	// TokenName and TokenVersion are those for which wallets sign authorizations. Only settlements need them.
-	TokenName, TokenVersion string
-
-	// Confirmations are how many blocks, its own among them, a transaction takes to count; 0 means one, and that deposits which wait for a
-	// safe block wait for one that the chain calls so.
-	Confirmations uint64
+	x402.Rail
+	Wait   time.Duration                  // for a transaction to be in a block; 0 means DefaultWait
+	HTTP   *http.Client                   // nil means one of its own with bounded time
+	OnCall func(method string, err error) // is told of every call of the node; nil means nobody
+	Now    func() time.Time               // nil means time.Now
 }
 
 // Bounds of a Client.
@@ -74,7 +62,7 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		}
 		*a.into = common.HexToAddress(spelled)
 	}
-	if err := CheckURL(cfg.URL); err != nil {
+	if err := CheckURL(cfg.RPCURL); err != nil {
 		return nil, err
 	}
 	if c.cfg.HTTP == nil {
@@ -87,7 +75,7 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		c.cfg.Now = time.Now
 	}
 	var err error
-	if c.rpc, err = rpc.DialOptions(ctx, cfg.URL, rpc.WithHTTPClient(c.cfg.HTTP)); err != nil {
+	if c.rpc, err = rpc.DialOptions(ctx, cfg.RPCURL, rpc.WithHTTPClient(c.cfg.HTTP)); err != nil {
 		return nil, errors.New("chain: the RPC URL cannot be used")
 	}
 	return c, nil
@@ -117,7 +105,7 @@ func (c *Client) redact(err error) error {
 			return fmt.Errorf("%w: %w", ErrNoAnswer, ended)
 		}
 	}
-	return fmt.Errorf("%w: %s", ErrNoAnswer, usdg.RedactRPC(err, c.cfg.URL))
+	return fmt.Errorf("%w: %s", ErrNoAnswer, usdg.RedactRPC(err, c.cfg.RPCURL))
 }
 
 func (c *Client) call(ctx context.Context, result any, method string, params ...any) error {
@@ -255,7 +243,7 @@ func (c *Client) Head(ctx context.Context) (Head, error) { return c.block(ctx, l
 // Newest returns the number and the time of the newest block that counts: it has its confirmations.
 func (c *Client) Newest(ctx context.Context) (uint64, time.Time, error) {
 	head, err := c.Head(ctx)
-	if depth := c.cfg.Confirmations; err == nil && depth > 1 {
+	if depth := uint64(c.cfg.Confirmations); err == nil && depth > 1 {
 		head, err = c.block(ctx, hexutil.EncodeUint64(head.Number-min(head.Number, depth-1)))
 		if err == nil && head.Number > c.confirmed.Load() {
 			c.confirmed.Store(head.Number)

@@ -72,8 +72,9 @@ func open(t *testing.T, changes ...func(*chain.Config)) (*devchain.Chain, *node,
 func dial(t *testing.T, c *devchain.Chain, n *node, changes ...func(*chain.Config)) *chain.Client {
 	t.Helper()
 	cfg := chain.Config{
-		URL: n.url, ChainID: devchain.ChainID, Token: c.Token(), Treasury: c.Treasury(),
-		TokenName: devchain.TokenName, TokenVersion: devchain.TokenVersion, Wait: 200 * time.Millisecond,
+		Rail: x402.Rail{RPCURL: n.url, ChainID: devchain.ChainID, Token: c.Token(), Treasury: c.Treasury(),
+			Domain: x402.Domain{Name: devchain.TokenName, Version: devchain.TokenVersion}},
+		Wait: 200 * time.Millisecond,
 	}
 	for _, change := range changes {
 		change(&cfg)
@@ -122,12 +123,12 @@ func TestCheck(t *testing.T) {
 	if err := good.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "has 18 decimals") {
 		t.Errorf("a token with other decimals: %v", err)
 	}
-	for name, bad := range map[string]chain.Config{
-		"no URL": {Token: c.Token(), Treasury: c.Treasury()}, "socket": {URL: "ws://x", Token: c.Token(), Treasury: c.Treasury()},
-		"token": {URL: "http://x", Token: "0x12", Treasury: c.Treasury()}, "treasury": {URL: "http://x", Token: c.Token(), Treasury: "me"},
+	for name, bad := range map[string]x402.Rail{
+		"no URL": {Token: c.Token(), Treasury: c.Treasury()}, "socket": {RPCURL: "ws://x", Token: c.Token(), Treasury: c.Treasury()},
+		"token": {RPCURL: "http://x", Token: "0x12", Treasury: c.Treasury()}, "treasury": {RPCURL: "http://x", Token: c.Token(), Treasury: "me"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := chain.New(t.Context(), bad); err == nil {
+			if _, err := chain.New(t.Context(), chain.Config{Rail: bad}); err == nil {
 				t.Errorf("%s is taken", name)
 			}
 		})
@@ -371,9 +372,10 @@ func TestBetweenStored(t *testing.T) {
 func TestConfirmations(t *testing.T) {
 	t.Parallel()
 	c, _, _ := open(t)
-	for _, depth := range []uint64{0, 1, 2, 4} {
+	for _, depth := range []int64{0, 1, 2, 4} {
 		client, err := chain.New(t.Context(), chain.Config{
-			URL: c.URL(), ChainID: devchain.ChainID, Token: c.Token(), Treasury: c.Treasury(), Wait: time.Millisecond, Confirmations: depth,
+			Rail: x402.Rail{RPCURL: c.URL(), ChainID: devchain.ChainID, Token: c.Token(), Treasury: c.Treasury(), Confirmations: depth},
+			Wait: time.Millisecond,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -396,7 +398,7 @@ func TestConfirmations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for blocks := uint64(1); blocks <= max(depth, 1); blocks++ {
+		for blocks := int64(1); blocks <= max(depth, 1); blocks++ {
 			if blocks > 1 {
 				if err := c.Mint(t.Context(), c.Wallet().Address, 1); err != nil { // a further block
 					t.Fatal(err)
@@ -416,7 +418,7 @@ func TestConfirmations(t *testing.T) {
 				t.Fatal(err)
 			}
 			newest, _, err := client.Newest(t.Context())
-			if want := head.Number + 1 - max(depth, 1); err != nil || newest != want {
+			if want := head.Number + 1 - uint64(max(depth, 1)); err != nil || newest != want {
 				t.Errorf("the newest block that counts is %d, %v, want %d", newest, err, want)
 			}
 			if safe, err := client.Safe(t.Context()); err != nil || depth > 0 && safe != newest {

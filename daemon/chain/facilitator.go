@@ -162,7 +162,7 @@ func (f *Facilitator) request(a x402.Authorization) ([]byte, error) {
 	terms := api.StandardAccept{
 		Scheme: api.SchemeExact, Network: f.network(), Amount: strconv.FormatUint(a.Value, 10), Asset: f.token.Hex(),
 		PayTo: f.treasury.Hex(), MaxTimeoutSeconds: seconds,
-		Extra: api.StandardExtra{Name: f.cfg.TokenName, Version: f.cfg.TokenVersion, AssetTransferMethod: "eip3009"},
+		Extra: api.StandardExtra{Name: f.cfg.Domain.Name, Version: f.cfg.Domain.Version, AssetTransferMethod: "eip3009"},
 	}
 	return json.Marshal(struct {
 		X402Version  int                `json:"x402Version"`

@@ -108,7 +108,7 @@ func transferSelector() []byte { return []byte{0xa9, 0x05, 0x9c, 0xbb} }
 
 func (c *Client) transfer(hash common.Hash, t x402.Transfer, at Head, to *common.Address, input []byte) billing.Transfer {
 	a := billing.Transfer{
-		Rail: c.cfg.Rail, TxHash: hash, LogIndex: t.LogIndex, Sender: t.From, Amount: usdg.Amount(min(t.Amount, math.MaxInt64)),
+		Rail: c.cfg.ID, TxHash: hash, LogIndex: t.LogIndex, Sender: t.From, Amount: usdg.Amount(min(t.Amount, math.MaxInt64)),
 		Block: at.Number, BlockHash: at.Hash, At: at.At, Authorized: t.Authorized, Authorization: t.Authorization,
 	}
 	if to != nil && *to == c.token && len(input) > paramsEnd && bytes.HasPrefix(input, transferSelector()) {

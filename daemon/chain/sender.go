@@ -98,7 +98,7 @@ func (c *Client) simulate(ctx context.Context, from common.Address, a x402.Autho
 		return 0, x402.ErrUsed
 	}
 	const most = 200 // bytes of what a contract says
-	why := usdg.RedactRPC(err, c.cfg.URL)
+	why := usdg.RedactRPC(err, c.cfg.RPCURL)
 	return 0, fmt.Errorf("%w: %.*q", x402.ErrReverts, most, why)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -31,7 +32,7 @@ func Chain(t testing.TB) *devchain.Chain {
 func On(c *devchain.Chain) func(*daemon.Config) {
 	return func(cfg *daemon.Config) {
 		cfg.ChainID = devchain.ChainID
-		cfg.Chain = &daemon.Chain{RPCURL: c.URL(), Token: c.Token(), Treasury: c.Treasury(), Wait: 300 * time.Millisecond}
+		cfg.Chain = &daemon.Chain{Rail: x402.Rail{RPCURL: c.URL(), Token: c.Token(), Treasury: c.Treasury()}, Wait: 300 * time.Millisecond}
 		cfg.Now = time.Now
 	}
 }

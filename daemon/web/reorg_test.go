@@ -31,6 +31,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -95,7 +96,9 @@ func newFickle(t *testing.T) *fickle {
 	f.mint(f.other.address, 1_000_000_000)
 	f.d = daemontest.Start(t, free, func(c *daemon.Config) {
 		c.ChainID = api.ChainIDTest
-		c.Chain = &daemon.Chain{RPCURL: server.URL, Token: f.token.Hex(), Treasury: f.treasury.Hex(), Wait: 50 * time.Millisecond}
+		c.Chain = &daemon.Chain{
+			Rail: x402.Rail{RPCURL: server.URL, Token: f.token.Hex(), Treasury: f.treasury.Hex()}, Wait: 50 * time.Millisecond,
+		}
 		c.Now = func() time.Time { return time.Now().Add(time.Duration(f.ahead.Load())) }
 	})
 	f.scan()

@@ -14,7 +14,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Exact takes payments of standard x402, and is what answers say to its clients; x402.Rails is one.
+// Exact takes payments of standard x402, and is what answers say to its clients; x402.Settlers is one.
 type Exact interface {
 	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
 	ClaimExact(ctx context.Context, e x402.Exact, s x402.Subject) (*x402.Claim, error)

@@ -15,19 +15,16 @@ import (
 
 // SettlerConfig configures a Settler.
 type SettlerConfig struct {
-	Rail            string // its id
-	ChainID         int64
-	Token, Treasury string // addresses
-	Name, Version   string // with which wallets sign for the token
-	Sender          Sender
-	Facilitator     string // host, where Sender asks one; "" where it signs itself
-	Store           SettlementStore
-	Gas             GasPolicy
-	Observer        GasObserver       // nil means nobody
-	Shop            *account.Shop     // makes the keys of purchases; nil means that no packs of credits are sold
-	Deposits        *billing.Deposits // has purchases credited; needed with a Shop
-	Wait            time.Duration     // for a settlement to be in a block
-	Now             func() time.Time  // nil means time.Now
+	Rail
+	Sender      Sender
+	Facilitator string // host, where Sender asks one; "" where it signs itself
+	Store       SettlementStore
+	Gas         GasPolicy
+	Observer    GasObserver       // nil means nobody
+	Shop        *account.Shop     // makes the keys of purchases; nil means that no packs of credits are sold
+	Deposits    *billing.Deposits // has purchases credited; needed with a Shop
+	Wait        time.Duration     // for a settlement to be in a block
+	Now         func() time.Time  // nil means time.Now
 }
 
 // Settler takes payments by the scheme exact of standard x402 on one rail, which it settles itself. Make one with NewSettler; it is safe
@@ -46,7 +43,7 @@ func NewSettler(cfg SettlerConfig) *Settler {
 		cfg.Now = time.Now
 	}
 	return &Settler{cfg: cfg, signing: make(chan struct{}, 1), gas: gas{
-		rail: cfg.Rail, policy: cfg.Gas, store: cfg.Store, sender: cfg.Sender, observer: cfg.Observer, now: cfg.Now,
+		rail: cfg.ID, policy: cfg.Gas, store: cfg.Store, sender: cfg.Sender, observer: cfg.Observer, now: cfg.Now,
 	}}
 }
 
@@ -74,7 +71,7 @@ var _ scheme = (*exact)(nil)
 
 // ClaimExact claims a payment for a request. While another request holds it, ClaimExact waits.
 func (s *Settler) ClaimExact(ctx context.Context, e Exact, sub Subject) (*Claim, error) {
-	e.Rail = s.cfg.Rail
+	e.Rail = s.cfg.ID
 	return claim(ctx, &s.locks, &exact{Settler: s, paid: e, subject: sub})
 }
 
@@ -154,7 +151,7 @@ func (e *exact) replayDaily(ctx context.Context, c *Claim) error {
 	if err := e.check(e.paid, e.subject); err != nil {
 		return err
 	}
-	paid, err := e.cfg.Store.SettledFor(ctx, e.cfg.Rail, e.key().Payer, e.subject.Fingerprint, e.cfg.Now().Add(-api.ProofIdempotency))
+	paid, err := e.cfg.Store.SettledFor(ctx, e.cfg.ID, e.key().Payer, e.subject.Fingerprint, e.cfg.Now().Add(-api.ProofIdempotency))
 	if err != nil {
 		return fmt.Errorf("look up settlement: %w", err)
 	}
@@ -262,7 +259,7 @@ func (s *Settler) check(e Exact, sub Subject) error {
 	if signer, err := s.cfg.Sender.SignerOf(e.Authorization); err != nil || !usdg.SameAddress(signer, e.From) {
 		return refusedExact(api.ReasonBadSignature,
 			"the signature is not of the payer's key, for token %s on %s by the name %q, version %q; contract wallets cannot pay",
-			s.cfg.Token, s.network(), s.cfg.Name, s.cfg.Version)
+			s.cfg.Token, s.network(), s.cfg.Domain.Name, s.cfg.Domain.Version)
 	}
 	return nil
 }

@@ -283,7 +283,9 @@ func (s *settler) observer() x402.GasObserver {
 // restart makes the settler again, as after a kill.
 func (s *settler) restart() {
 	s.Settler = x402.NewSettler(x402.SettlerConfig{
-		Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Name: "Global Dollar", Version: "1", Sender: s.bank, Store: s.store,
+		Rail: x402.Rail{ID: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury,
+			Domain: x402.Domain{Name: "Global Dollar", Version: "1"}},
+		Sender: s.bank, Store: s.store,
 		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(), Shop: s.sells, Deposits: s.deposits,
 		Wait: s.wait,
 	})
@@ -571,7 +573,8 @@ func TestLockLost(t *testing.T) {
 	s := newSettler(t)
 	kept := &losing{s.store, nil}
 	l := x402.NewSettler(x402.SettlerConfig{
-		Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Sender: s.bank, Store: kept, Now: func() time.Time { return s.now },
+		Rail:   x402.Rail{ID: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury},
+		Sender: s.bank, Store: kept, Now: func() time.Time { return s.now },
 	})
 	spend := func(e x402.Exact) error {
 		c, err := l.ClaimExact(t.Context(), e, fresh())

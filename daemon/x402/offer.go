@@ -11,12 +11,12 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Rails are the settlers of a service, one for each chain and token of standard x402, in the order of the offer.
-type Rails []*Settler
+// Settlers are those of a service, one for each chain and token of standard x402, in the order of the offer.
+type Settlers []*Settler
 
 // Offer returns the payment request of standard x402 for sub on all rails that can settle now, without the URL of the resource. ok is false
 // if none can.
-func (r Rails) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
+func (r Settlers) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 	for _, s := range r {
 		one, settles := s.Offer(sub)
 		switch {
@@ -31,7 +31,7 @@ func (r Rails) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 }
 
 // Refusal returns the answer of standard x402 to a payer whose payment was refused for reason.
-func (r Rails) Refusal(e Exact, reason api.Reason) api.StandardReceipt {
+func (r Settlers) Refusal(e Exact, reason api.Reason) api.StandardReceipt {
 	s := r.of(e)
 	if s == nil {
 		s = r[0]
@@ -41,7 +41,7 @@ func (r Rails) Refusal(e Exact, reason api.Reason) api.StandardReceipt {
 
 // ClaimExact claims a payment for a request, on the rail of the payer's network and token. While another request holds it, ClaimExact
 // waits.
-func (r Rails) ClaimExact(ctx context.Context, e Exact, sub Subject) (*Claim, error) {
+func (r Settlers) ClaimExact(ctx context.Context, e Exact, sub Subject) (*Claim, error) {
 	if s := r.of(e); s != nil {
 		return s.ClaimExact(ctx, e, sub)
 	}
@@ -58,7 +58,7 @@ func (r Rails) ClaimExact(ctx context.Context, e Exact, sub Subject) (*Claim, er
 
 // of is the rail that a payment is for: the first of its network with its token, else the first of its network, which says that the token
 // is another. A payment that names no network may be for any.
-func (r Rails) of(e Exact) (near *Settler) {
+func (r Settlers) of(e Exact) (near *Settler) {
 	for _, s := range r {
 		switch {
 		case e.Network != "" && e.Network != s.network():
@@ -90,7 +90,7 @@ func (s *Settler) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 		Accepts: []api.StandardAccept{{
 			Scheme: api.SchemeExact, Network: s.network(), Amount: strconv.FormatInt(price, 10), Asset: s.cfg.Token, PayTo: s.cfg.Treasury,
 			MaxTimeoutSeconds: int(offeredLife / time.Second),
-			Extra:             api.StandardExtra{Name: s.cfg.Name, Version: s.cfg.Version, AssetTransferMethod: "eip3009"},
+			Extra:             api.StandardExtra{Name: s.cfg.Domain.Name, Version: s.cfg.Domain.Version, AssetTransferMethod: "eip3009"},
 		}},
 		Extensions: map[string]api.StandardExtension{
 			"payment-identifier": {Info: map[string]any{"required": false}, Schema: map[string]any{}},

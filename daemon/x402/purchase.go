@@ -13,7 +13,7 @@ import (
 
 // paid names what e pays, for a Shop.
 func (s *Settler) paid(a Authorization) account.Paid {
-	return account.Paid{Rail: s.cfg.Rail, Token: s.cfg.Token, Payer: a.From, Nonce: a.Nonce}
+	return account.Paid{Rail: s.cfg.ID, Token: s.cfg.Token, Payer: a.From, Nonce: a.Nonce}
 }
 
 // purchase is what e makes where sub is a pack of credits, nil for a call, or why it may not.

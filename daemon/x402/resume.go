@@ -22,7 +22,7 @@ func (s *Settler) Resume(ctx context.Context) error {
 	if err := s.gas.refresh(ctx); err != nil {
 		return err // so are the others
 	}
-	list, err := s.cfg.Store.PendingSettlements(ctx, s.cfg.Rail, s.cfg.Now(), resumeLimit)
+	list, err := s.cfg.Store.PendingSettlements(ctx, s.cfg.ID, s.cfg.Now(), resumeLimit)
 	if err != nil {
 		return fmt.Errorf("read settlements: %w", err)
 	}

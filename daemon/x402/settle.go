@@ -50,7 +50,7 @@ func (s *Settler) lock(ctx context.Context) (held func(ctx context.Context) erro
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	held, end, err := s.cfg.Store.LockSigner(ctx, s.cfg.Rail)
+	held, end, err := s.cfg.Store.LockSigner(ctx, s.cfg.ID)
 	if err != nil {
 		<-s.signing
 		return nil, nil, fmt.Errorf("wait to sign settlement: %w", err)
@@ -230,6 +230,6 @@ func (s *Settler) fail(ctx context.Context, row Settlement, why string) (Settlem
 
 func (s *Settler) report(row Settlement) {
 	if s.cfg.Observer != nil {
-		s.cfg.Observer.Settled(s.cfg.Rail, row.State)
+		s.cfg.Observer.Settled(s.cfg.ID, row.State)
 	}
 }

@@ -90,17 +90,17 @@ type Store interface {
 	Finalize(ctx context.Context, rail string, hash [32]byte, vanished bool) error
 }
 
-// Payments takes payments by call: proofs of transfers, and on its Rails exact payments. Make one with NewPayments; it is safe for
+// Payments takes payments by call: proofs of transfers, and on its Settlers exact payments. Make one with NewPayments; it is safe for
 // concurrent use, and there is at most one for a Store on each node.
 type Payments struct {
 	Quoter
-	Rails // none means that no payments of standard x402 are taken
-	chain Chain
-	store Store
-	locks locks
+	Settlers // none means that no payments of standard x402 are taken
+	chain    Chain
+	store    Store
+	locks    locks
 }
 
-// NewPayments makes a Payments without Rails. A nil Now of q means time.Now.
+// NewPayments makes a Payments without Settlers. A nil Now of q means time.Now.
 func NewPayments(q Quoter, chain Chain, store Store) (*Payments, error) {
 	if err := q.Check(); err != nil {
 		return nil, err

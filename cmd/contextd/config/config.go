@@ -2,8 +2,8 @@
 // JSON schema say. See internal/setting for the tags.
 //
 // A setting wins by where it stands: a flag over the environment, that over the file, that over a credential of systemd, that over the
-// default. To add one, add its field here, or in daemon/config.go for the sections that the daemon takes as they are (mcp, limits,
-// accounts), and use it.
+// default. To add one, add its field here, or in the struct that the daemon takes as it is (mcp, limits and accounts
+// in daemon/config.go, a rail in daemon/x402/rail.go), and use it.
 //
 // It is a package of its own for the commands that only read it.
 package config
@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -138,10 +139,10 @@ type Config struct {
 		DepositFinality string   `key:"deposit_finality" default:"safe" enum:"safe,latest" doc:"When the packs of 70"`
 		_               struct{} `doc:"and 600 USDG are verified: once the chain calls their block safe, or at once."`
 	} `key:"chain" doc:"To sell credits and be paid by call. Without rpc_url, token and treasury, calls are paid with"`
-	_     struct{} `doc:"keys alone."`
-	Rails []Rail   `key:"rails" doc:"To be paid on several chains, in place of chain: each with one token of 6"`
-	_     struct{} `doc:"decimals. Our own quotes and proofs are for the first alone, whose network is l2chain;"`
-	_     struct{} `doc:"standard x402 and purchases of credits are taken on all. See contextd help configure."`
+	_     struct{}    `doc:"keys alone."`
+	Rails []x402.Rail `key:"rails" doc:"To be paid on several chains, in place of chain: each with one token of 6"`
+	_     struct{}    `doc:"decimals. Our own quotes and proofs are for the first alone, whose network is l2chain;"`
+	_     struct{}    `doc:"standard x402 and purchases of credits are taken on all. See contextd help configure."`
 	Gas   struct {
 		MaxPercent   int64    `key:"max_percent" default:"100" min:"0" not:"0 (any) or more" doc:"Of a price, that"`
 		_            struct{} `doc:"settling its payment may cost. Calls for which it costs more are not offered by standard"`
@@ -198,30 +199,6 @@ type Config struct {
 	File string // that it was read from; "" for none
 
 	origin map[string]string // of what is set, by setting: where
-}
-
-// Rail is a chain and token that payments are made with.
-type Rail struct {
-	ID         string `key:"id" doc:"Names it in the books, for good: l2chain for what was chain before."`
-	Network    string `key:"network" doc:"Its name in purchases: l2chain for the first. Empty means that, or its id."`
-	ChainID    int64  `key:"chain_id" doc:"Chain id, such as 8453. Keys are live or test keys by that of the first."`
-	RPCURL     string `key:"rpc_url,secret" doc:"JSON-RPC over HTTP, where the URL holds no secret."`
-	RPCURLFile string `key:"rpc_url_file" doc:"File with that URL, where it holds one; instead of rpc_url."`
-	Token      string `key:"token" doc:"Address of the token's contract."`
-	Decimals   int64  `key:"decimals" default:"6" doc:"Of the token: 6."`
-	Domain     struct {
-		Name    string `key:"name" doc:"Such as USD Coin."`
-		Version string `key:"version" doc:"Such as 2."`
-	} `key:"domain" doc:"With which wallets sign for the token, by EIP-712. Not needed for USDG."`
-	Treasury      string   `key:"treasury" doc:"Address that payments go to. The daemon needs no key to it."`
-	Confirmations int64    `key:"confirmations" doc:"Blocks, its own among them, that a payment takes to count. 0"`
-	_             struct{} `doc:"means one, and that the packs of 70 and 600 wait until the chain calls their block safe."`
-	StartBlock    int64    `key:"start_block" doc:"Where the first look for purchases begins. 0 means at the newest"`
-	_             struct{} `doc:"block then."`
-	Settle        struct {
-		KeyFile        string `key:"key_file" doc:"File with a private key that has ether alone."`
-		FacilitatorURL string `key:"facilitator_url" doc:"Service that settles them; instead of key_file."`
-	} `key:"settle" doc:"How payments of standard x402 are settled. Empty means that none are taken."`
 }
 
 // Packs says which packs are served.

@@ -26,6 +26,7 @@ import (
 	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/setting"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -107,7 +108,7 @@ func TestDefaults(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("there are no settings %v", want)
 	}
-	for _, s := range setting.Members(reflect.TypeFor[config.Rail]()) {
+	for _, s := range setting.Members(reflect.TypeFor[x402.Rail]()) {
 		if s.Key == "decimals" && s.Default() != int64(usdg.Decimals) {
 			t.Errorf("a rail has %v decimals", s.Default())
 		}
@@ -285,7 +286,7 @@ func TestSecretFiles(t *testing.T) {
 		}
 	}
 	c.Alerts = []config.Alert{{Name: "a", URLFile: "url"}}
-	c.Rails = []config.Rail{{ID: "b"}, {ID: "c"}}
+	c.Rails = []x402.Rail{{ID: "b"}, {ID: "c"}}
 	c.Rails[1].Settle.KeyFile = "key"
 	want["alerts a: url_file"], want["rails c: settle.key_file"] = "url", "key"
 	delete(want, "tls.cert_file")
@@ -387,11 +388,11 @@ func TestRails(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := d.Rails()
-	if len(list) != 2 || d.ChainID != api.ChainIDMain || list[0].ID != api.NetworkL2 || list[0].ChainID != api.ChainIDMain || list[0].TokenName != "Global Dollar" ||
-		list[0].TokenVersion != "1" || list[0].SettleKey == "" {
+	if len(list) != 2 || d.ChainID != api.ChainIDMain || list[0].ID != api.NetworkL2 || list[0].ChainID != api.ChainIDMain || list[0].Domain.Name != "Global Dollar" ||
+		list[0].Domain.Version != "1" || list[0].SettleKey == "" {
 		t.Fatalf("the rails are %+v", list)
 	}
-	if r := list[1]; r.ID != "base" || r.ChainID != 8453 || r.TokenName != "USD Coin" || r.TokenVersion != "2" || r.Confirmations != 3 || r.StartBlock != 7 ||
+	if r := list[1]; r.ID != "base" || r.ChainID != 8453 || r.Domain.Name != "USD Coin" || r.Domain.Version != "2" || r.Confirmations != 3 || r.StartBlock != 7 ||
 		r.Section != "rails[1]" || r.RPCURL != "https://rpc.example.org" || r.Token != someToken || r.Treasury != someTreasury {
 		t.Errorf("the second rail is %+v", r)
 	}

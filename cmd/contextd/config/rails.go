@@ -9,15 +9,11 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
-
-// String is what anybody may see of r.
-func (r Rail) String() string {
-	return fmt.Sprintf("%s (eip155:%d, token %s, treasury %s)", r.ID, r.ChainID, r.Token, r.Treasury)
-}
 
 // ChainID is that of the first rail.
 func (c *Config) ChainID() int64 {
@@ -51,7 +47,7 @@ func (c *Config) rails() (first *daemon.Chain, more []daemon.Chain, err error) {
 			return nil, nil, cli.Invalid("%s.network is %q, as that of rails[%d]: give each its own", at, network, j)
 		}
 		ids[r.ID], networks[network] = i, i
-		one, err := r.place(at)
+		one, err := place(at, r)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -60,15 +56,16 @@ func (c *Config) rails() (first *daemon.Chain, more []daemon.Chain, err error) {
 	return &more[0], more[1:], nil
 }
 
-func (r Rail) place(at string) (daemon.Chain, error) {
-	if err := r.check(at); err != nil {
+// place is a rail of the configuration as the daemon takes it, with secrets read from their files.
+func place(at string, r x402.Rail) (daemon.Chain, error) {
+	if err := checkRail(at, r); err != nil {
 		return daemon.Chain{}, err
 	}
-	rpc, err := urlOrFile(at+".rpc_url", r.RPCURL, r.RPCURLFile)
-	if err != nil {
+	var err error
+	if r.RPCURL, err = urlOrFile(at+".rpc_url", r.RPCURL, r.RPCURLFile); err != nil {
 		return daemon.Chain{}, err
 	}
-	if rpc == "" || r.Token == "" || r.Treasury == "" || r.ChainID < 1 {
+	if r.RPCURL == "" || r.Token == "" || r.Treasury == "" || r.ChainID < 1 {
 		return daemon.Chain{}, cli.Invalid("%s needs chain_id, rpc_url (or rpc_url_file), token and treasury", at)
 	}
 	for name, address := range map[string]string{"token": r.Token, "treasury": r.Treasury} {
@@ -82,16 +79,12 @@ func (r Rail) place(at string) (daemon.Chain, error) {
 		}
 	}
 	key, err := settleKey(at+".settle.key_file", r.Settle.KeyFile)
-	return daemon.Chain{
-		ID: r.ID, Section: at, ChainID: r.ChainID, RPCURL: rpc, Token: r.Token, Treasury: r.Treasury,
-		SettleKey: key, FacilitatorURL: r.Settle.FacilitatorURL,
-		TokenName: r.Domain.Name, TokenVersion: r.Domain.Version,
-		Confirmations: uint64(r.Confirmations), StartBlock: uint64(r.StartBlock),
-	}, err
+	r.Section = at
+	return daemon.Chain{Rail: r, SettleKey: key}, err
 }
 
-// check says what is wrong with r that is no address.
-func (r Rail) check(at string) error {
+// checkRail says what is wrong with r that is no address.
+func checkRail(at string, r x402.Rail) error {
 	usdgChain := r.ChainID == api.ChainIDMain || r.ChainID == api.ChainIDTest
 	switch {
 	case !regexp.MustCompile(`^[a-z][a-z0-9-]{1,31}$`).MatchString(r.ID):
@@ -99,8 +92,6 @@ func (r Rail) check(at string) error {
 	case r.Decimals != usdg.Decimals:
 		return cli.Invalid("%s.decimals is %d: only tokens of %d decimals can be taken, as prices are in millionths", at, r.Decimals,
 			usdg.Decimals)
-	case r.Confirmations < 0 || r.StartBlock < 0:
-		return cli.Invalid("%s.confirmations or start_block is less than 0", at)
 	case r.Settle.KeyFile != "" && r.Settle.FacilitatorURL != "":
 		return cli.Invalid("%s.settle has key_file and facilitator_url: use one of them", at)
 	case (r.Domain.Name == "") != (r.Domain.Version == ""),
@@ -129,7 +120,8 @@ func (c *Config) chain() (*daemon.Chain, error) {
 	}
 	key, err := settleKey("chain.settle_key_file", c.Chain.SettleKeyFile)
 	return &daemon.Chain{
-		RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury, AtOnce: c.Chain.DepositFinality == "latest", SettleKey: key,
+		Rail:   x402.Rail{RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury},
+		AtOnce: c.Chain.DepositFinality == "latest", SettleKey: key,
 	}, err
 }
 

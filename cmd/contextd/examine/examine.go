@@ -30,6 +30,7 @@ import (
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/doctor"
 	"github.com/contextd/contextd/internal/human"
@@ -258,8 +259,9 @@ func (e examiner) chains(ctx context.Context) {
 			e.OK("chain", "the demo's, which runs while the demo does")
 			return
 		}
+		c := left.Chain
 		e.Rails = []chain.Config{
-			{URL: left.Chain.RPCURL, ChainID: left.Chain.ChainID, Token: left.Chain.Token, Treasury: left.Chain.Treasury, Now: e.Now},
+			{Rail: x402.Rail{RPCURL: c.RPCURL, ChainID: c.ChainID, Token: c.Token, Treasury: c.Treasury}, Now: e.Now},
 		}
 	}
 	if len(e.Rails) == 0 {
@@ -268,7 +270,7 @@ func (e examiner) chains(ctx context.Context) {
 	for _, cfg := range e.Rails {
 		name := "chain"
 		if len(e.Rails) > 1 {
-			name += " " + cfg.Rail
+			name += " " + cfg.ID
 		}
 		e.chain(ctx, name, cfg)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/contextd/contextd/daemon/source/replay"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/doctor"
 )
 
@@ -66,8 +67,10 @@ func TestWell(t *testing.T) {
 	d := daemontest.Start(t, daemontest.On(c))
 	now := time.Now // the time of the chain
 	rec := replay.New(now)
+	rail := d.Config.Chain.Rail
+	rail.ChainID = d.Config.ChainID
 	found := examine(t, Config{DataDir: d.Config.DataDir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now,
-		Rails: []chain.Config{{URL: d.Config.Chain.RPCURL, ChainID: d.Config.ChainID, Token: d.Config.Chain.Token, Treasury: d.Config.Chain.Treasury, Now: now}}})
+		Rails: []chain.Config{{Rail: rail, Now: now}}})
 	for _, check := range []string{"data directory", "daemon", "disk", "contextd.db", "history.db", "chain", "clock", "source coingecko-markets", "source defillama-hacks"} {
 		if f := found[check]; f.Outcome != doctor.OK {
 			t.Errorf("%s: %+v", check, f)
@@ -128,8 +131,10 @@ func TestUnwell(t *testing.T) {
 	late := func() time.Time { return now().Add(-time.Hour) }
 	found := examine(t, Config{DataDir: dir, SecretFiles: map[string]string{"jobs.key_file": secret, "smtp.password_file": secret + ".gone", "tls.key_file": secret + ".group"}, Disabled: []string{"defillama-hacks"},
 		Transport: dating{next: rec, now: late}, Shift: rec.Shift, Now: now,
-		Rails: []chain.Config{{URL: "http://127.0.0.1:1", ChainID: 1, Token: "0x" + strings.Repeat("1", 40), Treasury: "0x" + strings.Repeat("2", 40)}},
-		SMTP:  &mail.SMTPConfig{Host: "127.0.0.1", Port: dead, Security: mail.Plain, From: "us@example.org"}})
+		Rails: []chain.Config{{Rail: x402.Rail{
+			RPCURL: "http://127.0.0.1:1", ChainID: 1, Token: "0x" + strings.Repeat("1", 40), Treasury: "0x" + strings.Repeat("2", 40),
+		}}},
+		SMTP: &mail.SMTPConfig{Host: "127.0.0.1", Port: dead, Security: mail.Plain, From: "us@example.org"}})
 	for check, want := range map[string]doctor.Finding{
 		"data directory": {Outcome: doctor.Failure, Found: "open to other users (0755)"}, "files": {Outcome: doctor.Failure, Found: "history.db is open to other users (0644)"},
 		"jobs.key_file": {Outcome: doctor.Warning, Found: "is readable by other users"}, "smtp.password_file": {Outcome: doctor.Failure, Found: "no such file"},

@@ -22,6 +22,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -76,7 +77,7 @@ func newSiege(t *testing.T, facilitated bool) *siege {
 	t.Cleanup(idle.Close)
 	s.d = daemontest.Start(t, daemontest.On(s.chain), onFiles, func(c *daemon.Config) {
 		c.Chain.RPCURL, c.Chain.Wait = node.URL, 3*time.Second
-		c.Chain.TokenName, c.Chain.TokenVersion = devchain.TokenName, devchain.TokenVersion
+		c.Chain.Domain = x402.Domain{Name: devchain.TokenName, Version: devchain.TokenVersion}
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		c.Gas.Reverts = big.NewInt(2_000_000_000_000_000)
 		if c.Chain.SettleKey = s.chain.Gas().PrivateKey; facilitated {
