@@ -16,12 +16,12 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Operate opens the data directory that a command is for, calls act and closes it.
-type Operate func(c *cobra.Command, act func(o *admin.Operator) error) error
+// runOperator opens the data directory that a command is for, calls act and closes it.
+type runOperator func(c *cobra.Command, act func(o *admin.Operator) error) error
 
 // show makes of c a command that prints what ask returns, for people as view has it.
 func show[T any](
-	operate Operate, c *cobra.Command,
+	operate runOperator, c *cobra.Command,
 	ask func(ctx context.Context, o *admin.Operator, args []string) (T, error), view func(answer T) cli.Answer,
 ) *cobra.Command {
 	out := cli.AddOutput(c, cli.FieldsIn(*new(T))...)
@@ -45,8 +45,8 @@ func prose(write func(w io.Writer) error) cli.Answer {
 	return cli.Answer{Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error { return write(w) }}
 }
 
-// NewAdmin makes the commands by which the operator looks after owners and their credits.
-func NewAdmin(operate Operate) *cobra.Command {
+// newAdmin makes the commands by which the operator looks after owners and their credits.
+func newAdmin(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "admin", Short: "Manage owners, credits and the books",
 		Long: "Manage owners, credits and the books. These commands also work while the daemon runs; changes take effect before\n" +
@@ -65,7 +65,7 @@ func NewAdmin(operate Operate) *cobra.Command {
 	return c
 }
 
-func newTiersSet(operate Operate) *cobra.Command {
+func newTiersSet(operate runOperator) *cobra.Command {
 	return &cobra.Command{
 		Use: "set OWNER TIER", Short: "Set the tier of an owner and of all their keys", Args: cobra.ExactArgs(2),
 		Example: "  contextd admin tiers set 00000000-0000-4000-8000-000000000001 enterprise",
@@ -82,7 +82,7 @@ func newTiersSet(operate Operate) *cobra.Command {
 }
 
 // newMove makes the command that grants or adjusts credits.
-func newMove(operate Operate, kind billing.Kind) *cobra.Command {
+func newMove(operate runOperator, kind billing.Kind) *cobra.Command {
 	ask := admin.MoveRequest{Kind: kind}
 	c := &cobra.Command{
 		Use: "grant KEYID CREDITS --reason TEXT", Short: "Give credits to a key", Args: cobra.ExactArgs(2),
@@ -113,7 +113,7 @@ func newMove(operate Operate, kind billing.Kind) *cobra.Command {
 }
 
 // newLedger makes the command that lists movements of credits.
-func newLedger(operate Operate) *cobra.Command {
+func newLedger(operate runOperator) *cobra.Command {
 	var owner string
 	var limit int
 	c := &cobra.Command{
@@ -137,7 +137,7 @@ func ledgerTable(list []billing.Entry) cli.Answer {
 }
 
 // newAudit makes the command that checks the books.
-func newAudit(operate Operate) *cobra.Command {
+func newAudit(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "audit", Short: "Recompute every balance and list differences", Args: cobra.NoArgs,
 		Long: "Recompute every balance from the ledger and the call counters, and list differences. Exit code 1 means that\n" +

@@ -28,8 +28,8 @@ type dataConfig struct {
 	Now       func() time.Time
 }
 
-// Read reads the configuration when a command asks for it.
-type Read func() (dataConfig, error)
+// readData reads the configuration when a command asks for it.
+type readData func() (dataConfig, error)
 
 // open lets act work on the databases of the data directory, through the daemon while one runs.
 func open(ctx context.Context, cfg dataConfig, act func(o *admin.Operator) error) (err error) {
@@ -58,8 +58,8 @@ in the data directory. - writes to standard output.
 
 A backup holds secrets: anyone who has it can issue quotes in your name and see who your users are.`
 
-// NewBackup makes the command that makes a backup.
-func NewBackup(read Read) *cobra.Command {
+// newBackup makes the command that makes a backup.
+func newBackup(read readData) *cobra.Command {
 	var keep int
 	c := &cobra.Command{
 		Use: "backup [FILE|DIRECTORY|-]", Args: cobra.MaximumNArgs(1),

@@ -18,12 +18,12 @@ import (
 )
 
 // newBriefs are those below contextd brief.
-func newBriefs(operate Operate) []*cobra.Command {
+func newBriefs(operate runOperator) []*cobra.Command {
 	return []*cobra.Command{newPreview(operate), newCheck(operate)}
 }
 
 // newPreview makes the command that tries a brief out.
-func newPreview(operate Operate) *cobra.Command {
+func newPreview(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "preview [PACK]", Short: "Write a brief of the newest state without publishing it", Args: cobra.MaximumNArgs(1),
 		Long: "Write a brief of the newest state without publishing it, and show the findings of the check and the cost. A\n" +
@@ -75,7 +75,7 @@ func printPreview(out, notes io.Writer, p brief.Preview) error {
 }
 
 // newCheck makes the command that reports on briefs.
-func newCheck(operate Operate) *cobra.Command {
+func newCheck(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "check [PACK]", Short: "Check the published brief and explain rejected texts", Args: cobra.MaximumNArgs(1),
 		Long: "Check the published brief against its state again. Show the author of the newest briefs, the reasons for\n" +

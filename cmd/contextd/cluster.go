@@ -15,8 +15,8 @@ import (
 	"github.com/contextd/contextd/internal/human"
 )
 
-// NewCluster makes the commands about the daemons on one database.
-func NewCluster(read Read) *cobra.Command {
+// newCluster makes the commands about the daemons on one database.
+func newCluster(read readData) *cobra.Command {
 	c := &cobra.Command{Use: "cluster", Short: "Show the daemons on one database, and which leads"}
 	status := &cobra.Command{
 		Use: "status", Short: "Show the nodes, who leads, and how far each is behind", Args: cobra.NoArgs,

@@ -21,8 +21,8 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
-// NewConfig makes the command that shows which settings there are.
-func NewConfig() *cobra.Command {
+// newConfig makes the command that shows which settings there are.
+func newConfig() *cobra.Command {
 	c := &cobra.Command{Use: "config", Short: "Show the available settings"}
 	example := &cobra.Command{
 		Use: "example", Short: "Print a configuration file with every setting at its default", Args: cobra.NoArgs,
@@ -50,8 +50,8 @@ func NewConfig() *cobra.Command {
 	return c
 }
 
-// NewInit makes the command that writes a configuration file.
-func NewInit() *cobra.Command {
+// newInit makes the command that writes a configuration file.
+func newInit() *cobra.Command {
 	var dir, listen, contact string
 	var withKey bool
 	c := &cobra.Command{

@@ -13,19 +13,21 @@ import (
 	"github.com/contextd/contextd/internal/human"
 )
 
-// NewDB makes the commands about the databases.
-func NewDB(read Read) *cobra.Command {
+// newDB makes the commands about the databases.
+func newDB(read readData) *cobra.Command {
 	c := &cobra.Command{
 		Use: "db", Short: "Inspect, verify, shrink and copy the databases",
 		Long: "Inspect, verify, shrink and copy the databases. Status, stats and verify also work while the daemon runs. None\n" +
 			"of these commands upgrades a database.",
 	}
-	cli.Group(c, newStatus(read), newStats(read), newVerify(read), newVacuum(read), NewCopy(read))
+	cli.Group(c, newStatus(read), newStats(read), newVerify(read), newVacuum(read), newCopy(read))
 	return c
 }
 
 // command makes a command that works on the databases.
-func command(read Read, c *cobra.Command, fields []string, run func(o *admin.Operator, dir string, out *cli.Output) error) *cobra.Command {
+func command(
+	read readData, c *cobra.Command, fields []string, run func(o *admin.Operator, dir string, out *cli.Output) error,
+) *cobra.Command {
 	c.Args = cobra.NoArgs
 	out := cli.AddOutput(c, fields...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -39,7 +41,7 @@ func command(read Read, c *cobra.Command, fields []string, run func(o *admin.Ope
 }
 
 // newStatus makes the command that says how the databases stand.
-func newStatus(read Read) *cobra.Command {
+func newStatus(read readData) *cobra.Command {
 	c := &cobra.Command{Use: "status", Short: "Show size and schema of the databases"}
 	return command(read, c, cli.FieldsIn(backup.Database{}), func(o *admin.Operator, dir string, out *cli.Output) error {
 		list, err := o.Databases(c.Context(), false)
@@ -73,7 +75,7 @@ func schemaText(d backup.Database) string {
 }
 
 // newStats makes the command that counts rows.
-func newStats(read Read) *cobra.Command {
+func newStats(read readData) *cobra.Command {
 	c := &cobra.Command{Use: "stats", Short: "Count the rows of every table"}
 	return command(read, c, cli.FieldsIn(backup.Database{}), func(o *admin.Operator, _ string, out *cli.Output) error {
 		list, err := o.Databases(c.Context(), true)
@@ -91,7 +93,7 @@ func newStats(read Read) *cobra.Command {
 }
 
 // newVerify makes the command that verifies the databases.
-func newVerify(read Read) *cobra.Command {
+func newVerify(read readData) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Verify the databases, every balance and every state",
 		Long: "Verify the structure of the databases, every balance, every state and every log. Exit code 1 means that\n" +
@@ -132,7 +134,7 @@ func printVerdict[P any](c *cobra.Command, out *cli.Output, r any, problems []P,
 }
 
 // newVacuum makes the command that shrinks the databases.
-func newVacuum(read Read) *cobra.Command {
+func newVacuum(read readData) *cobra.Command {
 	c := &cobra.Command{
 		Use: "vacuum", Short: "Shrink the databases of a stopped daemon",
 		Long: "Rewrite the databases without their free space. This takes as much additional room as the databases and would\n" +

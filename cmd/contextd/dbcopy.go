@@ -21,8 +21,8 @@ unchanged.
 Other users of this machine can see a URL with a password. Write store.url instead, for the URL in the configuration,
 or keep the password in ~/.pgpass.`
 
-// NewCopy makes the command that copies the databases between SQLite and PostgreSQL.
-func NewCopy(read Read) *cobra.Command {
+// newCopy makes the command that copies the databases between SQLite and PostgreSQL.
+func newCopy(read readData) *cobra.Command {
 	var to, from string
 	c := &cobra.Command{
 		Use: "copy", Short: "Copy books and history from SQLite to PostgreSQL, or back", Long: copyLong, Args: cobra.NoArgs,

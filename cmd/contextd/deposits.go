@@ -18,8 +18,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// NewDeposits makes the commands on money that arrived.
-func NewDeposits(operate Operate) *cobra.Command {
+// newDeposits makes the commands on money that arrived.
+func newDeposits(operate runOperator) *cobra.Command {
 	c := &cobra.Command{Use: "deposits", Short: "Manage deposits and unmatched transfers"}
 	cli.Group(c, newDepositsList(operate), newRescan(operate), newUnmatched(operate), newAssign(operate), newWriteOff(operate))
 	return c
@@ -52,7 +52,7 @@ func depositsTable(list []api.Deposit) cli.Answer {
 	return table(rows)
 }
 
-func newDepositsList(operate Operate) *cobra.Command {
+func newDepositsList(operate runOperator) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the newest deposits of all owners", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.Deposit, error) {
 		return o.Deposits(ctx)
@@ -60,7 +60,7 @@ func newDepositsList(operate Operate) *cobra.Command {
 }
 
 // newRescan makes the command that looks at the chain again.
-func newRescan(operate Operate) *cobra.Command {
+func newRescan(operate runOperator) *cobra.Command {
 	var from uint64
 	var rail string
 	c := &cobra.Command{
@@ -81,7 +81,7 @@ Payments for calls are included until their proof arrives. Transfers that paid f
 the chain are included too, with their purchase; write them off to remove them from the list.`
 
 // newUnmatched makes the command that lists transfers that have paid for nothing.
-func newUnmatched(operate Operate) *cobra.Command {
+func newUnmatched(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "unmatched", Short: "List transfers that paid for nothing, newest first", Args: cobra.NoArgs,
 		Long: unmatchedLong,
@@ -132,7 +132,7 @@ func railFlag(c *cobra.Command, rail *string) {
 }
 
 // newAssign makes the command that lets a transfer pay for a deposit.
-func newAssign(operate Operate) *cobra.Command {
+func newAssign(operate runOperator) *cobra.Command {
 	var rail string
 	c := &cobra.Command{
 		Use: "assign TRANSACTION:LOG DEPOSIT", Args: cobra.ExactArgs(2),
@@ -158,7 +158,7 @@ func newAssign(operate Operate) *cobra.Command {
 	return c
 }
 
-func newWriteOff(operate Operate) *cobra.Command {
+func newWriteOff(operate runOperator) *cobra.Command {
 	var reason, rail string
 	c := &cobra.Command{
 		Use: "write-off TRANSACTION:LOG --reason TEXT", Args: cobra.ExactArgs(1),
@@ -184,8 +184,8 @@ func newWriteOff(operate Operate) *cobra.Command {
 	return c
 }
 
-// NewReconcile makes the command that compares the books with the chain.
-func NewReconcile(operate Operate) *cobra.Command {
+// newReconcile makes the command that compares the books with the chain.
+func newReconcile(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "reconcile", Short: "Compare the books with the treasury on the chain", Args: cobra.NoArgs,
 		Long: "Compare received transfers, purchases, credits sold, and the balance of the treasury on chain. Exit code 1 means\n" +

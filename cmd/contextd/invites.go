@@ -14,7 +14,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-func newInvitesMake(operate Operate) *cobra.Command {
+func newInvitesMake(operate runOperator) *cobra.Command {
 	var note string
 	c := &cobra.Command{
 		Use: "make", Short: "Make an invitation and print it, once", Args: cobra.NoArgs,
@@ -30,7 +30,7 @@ func newInvitesMake(operate Operate) *cobra.Command {
 	})
 }
 
-func newInvitesList(operate Operate) *cobra.Command {
+func newInvitesList(operate runOperator) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List invitations, newest first", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]account.Invite, error) {
 		return o.Invites(ctx)
@@ -52,7 +52,7 @@ func invitesTable(list []account.Invite) cli.Answer {
 	return table(rows)
 }
 
-func newInvitesRevoke(operate Operate) *cobra.Command {
+func newInvitesRevoke(operate runOperator) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke INVITATION", Short: "Revoke an unused invitation by its id", Args: cobra.ExactArgs(1),
 		Example: "  contextd admin invites revoke aB3dE5fG",

@@ -11,8 +11,8 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
-// NewJobs makes the commands on what the daemon does now and then.
-func NewJobs(operate Operate) *cobra.Command {
+// newJobs makes the commands on what the daemon does now and then.
+func newJobs(operate runOperator) *cobra.Command {
 	c := &cobra.Command{Use: "jobs", Short: "List recurring jobs, or run one now"}
 	list := show(operate, &cobra.Command{Use: "list", Short: "List the jobs with their status", Args: cobra.NoArgs},
 		func(ctx context.Context, o *admin.Operator, _ []string) ([]admin.Job, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// NewKeys makes the commands that manage keys on the data directory, whether the daemon runs or not.
-func NewKeys(operate Operate) *cobra.Command {
+// newKeys makes the commands that manage keys on the data directory, whether the daemon runs or not.
+func newKeys(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "keys", Short: "Create, list, replace and revoke API keys",
 		Long: "Create, list, replace and revoke API keys. These commands also work while the daemon runs. A revocation takes\n" +
@@ -27,7 +27,7 @@ func NewKeys(operate Operate) *cobra.Command {
 	return c
 }
 
-func newKeysCreate(operate Operate) *cobra.Command {
+func newKeysCreate(operate runOperator) *cobra.Command {
 	var ask admin.KeyRequest
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
@@ -94,7 +94,7 @@ func handKey(c *cobra.Command, answer *cli.Output, out string, issue func() (api
 }
 
 // newKeysSetTier makes the command that sets what a key of the operator may.
-func newKeysSetTier(operate Operate) *cobra.Command {
+func newKeysSetTier(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set-tier KEYID TIER", Short: "Set the tier of a key, and whether its calls are charged", Args: cobra.ExactArgs(2),
 		Long: "Set the tier of a key made by keys create. With enterprise, its calls are counted but not charged, unless\n" +
@@ -124,7 +124,7 @@ func calls(k api.APIKeyRow) string {
 	return "charged"
 }
 
-func newKeysRotate(operate Operate) *cobra.Command {
+func newKeysRotate(operate runOperator) *cobra.Command {
 	var out string
 	var grace time.Duration
 	c := &cobra.Command{
@@ -144,7 +144,7 @@ func newKeysRotate(operate Operate) *cobra.Command {
 	return c
 }
 
-func newKeysList(operate Operate) *cobra.Command {
+func newKeysList(operate runOperator) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List keys, newest first", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.APIKeyRow, error) {
 		return o.ListKeys(ctx)
@@ -172,7 +172,7 @@ func keysTable(list []api.APIKeyRow) cli.Answer {
 	return table(rows)
 }
 
-func newKeysRevoke(operate Operate) *cobra.Command {
+func newKeysRevoke(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "revoke KEYID", Short: "Revoke a key, at once and for good", Args: cobra.ExactArgs(1),
 		Example: "  contextd keys revoke cv_test_ab12cd34",

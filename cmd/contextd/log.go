@@ -19,8 +19,8 @@ import (
 // noLog is said where there is no log, or none that goes on.
 const noLog = "no log goes on: one begins when the daemon starts, or with the first state of its pack"
 
-// NewLog makes the commands about the transparency logs.
-func NewLog(read Read) *cobra.Command {
+// newLog makes the commands about the transparency logs.
+func newLog(read readData) *cobra.Command {
 	c := &cobra.Command{
 		Use: "log", Short: "Inspect and verify the transparency logs",
 		Long: "Inspect and verify the transparency logs, which prove what was published. These commands also work while the\n" +
@@ -31,7 +31,7 @@ func NewLog(read Read) *cobra.Command {
 }
 
 // newLogStatus makes the command that says how the logs stand.
-func newLogStatus(read Read) *cobra.Command {
+func newLogStatus(read readData) *cobra.Command {
 	c := &cobra.Command{Use: "status", Short: "Show the length and last entry of each log"}
 	return command(read, c, cli.FieldsIn(backup.LogStatus{}), func(o *admin.Operator, _ string, out *cli.Output) error {
 		list, err := o.Logs(c.Context())
@@ -71,7 +71,7 @@ func signedBy(list []translog.Cosigner) string {
 	return text
 }
 
-func newLogVerify(read Read) *cobra.Command {
+func newLogVerify(read readData) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Compare the tree of every log with what is stored",
 		Long: "Rebuild the tree of every log from its leaves and compare it with the stored hashes, the root, the key, and the\n" +
@@ -92,7 +92,7 @@ func newLogVerify(read Read) *cobra.Command {
 	})
 }
 
-func newLogKey(read Read) *cobra.Command {
+func newLogKey(read readData) *cobra.Command {
 	var renew bool
 	c := &cobra.Command{
 		Use: "key", Args: cobra.NoArgs, Short: "Show the keys that verify the logs, to be published",

@@ -24,7 +24,7 @@ func TestRenewSharedLogKey(t *testing.T) {
 		cfg := dataConfig{Dir: t.TempDir(), StoreURL: testbed.Postgres(t), StoreKey: key, Now: time.Now}
 		var seen []string
 		for range 2 {
-			c := NewLog(func() (dataConfig, error) { return cfg, nil })
+			c := newLog(func() (dataConfig, error) { return cfg, nil })
 			c.SetArgs([]string{"key", "--renew"})
 			c.SetErr(io.Discard)
 			if err := c.ExecuteContext(t.Context()); err != nil {
@@ -65,7 +65,7 @@ func TestRenewBesideNodes(t *testing.T) {
 	place := testbed.Postgres(t)
 	cfg := dataConfig{Dir: t.TempDir(), StoreURL: place, Now: time.Now}
 	renew := func() error {
-		c := NewLog(func() (dataConfig, error) { return cfg, nil })
+		c := newLog(func() (dataConfig, error) { return cfg, nil })
 		c.SetArgs([]string{"key", "--renew"})
 		c.SetErr(io.Discard)
 		return c.ExecuteContext(t.Context())

@@ -57,13 +57,13 @@ func newRoot(system cli.System) *cobra.Command {
 	cli.CompleteValues(root, "log-format", "auto", "text", "json")
 	cli.Assemble(root, system, []cli.Section{
 		{Title: "Run", Commands: []*cobra.Command{newServe(s), newReload(s), newDemo(s),
-			NewInit(), newCheckConfig(s), NewConfig(), newSystemd()}},
+			newInit(), newCheckConfig(s), newConfig(), newSystemd()}},
 		{Title: "Packs", Commands: []*cobra.Command{newPack(s)}},
-		{Title: "Keys and owners", Commands: []*cobra.Command{NewKeys(s.operate), NewAdmin(s.operate)}},
-		{Title: "Money", Commands: []*cobra.Command{NewDeposits(s.operate), NewSettlements(s.operate), NewReconcile(s.operate)}},
-		{Title: "Look after", Commands: []*cobra.Command{newDoctor(s), newHealthcheck(s), newMonitoring(), NewJobs(s.operate), newBrief(s),
-			NewBackup(s.data), NewRestore(s.data), NewDB(s.data), NewLog(s.data),
-			NewCluster(s.data)}},
+		{Title: "Keys and owners", Commands: []*cobra.Command{newKeys(s.operate), newAdmin(s.operate)}},
+		{Title: "Money", Commands: []*cobra.Command{newDeposits(s.operate), newSettlements(s.operate), newReconcile(s.operate)}},
+		{Title: "Look after", Commands: []*cobra.Command{newDoctor(s), newHealthcheck(s), newMonitoring(), newJobs(s.operate), newBrief(s),
+			newBackup(s.data), newRestore(s.data), newDB(s.data), newLog(s.data),
+			newCluster(s.data)}},
 		{Title: "About", Commands: []*cobra.Command{newOpenAPI(), newVersion(), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},
 	})
 	return root

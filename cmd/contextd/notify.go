@@ -13,8 +13,8 @@ import (
 	sd "github.com/coreos/go-systemd/v22/daemon"
 )
 
-// Listener is the socket that systemd hands over to this process; nil if it does not.
-func Listener() (net.Listener, error) {
+// handedOver is the socket that systemd hands over to this process; nil if it does not.
+func handedOver() (net.Listener, error) {
 	files := activation.Files(false)
 	if len(files) == 0 {
 		return nil, nil
@@ -30,31 +30,31 @@ func Listener() (net.Listener, error) {
 	return l, errors.Join(err, files[0].Close()) // l has a copy
 }
 
-// Notifier tells systemd how the daemon does. Without systemd it tells nobody. Make one with NewNotifier.
-type Notifier struct {
+// notifier tells systemd how the daemon does. Without systemd it tells nobody. Make one with newNotifier.
+type notifier struct {
 	watchdog time.Duration // within which systemd wants to hear that the daemon is alive; 0 means never
 	logger   *slog.Logger
 }
 
-// NewNotifier makes the Notifier of this process, as its environment says.
-func NewNotifier(logger *slog.Logger) *Notifier {
+// newNotifier makes the notifier of this process, as its environment says.
+func newNotifier(logger *slog.Logger) *notifier {
 	watchdog, err := sd.SdWatchdogEnabled(false)
 	if err != nil {
 		logger.Error("systemd watchdog not notified", "error", err)
 	}
-	return &Notifier{watchdog, logger}
+	return &notifier{watchdog, logger}
 }
 
 // Ready says that the daemon answers, for the first time or after a reload.
-func (n *Notifier) Ready() { n.send(sd.SdNotifyReady + "\nSTATUS=answering") }
+func (n *notifier) Ready() { n.send(sd.SdNotifyReady + "\nSTATUS=answering") }
 
 // Reloading says that the daemon reads its settings again. Ready ends that.
-func (n *Notifier) Reloading() {
+func (n *notifier) Reloading() {
 	n.send(sd.SdNotifyReloading + "\n" + sd.SdNotifyMonotonicUsec() + "STATUS=reading settings")
 }
 
 // send sends a message. A systemd that does not hear it will find out what it meant; it is no reason to stop.
-func (n *Notifier) send(message string) {
+func (n *notifier) send(message string) {
 	if _, err := sd.SdNotify(false, message); err != nil {
 		n.logger.Error("systemd not notified", "error", err)
 	}
@@ -67,7 +67,7 @@ const (
 
 // Supervise tells systemd that the daemon is ready once alive says nil, then within each interval of the watchdog that it is alive, as
 // long as alive says so in time, and that it is stopping when ctx is done. A daemon that hangs is so killed and started again.
-func (n *Notifier) Supervise(ctx context.Context, alive func(context.Context) error) {
+func (n *notifier) Supervise(ctx context.Context, alive func(context.Context) error) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return
 	}

@@ -37,7 +37,7 @@ func newPackEnable(s *settings, on bool) *cobra.Command {
 		c.Long = "Remove a pack from packs.enabled in the configuration file and reload the running daemon. The pack's history stays."
 		c.Example = "  contextd pack disable my-coins"
 	}
-	out := cli.AddOutput(c, cli.FieldsIn(Enabled{})...)
+	out := cli.AddOutput(c, cli.FieldsIn(enablement{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		done, err := s.enablePack(c, args[0], on)
 		if err != nil {
@@ -51,8 +51,8 @@ func newPackEnable(s *settings, on bool) *cobra.Command {
 	return c
 }
 
-// Enabled is what came of enabling a pack, or of disabling it.
-type Enabled struct {
+// enablement is what came of enabling a pack, or of disabling it.
+type enablement struct {
 	Pack    string   `json:"pack"`
 	Enabled []string `json:"enabled"` // in the file
 	File    string   `json:"file"`
@@ -60,7 +60,7 @@ type Enabled struct {
 	Daemon  string   `json:"daemon"`  // reloaded, or none where none runs
 }
 
-func (e Enabled) text() string {
+func (e enablement) text() string {
 	text := fmt.Sprintf("%s has packs.enabled: [%s]", e.File, strings.Join(e.Enabled, ", "))
 	if !e.Changed {
 		return text + " already"
@@ -71,38 +71,38 @@ func (e Enabled) text() string {
 	return text + "; the daemon has read it"
 }
 
-func (s *settings) enablePack(c *cobra.Command, id string, on bool) (Enabled, error) {
+func (s *settings) enablePack(c *cobra.Command, id string, on bool) (enablement, error) {
 	cfg, err := s.Load()
 	switch {
 	case err != nil:
-		return Enabled{}, err
+		return enablement{}, err
 	case id == api.PackCrypto:
-		return Enabled{}, cli.Invalid("the pack crypto is always served")
+		return enablement{}, cli.Invalid("the pack crypto is always served")
 	case os.Getenv(config.Env(enabledPacks)) != "":
-		return Enabled{}, cli.Invalid("%s sets the enabled packs and overrides the file", config.Env(enabledPacks))
+		return enablement{}, cli.Invalid("%s sets the enabled packs and overrides the file", config.Env(enabledPacks))
 	case cfg.File == "":
-		return Enabled{}, cli.Invalid("there is no configuration file").WithHint("contextd init, or --config FILE")
+		return enablement{}, cli.Invalid("there is no configuration file").WithHint("contextd init, or --config FILE")
 	case !on && !slices.Contains(cfg.Packs.Enabled, id):
-		return Enabled{}, cli.Invalid("the pack %s is not enabled", id).WithHint("contextd pack list")
+		return enablement{}, cli.Invalid("the pack %s is not enabled", id).WithHint("contextd pack list")
 	}
 	if on {
 		if isFile(id) {
-			return Enabled{}, cli.Invalid("%s is a file; packs are enabled by name", id).
+			return enablement{}, cli.Invalid("%s is a file; packs are enabled by name", id).
 				WithHint("put it into %s first", cfg.Packs.Directory())
 		}
 		p, _, err := s.manifestOf(id)
 		if err != nil {
-			return Enabled{}, err
+			return enablement{}, err
 		}
 		if _, _, err := p.read(); err != nil {
-			return Enabled{}, err
+			return enablement{}, err
 		}
 	}
 	enabled := slices.DeleteFunc(slices.Clone(cfg.Packs.Enabled), func(e string) bool { return e == id })
 	if on {
 		enabled = append(enabled, id)
 	}
-	done := Enabled{Pack: id, Enabled: append([]string{}, enabled...), File: cfg.File, Daemon: "none"}
+	done := enablement{Pack: id, Enabled: append([]string{}, enabled...), File: cfg.File, Daemon: "none"}
 	if done.Changed = !slices.Equal(enabled, cfg.Packs.Enabled); !done.Changed {
 		return done, nil
 	}
@@ -110,12 +110,12 @@ func (s *settings) enablePack(c *cobra.Command, id string, on bool) (Enabled, er
 }
 
 // putEnabled writes the list of done into its file and has a running daemon read it. Where that refuses, the file is put back.
-func (s *settings) putEnabled(c *cobra.Command, cfg *config.Config, done *Enabled) error {
+func (s *settings) putEnabled(c *cobra.Command, cfg *config.Config, done *enablement) error {
 	before, err := os.ReadFile(done.File)
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	after, err := SetEnabled(before, done.Enabled)
+	after, err := setEnabled(before, done.Enabled)
 	if err != nil {
 		return err
 	}
@@ -170,8 +170,8 @@ func rewrite(file string, text []byte) error {
 	})
 }
 
-// SetEnabled is the text of a configuration file with another list of enabled packs. All other lines stay as they are.
-func SetEnabled(text []byte, packs []string) ([]byte, error) {
+// setEnabled is the text of a configuration file with another list of enabled packs. All other lines stay as they are.
+func setEnabled(text []byte, packs []string) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)

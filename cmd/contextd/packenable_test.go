@@ -32,13 +32,13 @@ func TestSetEnabled(t *testing.T) {
 		"packs:\n  # Ids.\n  #enabled: []\n  #dir: \"\"\nhosts: []\n":     "packs:\n  # Ids.\n  enabled: [a, b]\n  #dir: \"\"\nhosts: []\n",
 		"packs:\nhosts: []\n#enabled: x\n":                                "packs:\n  enabled: [a, b]\nhosts: []\n#enabled: x\n",
 	} {
-		got, err := SetEnabled([]byte(text), []string{"a", "b"})
+		got, err := setEnabled([]byte(text), []string{"a", "b"})
 		if err != nil || string(got) != want {
 			t.Errorf("%q\nbecomes %q\nwant    %q, %v", text, got, want, err)
 		}
 	}
 	for _, text := range []string{"packs: {dir: q}\n", "packs: {enabled: [z]}\n", "packs: [\n", "unknown: 1\n", "packs:\n  enabled: []\npacks:\n  dir: q\n"} {
-		if got, err := SetEnabled([]byte(text), []string{"a"}); err == nil {
+		if got, err := setEnabled([]byte(text), []string{"a"}); err == nil {
 			t.Errorf("%q becomes %q", text, got)
 		}
 	}
@@ -46,7 +46,7 @@ func TestSetEnabled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	on, err := SetEnabled(example, []string{"markets"})
+	on, err := setEnabled(example, []string{"markets"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/contextd/contextd/internal/setting"
 )
 
-// Linted is what was found in a manifest.
-type Linted struct {
+// linted is what was found in a manifest.
+type linted struct {
 	File     string            `json:"file"` // or the name of a pack of the program
 	Good     bool              `json:"good"`
 	Findings []setting.Mistake `json:"findings"`
@@ -37,7 +37,7 @@ func newPackLint(s *settings) *cobra.Command {
 		}
 		return cobra.MinimumNArgs(1)(c, args)
 	}
-	out := cli.AddOutput(c, cli.FieldsIn(Linted{})...)
+	out := cli.AddOutput(c, cli.FieldsIn(linted{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *schema {
 			enc := json.NewEncoder(c.OutOrStdout())
@@ -45,7 +45,7 @@ func newPackLint(s *settings) *cobra.Command {
 			enc.SetEscapeHTML(false)
 			return enc.Encode(manifest.Schema())
 		}
-		list, wrong := []Linted{}, 0
+		list, wrong := []linted{}, 0
 		for _, arg := range args {
 			p, _, err := s.manifestOf(arg)
 			if err != nil {
@@ -53,7 +53,7 @@ func newPackLint(s *settings) *cobra.Command {
 			}
 			found := p.mistakes()
 			wrong += len(found)
-			list = append(list, Linted{p.where(), len(found) == 0, append([]setting.Mistake{}, found...)})
+			list = append(list, linted{p.where(), len(found) == 0, append([]setting.Mistake{}, found...)})
 		}
 		if err := out.Print(list, prose(func(w io.Writer) error { return printLinted(w, list) })); err != nil {
 			return err
@@ -66,7 +66,7 @@ func newPackLint(s *settings) *cobra.Command {
 	return c
 }
 
-func printLinted(w io.Writer, list []Linted) error {
+func printLinted(w io.Writer, list []linted) error {
 	for _, l := range list {
 		if l.Good {
 			if _, err := fmt.Fprintf(w, "%s: good\n", l.File); err != nil {

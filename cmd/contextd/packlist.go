@@ -17,8 +17,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// PackRow is a pack that can be served.
-type PackRow struct {
+// packRow is a pack that can be served.
+type packRow struct {
 	Pack    string `json:"pack"`
 	Title   string `json:"title"`
 	Version int    `json:"version"`
@@ -37,24 +37,24 @@ func newPackList(s *settings) *cobra.Command {
 		Short:   "List all packs and show the enabled ones",
 		Example: "  contextd pack list\n  contextd pack list -q '.[] | select(.enabled) | .pack'",
 	}
-	out := cli.AddOutput(c, cli.FieldsIn(PackRow{})...)
+	out := cli.AddOutput(c, cli.FieldsIn(packRow{})...)
 	c.RunE = func(*cobra.Command, []string) error {
 		cfg, err := s.Load()
 		if err != nil {
 			return err
 		}
 		crypto := pack.Crypto()
-		list := []PackRow{{crypto.ID, crypto.Title, crypto.Version, len(crypto.Sources), true, fromProgram, ""}}
+		list := []packRow{{crypto.ID, crypto.Title, crypto.Version, len(crypto.Sources), true, fromProgram, ""}}
 		for _, id := range cfg.Packs.Known() {
-			list = append(list, packRow(cfg.Packs, id))
+			list = append(list, rowOf(cfg.Packs, id))
 		}
 		return out.Print(list, packTable(list))
 	}
 	return c
 }
 
-func packRow(p config.Packs, id string) PackRow {
-	row := PackRow{Pack: id, Enabled: slices.Contains(p.Enabled, id), From: fromProgram}
+func rowOf(p config.Packs, id string) packRow {
+	row := packRow{Pack: id, Enabled: slices.Contains(p.Enabled, id), From: fromProgram}
 	text, file, err := p.Text(id)
 	if file != "" {
 		row.From = file
@@ -77,7 +77,7 @@ func packRow(p config.Packs, id string) PackRow {
 	return row
 }
 
-func packTable(list []PackRow) cli.Answer {
+func packTable(list []packRow) cli.Answer {
 	rows := &cli.Rows{Columns: []string{"pack", "title", "version", "sources", "enabled", "from"}, Right: []bool{2: true, 3: true}, Wide: 5}
 	for _, p := range list {
 		enabled := map[bool]string{true: "yes", false: "no"}[p.Enabled]
@@ -90,17 +90,17 @@ func packTable(list []PackRow) cli.Answer {
 	return table(rows)
 }
 
-// PackView is all that a pack says of itself.
-type PackView struct {
-	PackRow
+// packView is all that a pack says of itself.
+type packView struct {
+	packRow
 	Description string       `json:"description"`
-	List        []SourceView `json:"list"`
-	Members     []MemberView `json:"members"`
-	Flags       []FlagView   `json:"flags"`
+	List        []sourceView `json:"list"`
+	Members     []memberView `json:"members"`
+	Flags       []flagView   `json:"flags"`
 }
 
-// SourceView is a source of a pack.
-type SourceView struct {
+// sourceView is a source of a pack.
+type sourceView struct {
 	Ref             int    `json:"ref"`
 	ID              string `json:"id"`
 	Name            string `json:"name"`
@@ -109,15 +109,15 @@ type SourceView struct {
 	IntervalSeconds int    `json:"intervalSeconds"`
 }
 
-// MemberView is a list in the state of a pack.
-type MemberView struct {
+// memberView is a list in the state of a pack.
+type memberView struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`
 	Fields []string `json:"fields"`
 }
 
-// FlagView is a flag that a pack may raise.
-type FlagView struct {
+// flagView is a flag that a pack may raise.
+type flagView struct {
 	Kind string `json:"kind"`
 	Over string `json:"over"`
 	When string `json:"when"`
@@ -129,7 +129,7 @@ func newPackView(s *settings) *cobra.Command {
 		ValidArgsFunction: s.completePacks,
 		Example:           "  contextd pack view markets\n  contextd pack view markets -q '.list[] | [.name, .licence]'",
 	}
-	out := cli.AddOutput(c, cli.FieldsIn(PackView{})...)
+	out := cli.AddOutput(c, cli.FieldsIn(packView{})...)
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		v, err := s.viewPack(args[0])
 		if err != nil {
@@ -140,7 +140,7 @@ func newPackView(s *settings) *cobra.Command {
 	return c
 }
 
-func (s *settings) viewPack(arg string) (v PackView, err error) {
+func (s *settings) viewPack(arg string) (v packView, err error) {
 	made, m := pack.Crypto(), &manifest.Manifest{}
 	v.From, v.Enabled = fromProgram, true
 	if arg != api.PackCrypto {
@@ -160,20 +160,20 @@ func (s *settings) viewPack(arg string) (v PackView, err error) {
 		}
 	}
 	v.Pack, v.Title, v.Version, v.Sources, v.Description = made.ID, made.Title, made.Version, len(made.Sources), made.Description
-	v.List, v.Members, v.Flags = []SourceView{}, []MemberView{}, []FlagView{}
+	v.List, v.Members, v.Flags = []sourceView{}, []memberView{}, []flagView{}
 	for i, s := range made.Sources {
-		v.List = append(v.List, SourceView{i + 1, s.ID, s.Name, s.PublicURL, s.Licence, int(s.Interval.Seconds())})
+		v.List = append(v.List, sourceView{i + 1, s.ID, s.Name, s.PublicURL, s.Licence, int(s.Interval.Seconds())})
 	}
 	for _, of := range made.Members {
-		v.Members = append(v.Members, MemberView{of.Name, of.Kind, append([]string{}, of.Fields...)})
+		v.Members = append(v.Members, memberView{of.Name, of.Kind, append([]string{}, of.Fields...)})
 	}
 	for _, f := range m.Flags {
-		v.Flags = append(v.Flags, FlagView{f.Kind, f.Over, f.When})
+		v.Flags = append(v.Flags, flagView{f.Kind, f.Over, f.When})
 	}
 	return v, nil
 }
 
-func (v PackView) print(w io.Writer, style cli.Style) error {
+func (v packView) print(w io.Writer, style cli.Style) error {
 	var b bytes.Buffer
 	enabled := map[bool]string{true: "enabled", false: "not enabled"}[v.Enabled]
 	fmt.Fprintf(&b, "%s  %s, version %d, %s, from %s\n", style.Bold(v.Pack), v.Title, v.Version, enabled, v.From)

@@ -183,7 +183,7 @@ func newPackRecord(s *settings) *cobra.Command {
 		Example: "  contextd pack record my-coins\n  contextd pack test my-coins",
 	}
 	addPrivate(c, &o.private)
-	out := cli.AddOutput(c, cli.FieldsIn(Recorded{})...)
+	out := cli.AddOutput(c, cli.FieldsIn(recorded{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		done, p, m, err := s.tryPack(c, o, args[0])
 		if err == nil && p.file == "" {
@@ -200,7 +200,7 @@ func newPackRecord(s *settings) *cobra.Command {
 		if err := secretsIn(m, done.Answers); err != nil {
 			return err
 		}
-		r := Recorded{Dir: p.recording(), Sources: len(done.Answers)}
+		r := recorded{Dir: p.recording(), Sources: len(done.Answers)}
 		if r.Tick, err = packtest.Record(r.Dir, m, done.At, done.Answers); err != nil {
 			return err
 		}
@@ -212,8 +212,8 @@ func newPackRecord(s *settings) *cobra.Command {
 	return c
 }
 
-// Recorded is what was kept.
-type Recorded struct {
+// recorded is what was kept.
+type recorded struct {
 	Dir     string `json:"dir"`
 	Tick    int    `json:"tick"`
 	Sources int    `json:"sources"`

@@ -23,7 +23,7 @@ type reloader struct {
 	cfg      daemon.Config // as the daemon was opened with
 	daemon   *daemon.Daemon
 	level    slog.LevelVar
-	systemd  *Notifier
+	systemd  *notifier
 
 	mu    sync.Mutex // guards inUse and packs, and settings while the daemon runs
 	inUse config.InUse
@@ -44,7 +44,7 @@ func newReloader(s *settings, logTo io.Writer) (*reloader, error) {
 	if r.cfg, err = cfg.Daemon(log); err != nil {
 		return nil, err
 	}
-	r.cfg.Reload, r.systemd, r.inUse, r.packs = r.reload, NewNotifier(log), cfg.InUse(), r.cfg.Packs
+	r.cfg.Reload, r.systemd, r.inUse, r.packs = r.reload, newNotifier(log), cfg.InUse(), r.cfg.Packs
 	return r, nil
 }
 

@@ -35,8 +35,8 @@ Everything after the backup is lost: later states no longer have a proof, and ea
 new one that names the end of the old one; later keys are unknown, keys revoked later are valid again, and later paid
 calls are not counted.`
 
-// NewRestore makes the command that puts a backup back.
-func NewRestore(read Read) *cobra.Command {
+// newRestore makes the command that puts a backup back.
+func newRestore(read readData) *cobra.Command {
 	var r restoring
 	c := &cobra.Command{
 		Use: "restore FILE|DIRECTORY|-", Args: cobra.ExactArgs(1),

@@ -35,7 +35,7 @@ func newServe(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if r.cfg.Listener, err = Listener(); err != nil {
+		if r.cfg.Listener, err = handedOver(); err != nil {
 			return err
 		}
 		if r.daemon, err = openDaemon(c.Context(), r.cfg); err != nil {

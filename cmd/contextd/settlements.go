@@ -19,8 +19,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// NewSettlements makes the commands on payments by standard x402.
-func NewSettlements(operate Operate) *cobra.Command {
+// newSettlements makes the commands on payments by standard x402.
+func newSettlements(operate runOperator) *cobra.Command {
 	c := &cobra.Command{Use: "settlements", Short: "Manage x402 payments and their costs"}
 	cli.Group(c, newSettlementsList(operate), newSettlementsView(operate), newSettlementsRetry(operate))
 	return c
@@ -29,7 +29,7 @@ func NewSettlements(operate Operate) *cobra.Command {
 // shownDigits are those of a nonce by which a table names a settlement: more than the eight that the other commands ask for.
 const shownDigits = len("0x") + 12
 
-func newSettlementsList(operate Operate) *cobra.Command {
+func newSettlementsList(operate runOperator) *cobra.Command {
 	var state string
 	var limit int
 	c := &cobra.Command{
@@ -79,7 +79,7 @@ func inUnits(wei string, power, places int) string {
 	return new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(power)), nil)).FloatString(places)
 }
 
-func newSettlementsView(operate Operate) *cobra.Command {
+func newSettlementsView(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "view SETTLEMENT", Short: "Show a payment and its settlement transactions", Args: cobra.ExactArgs(1),
 		Long: "Show a payment by standard x402 and every transaction to settle it. Name it by the first eight or more\n" +
@@ -91,7 +91,7 @@ func newSettlementsView(operate Operate) *cobra.Command {
 	}, settlementText)
 }
 
-func newSettlementsRetry(operate Operate) *cobra.Command {
+func newSettlementsRetry(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "retry SETTLEMENT", Short: "Continue a pending settlement now", Args: cobra.ExactArgs(1),
 		Long: "Continue a pending settlement now: look for it on the chain. If it is in no block, replace its transaction at a\n" +

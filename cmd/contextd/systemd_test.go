@@ -51,7 +51,7 @@ func TestSupervise(t *testing.T) {
 	t.Setenv("WATCHDOG_USEC", "30000")
 	t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
 	var log bytes.Buffer
-	n := NewNotifier(slog.New(slog.NewTextHandler(&log, nil)))
+	n := newNotifier(slog.New(slog.NewTextHandler(&log, nil)))
 	var looks, ill atomic.Int32
 	alive := func(ctx context.Context) error {
 		if _, bounded := ctx.Deadline(); !bounded {
@@ -95,7 +95,7 @@ func TestSupervise(t *testing.T) {
 
 func TestReloadIsTold(t *testing.T) {
 	conn := manager(t)
-	n := NewNotifier(slog.Default())
+	n := newNotifier(slog.Default())
 	n.Reloading()
 	n.Ready()
 	var usec int64
@@ -110,10 +110,10 @@ func TestReloadIsTold(t *testing.T) {
 // TestWithoutSystemd nothing is told and nothing asked; nor is a watchdog that is another process's fed.
 func TestWithoutSystemd(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
-	n := NewNotifier(slog.Default())
+	n := newNotifier(slog.Default())
 	n.Ready()
 	n.Supervise(t.Context(), func(context.Context) error { t.Error("asked"); return nil })
-	if l, err := Listener(); l != nil || err != nil {
+	if l, err := handedOver(); l != nil || err != nil {
 		t.Errorf("a socket came from nowhere: %v, %v", l, err)
 	}
 	conn := manager(t)
@@ -121,7 +121,7 @@ func TestWithoutSystemd(t *testing.T) {
 	t.Setenv("WATCHDOG_PID", "1")
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	n = NewNotifier(slog.Default())
+	n = newNotifier(slog.Default())
 	go func() { n.Supervise(ctx, func(context.Context) error { return nil }); close(ended) }()
 	if got := heard(t, conn); !strings.HasPrefix(got, "READY=1") {
 		t.Errorf("systemd heard %q first", got)

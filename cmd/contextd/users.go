@@ -16,7 +16,7 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
-func newUsersList(operate Operate) *cobra.Command {
+func newUsersList(operate runOperator) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List owners with their tier, keys and credits, oldest first", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]account.Owner, error) {
 		return o.Owners(ctx)
@@ -50,7 +50,7 @@ func signsInBy(o account.Owner) string {
 }
 
 // newUsersView makes the command that shows an owner.
-func newUsersView(operate Operate) *cobra.Command {
+func newUsersView(operate runOperator) *cobra.Command {
 	c := &cobra.Command{Use: "view OWNER", Short: "Show an owner with their identities and keys", Args: cobra.ExactArgs(1)}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.OwnerResponse, error) {
 		return o.Owner(ctx, args[0])
@@ -80,7 +80,7 @@ func ownerView(owner admin.OwnerResponse) cli.Answer {
 }
 
 // newUsersUnlink makes the command that takes an identity from an owner.
-func newUsersUnlink(operate Operate) *cobra.Command {
+func newUsersUnlink(operate runOperator) *cobra.Command {
 	return &cobra.Command{
 		Use: "unlink OWNER IDENTITY", Short: "Remove a mail address or wallet from an owner",
 		Args: cobra.ExactArgs(2),
@@ -102,7 +102,7 @@ func newUsersUnlink(operate Operate) *cobra.Command {
 }
 
 // newUsersAccess makes the command that disables an owner, or enables them again.
-func newUsersAccess(operate Operate, disable bool) *cobra.Command {
+func newUsersAccess(operate runOperator, disable bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "disable OWNER", Short: "Refuse an owner's keys and sessions until enabled again", Args: cobra.ExactArgs(1),
 		Example: "  contextd admin users disable 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
