@@ -113,8 +113,8 @@ func (o *exportOptions) check(path string) (err error) {
 	case o.format != formatCSV && o.format != formatNDJSON:
 		return cli.Invalid("output %q is neither csv nor ndjson", o.format)
 	}
-	if o.every, err = api.ParseSpan(o.everyText); err != nil || o.every < api.HistoryEveryMin {
-		return cli.Invalid("--every is %q, must be %s or more", o.everyText, api.FormatSpan(api.HistoryEveryMin))
+	if o.every, err = readSpan(api.OpHistory, "every", "--every", o.everyText); err != nil {
+		return err
 	}
 	now := o.Now()
 	if o.fromAt != "" {

@@ -3,15 +3,22 @@ package client_test
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -142,7 +149,68 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 		return fmt.Sprintf(`{"citation":{"ref":%d,"sourceId":"source-%[1]d","url":"https://example.com/%[1]d","fetchedAt":"2026-11-20T20:05:02Z","excerpt":"BTC $91,443"},`+
 			`"source":{"id":"source-%[1]d","name":"Source [%[1]d]","publicUrl":"https://example.com/%[1]d"},"freshness":%s}`, ref, fresh(42)), nil
 	}
-	return "", api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path)
+	return exampleAt(r.URL.Path)
+}
+
+// exampleAt is the first example that the description of the API has of the answer at path: what an operation answers that has no case here.
+func exampleAt(path string) (string, *api.Error) {
+	text, err := os.ReadFile(filepath.Join("..", "daemon", "web", "openapi.yaml"))
+	var doc struct {
+		Paths map[string]struct {
+			Get struct {
+				Responses map[string]struct {
+					Content map[string]struct{ Examples yaml.Node }
+				}
+			}
+		}
+		Components struct {
+			Examples map[string]struct{ Value any }
+		}
+	}
+	if err = errors.Join(err, yaml.Unmarshal(text, &doc)); err != nil {
+		return "", api.Errorf(api.ReasonInternal, "%v", err)
+	}
+	examples := doc.Paths[path].Get.Responses["200"].Content["application/json"].Examples
+	if len(examples.Content) == 0 {
+		return "", api.Errorf(api.ReasonNotFound, "there is nothing at %s", path)
+	}
+	var first struct {
+		Ref string `yaml:"$ref"`
+	}
+	err = examples.Content[1].Decode(&first)
+	body, failed := json.Marshal(doc.Components.Examples[strings.TrimPrefix(first.Ref, "#/components/examples/")].Value)
+	if err = errors.Join(err, failed); err != nil {
+		return "", api.Errorf(api.ReasonInternal, "%v", err)
+	}
+	return string(body), nil
+}
+
+// TestFakeAnswers: every operation with one answer is answered as it is declared, whether it has a case here or its example is taken.
+func TestFakeAnswers(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	t.Cleanup(f.Close)
+	for _, op := range api.Ops() {
+		o := op.Operation()
+		if o.Op == api.OpSubscribe || o.Op == api.OpHistory { // streams
+			continue
+		}
+		example, failed := exampleAt(o.Op.Path())
+		if failed != nil || json.Unmarshal([]byte(example), reflect.New(o.Answer).Interface()) != nil {
+			t.Errorf("the example of %s is %s, %v", o.Op, example, failed)
+		}
+		given := url.Values{}
+		for _, p := range o.ParamsOn(api.FaceHTTP) {
+			if p.Required {
+				given.Set(p.Name, p.Example)
+			}
+		}
+		r := httptest.NewRequest(http.MethodGet, o.Op.Path()+"?"+given.Encode(), nil)
+		r.Header.Set("Authorization", "Bearer "+goodKey)
+		if body, err := f.answer(r, nil); err != nil || json.Unmarshal([]byte(body), reflect.New(o.Answer).Interface()) != nil {
+			t.Errorf("%s is answered with %s, %v", o.Op, body, err)
+		}
+	}
 }
 
 // queryJSON is an answer of query: the tables, nothing, rows of the past, or rows with all that there can be beside them.

@@ -71,8 +71,7 @@ func lookupCommand(f *factory, c *cobra.Command, price bool) *cobra.Command {
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	o.limit = 1
 	if !price {
-		most := fmt.Sprintf("at most so `many` rows per question, 1 to %d", api.MaxLookupRows)
-		flags.IntVarP(&o.limit, "limit", "k", api.DefaultLookupLimit, most)
+		wholeFlag(flags, &o.limit, api.OpLookup, "limit", "limit", "k", "at most so `many` rows per question")
 		flags.StringVar(&o.kind, "kind", "", "only rows of this `kind`, such as asset, stablecoin, protocol, chain, pool, headline or fee")
 		_ = c.RegisterFlagCompletionFunc("kind", f.CompleteKinds())
 	}

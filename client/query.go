@@ -61,7 +61,7 @@ func newQuery(f *factory) *cobra.Command {
 	flags.StringArrayVar(&r.Where, "where", nil, "only rows that meet this `condition`; repeat it for more")
 	flags.StringSliceVar(&r.Fields, "fields", nil, "comma-separated `fields` to show (default all)")
 	flags.StringVar(&r.Order, "order", "", "by this `field`, the least first; behind a -, the most first")
-	flags.IntVarP(&r.Limit, "limit", "k", api.DefaultQueryLimit, fmt.Sprintf("at most so `many` rows, 1 to %d", api.MaxQueryRows))
+	wholeFlag(flags, &r.Limit, api.OpQuery, "limit", "limit", "k", "at most so `many` rows")
 	flags.StringSliceVar(&r.Agg, "agg", nil, "comma-separated `aggregates`: count, sum:F, avg:F, min:F, max:F")
 	flags.StringVar(&o.at, "at", "", "as of this minute, as `time`")
 	flags.StringVar(&o.over, "over", "", "with what changed in this `time`, 1h or more: 24h, 7d")
@@ -138,12 +138,12 @@ func (o *queryOptions) run(ctx context.Context) (err error) {
 		}
 	}
 	if o.over != "" {
-		if o.request.Over, err = api.ParseSpan(o.over); err != nil || o.request.Over < api.SeriesSpanMin {
-			return cli.Invalid("--over is %q, must be 1h or more", o.over)
+		if o.request.Over, err = readSpan(api.OpQuery, "over", "--over", o.over); err != nil {
+			return err
 		}
 	}
-	if n := o.request.Limit; n < 1 || n > api.MaxQueryRows {
-		return cli.Invalid("--limit is %d, must be 1 to %d", n, api.MaxQueryRows)
+	if err := checkWhole(api.OpQuery, "limit", "--limit", o.request.Limit); err != nil {
+		return err
 	}
 	client, err := o.client()
 	if err != nil {

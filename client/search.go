@@ -45,7 +45,7 @@ func newSearch(f *factory) *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringVar(&o.pack, "pack", "", "search this `pack`")
-	flags.IntVarP(&o.k, "limit", "k", api.SearchKDefault, "show at most this `many` matches, 1 to 50")
+	wholeFlag(flags, &o.k, api.OpSearch, "k", "limit", "k", "show at most this `many` matches")
 	flags.Float64Var(&o.minScore, "min-score", 0, "only matches with this `score` or a higher one")
 	flags.BoolVar(&o.exact, "exact", false, "match only whole words, like --min-score 1")
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
@@ -56,8 +56,8 @@ func (o searchOptions) run(ctx context.Context) error {
 	if strings.TrimSpace(o.query) == "" {
 		return cli.Invalid("the query is empty")
 	}
-	if o.k < api.SearchKMin || o.k > api.SearchKMax {
-		return cli.Invalid("-k is %d, must be %d to %d", o.k, api.SearchKMin, api.SearchKMax)
+	if err := checkWhole(api.OpSearch, "k", "-k", o.k); err != nil {
+		return err
 	}
 	if o.exact {
 		o.minScore = api.ScoreWord

@@ -53,19 +53,18 @@ func newSeries(f *factory) *cobra.Command {
 	flags.StringVar(&o.field, "field", "", "the `number`, such as priceUsd or change24hPct (default the most important one)")
 	_ = c.RegisterFlagCompletionFunc("field", f.CompleteNumbers())
 	flags.StringVar(&o.span, "span", api.FormatSpan(api.SeriesSpanDefault), "how far back, as `time`, 1h or more: 24h, 7d")
-	flags.IntVar(&o.points, "points", api.SeriesPointsDefault,
-		fmt.Sprintf("so `many` values, %d to %d", api.SeriesPointsMin, api.SeriesPointsMax))
+	wholeFlag(flags, &o.points, api.OpSeries, "points", "points", "", "so `many` values")
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	return c
 }
 
 func (o seriesOptions) run(ctx context.Context, what string) error {
-	span, err := api.ParseSpan(o.span)
-	switch {
-	case err != nil || span < api.SeriesSpanMin:
-		return cli.Invalid("--span is %q, must be 1h or more", o.span)
-	case o.points < api.SeriesPointsMin || o.points > api.SeriesPointsMax:
-		return cli.Invalid("--points is %d, must be %d to %d", o.points, api.SeriesPointsMin, api.SeriesPointsMax)
+	span, err := readSpan(api.OpSeries, "span", "--span", o.span)
+	if err == nil {
+		err = checkWhole(api.OpSeries, "points", "--points", o.points)
+	}
+	if err != nil {
+		return err
 	}
 	client, err := o.client()
 	if err != nil {

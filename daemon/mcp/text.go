@@ -9,6 +9,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -33,6 +34,8 @@ func toolText(op api.Op, pack string, body []byte) string {
 		text, err = changesText(pack, body)
 	case api.OpQuery:
 		text, err = queryText(body)
+	default:
+		text, err = answerText(pack, body)
 	}
 	if err != nil || text == "" {
 		return string(body)
@@ -56,6 +59,47 @@ func textOf(q api.Query, a reader.Answer, body []byte) string {
 		return toolText(q.Op, q.Pack, body)
 	}
 	return text
+}
+
+// answerText renders the answer of an operation that has no text of its own: how old it is, a line or a section for every member, as of a
+// state, and the sources.
+func answerText(pack string, body []byte) (string, error) {
+	var of struct {
+		Freshness api.Freshness
+		Citations []api.Citation
+	}
+	doc, err := jsonx.Parse(body)
+	if err == nil {
+		err = json.Unmarshal(body, &of)
+	}
+	if err != nil {
+		return "", err
+	}
+	if !doc.IsObject() {
+		return "", errors.New("the answer is no object")
+	}
+	var b strings.Builder
+	w := newStateWriter(&b, of.Freshness)
+	if !of.Freshness.GeneratedAt.IsZero() {
+		fmt.Fprintf(&b, "Pack %s: %s.\n", pack, age(of.Freshness))
+	}
+	var parts []*jsonx.Value
+	for _, m := range doc.Members {
+		switch {
+		case m.Name == "freshness" || m.Name == "citations":
+		case m.IsObject() || isTable(m):
+			parts = append(parts, m)
+		default:
+			fmt.Fprintf(&b, "%s: %s\n", m.Name, w.cell(m))
+		}
+	}
+	for _, m := range parts {
+		w.section(m.Name, m)
+	}
+	if len(of.Citations) > 0 {
+		w.sources(of.Citations)
+	}
+	return b.String(), nil
 }
 
 // age says how old a state is, and which sources are not ok.
