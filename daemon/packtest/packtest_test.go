@@ -29,7 +29,8 @@ sources:
 members:
   busiest: {from: loads, select: 'sort_by(-(.load // 0))[:10]'}
 flags:
-  - {kind: load_high, over: loads, when: '(.load // 0) >= 80', clear: '(.load // 0) < 70', threshold: 80, at: seen, message: '{name} is at {load}'}
+  - {kind: load_high, over: loads, when: '(.load // 0) >= 80', clear: '(.load // 0) < 70', threshold: 80, at: seen,
+     message: '{name} is at {load}'}
   - {kind: load_moved, over: loads, when: '.load_was != null and .load != .load_was', message: '{name} was at {load_was}'}
 brief:
   - {over: busiest, rows: 3, say: 'The busiest machines are {list}.', item: '{name} at {load}'}
@@ -86,7 +87,8 @@ func TestRun(t *testing.T) {
 		t.Error(f)
 	}
 	const told = "The busiest machines are Alpha at 100% and Beta at 12.5% [1]."
-	if len(report.Ticks) != 3 || !strings.Contains(report.Ticks[2].Brief, told) || !strings.Contains(report.Ticks[2].Brief, "Alpha was at 80%") {
+	if len(report.Ticks) != 3 || !strings.Contains(report.Ticks[2].Brief, told) ||
+		!strings.Contains(report.Ticks[2].Brief, "Alpha was at 80%") {
 		t.Errorf("%+v", report.Ticks)
 	}
 	if _, missing, err := packtest.Compare(dir, report); len(missing) != 6 || err != nil {
@@ -100,7 +102,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("the second time: %v, missing %s, %v", found, missing, err)
 	}
 	again.Ticks[1].Brief += " More."
-	if found, _, err := packtest.Compare(dir, again); len(found) != 1 || !strings.Contains(found[0].Text, "tick2.brief.txt, line ") || err != nil {
+	if found, _, err := packtest.Compare(dir, again); err != nil || len(found) != 1 ||
+		!strings.Contains(found[0].Text, "tick2.brief.txt, line ") {
 		t.Errorf("another brief: %v, %v", found, err)
 	}
 }
@@ -121,9 +124,12 @@ func TestFindings(t *testing.T) {
 			"rows: '.machines[]", "rows: '(.machines? // [{id: 1, title: \"none\", load: 0}])[]"}, answer,
 			"failures: loads: takes 200_fng_metadata_error.json for data; say in expect"},
 		"state": {[]string{"title: Machines", "title: Machines\nlimits: {state_bytes: 1024}"}, answer, "size: a state has "},
-		"flag":  {[]string{"(.load // 0) >= 80", `.place == "Oslo" and .place == "Rome"`}, answer, "flags: loads: no row was found that raises load_high"},
-		"clear": {[]string{"(.load // 0) < 70", "false"}, answer, "flags: loads: load_high went up for a, and nothing was found that lets it fall"},
-		"brief": {[]string{"say: 'The busiest machines are {list}.'", "say: 'The 7 busiest machines are {list}.'"}, answer, `brief of tick 1: figure "7"`},
+		"flag": {[]string{"(.load // 0) >= 80", `.place == "Oslo" and .place == "Rome"`}, answer,
+			"flags: loads: no row was found that raises load_high"},
+		"clear": {[]string{"(.load // 0) < 70", "false"}, answer,
+			"flags: loads: load_high went up for a, and nothing was found that lets it fall"},
+		"brief": {[]string{"say: 'The busiest machines are {list}.'", "say: 'The 7 busiest machines are {list}.'"}, answer,
+			`brief of tick 1: figure "7"`},
 		"message": {[]string{"message: '{name} is at {load}'", "message: '{name} is at {load} in {place} since {load_was}'"}, answer,
 			"flags: loads: the message of load_high has a field that may be missing: "},
 	} {
@@ -150,7 +156,9 @@ func TestFindings(t *testing.T) {
 // TestRandom: a pack whose brief can say what does not hold is found by a random state, and a good one is not.
 func TestRandom(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]bool{machines: false, strings.Replace(machines, "busiest machines are", "100 busiest machines are", 1): true} {
+	for text, want := range map[string]bool{
+		machines: false, strings.Replace(machines, "busiest machines are", "100 busiest machines are", 1): true,
+	} {
 		dir, m := record(t, text, answer)
 		tape, err := packtest.Directory(dir)
 		if err != nil {

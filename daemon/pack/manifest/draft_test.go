@@ -16,7 +16,8 @@ func TestDraft(t *testing.T) {
 		"array": {`[{"id":1,"name":"A","price":"1.5","marketCap":3e9,"change24h":-1.2,"active":true,"updatedAt":"2026-11-20T20:00:00Z"},
 			{"id":2,"name":"B","price":"2.5","marketCap":4e9,"change24h":null,"active":false,"updatedAt":"2026-11-20T20:00:00Z"}]`,
 			"1 A: priceUsd marketCapUsd change24hPct updatedAt active"},
-		"deep": {`{"status":{"ok":1},"data":{"list":[{"symbol":"X","stats":{"usd":5,"pct":"1"}},{"symbol":"Y","stats":{"usd":6,"pct":"2"}}]}}`, "X X: statsUsd statsPct"},
+		"deep": {`{"status":{"ok":1},"data":{"list":[{"symbol":"X","stats":{"usd":5,"pct":"1"}},` +
+			`{"symbol":"Y","stats":{"usd":6,"pct":"2"}}]}}`, "X X: statsUsd statsPct"},
 		"by keys": {`{"bitcoin":{"usd":90000.5,"usd_24h_change":1.5},"ethereum":{"usd":3000,"usd_24h_change":2}}`,
 			"bitcoin bitcoin: priceUsd usd24hChangePct"},
 		"one": {`{"fastestFee":3,"hourFee":1}`, "my-pack my-pack: fastestFee hourFee"},
