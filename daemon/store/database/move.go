@@ -46,7 +46,7 @@ func ToServer(ctx context.Context, all []Move, more func(*sql.Conn) error) error
 			if err := all[i].empty(ctx, on); err != nil {
 				return err
 			}
-			if err := all[i].toServer(ctx, on); err != nil {
+			if err := all[i].carry(ctx, on, true); err != nil {
 				return fmt.Errorf("move %s to PostgreSQL: %w", all[i].Name, err)
 			}
 		}
@@ -210,7 +210,9 @@ func (m *Move) columns(ctx context.Context, on *sql.Conn, table string) ([]strin
 	return file, nil
 }
 
-func (m *Move) toServer(ctx context.Context, on *sql.Conn) error {
+// carry moves the rows of every table between the file and the server, reads each table back where they went, and has new rows numbered on
+// from there.
+func (m *Move) carry(ctx context.Context, on *sql.Conn, toServer bool) error {
 	tables, err := m.shared(ctx, on)
 	if err != nil {
 		return err
@@ -220,21 +222,23 @@ func (m *Move) toServer(ctx context.Context, on *sql.Conn) error {
 		if err != nil {
 			return err
 		}
-		from, err := openTable(ctx, m.File, t, columns)
+		from, source, to, target := Querier(m.File), t, Querier(on), m.Server.server.schema+"."+t
+		put, number := m.copyIn, m.goOn
+		if !toServer {
+			from, source, to, target, put, number = to, target, from, source, m.fill, m.goOnInFile
+		}
+		rows, err := openTable(ctx, from, source, columns)
 		if err != nil {
 			return err
 		}
-		err = on.Raw(func(c any) error {
-			_, err := c.(*conn).Conn.Conn().CopyFrom(ctx, pgx.Identifier{m.Server.server.schema, t}, columns, pgx.CopyFromFunc(from.next))
-			return err
-		})
-		if err = errors.Join(err, from.Close()); err != nil {
+		if err := errors.Join(put(ctx, on, t, columns, rows), rows.Close()); err != nil {
 			return fmt.Errorf("table %s: %w", t, err)
 		}
-		if err := m.same(ctx, on, m.Server.server.schema+"."+t, columns, from.TableSum); err != nil {
+		rows.Table = t
+		if err := m.same(ctx, to, target, columns, rows.TableSum); err != nil {
 			return err
 		}
-		if err := m.goOn(ctx, on, t); err != nil {
+		if err := number(ctx, on, t); err != nil {
 			return fmt.Errorf("table %s: %w", t, err)
 		}
 	}
@@ -243,32 +247,11 @@ func (m *Move) toServer(ctx context.Context, on *sql.Conn) error {
 
 // fromServer moves the rows of the server into the file.
 func (m *Move) fromServer(ctx context.Context, on *sql.Conn) error {
-	tables, err := m.shared(ctx, on)
-	if err != nil {
-		return err
-	}
 	if _, err := m.File.ExecContext(ctx, "PRAGMA foreign_keys = 0; BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	for _, t := range tables {
-		columns, err := m.columns(ctx, on, t)
-		if err != nil {
-			return err
-		}
-		from, err := openTable(ctx, on, m.Server.server.schema+"."+t, columns)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(m.fill(ctx, t, columns, from), from.Close()); err != nil {
-			return fmt.Errorf("table %s: %w", t, err)
-		}
-		from.Table = t
-		if err := m.same(ctx, m.File, t, columns, from.TableSum); err != nil {
-			return err
-		}
-		if err := m.goOnInFile(ctx, on, t); err != nil {
-			return fmt.Errorf("table %s: %w", t, err)
-		}
+	if err := m.carry(ctx, on, false); err != nil {
+		return err
 	}
 	if _, err := m.File.ExecContext(ctx, "COMMIT"); err != nil {
 		return err
@@ -280,8 +263,16 @@ func (m *Move) fromServer(ctx context.Context, on *sql.Conn) error {
 	return err
 }
 
+// copyIn writes rows into a table of the server.
+func (m *Move) copyIn(ctx context.Context, on *sql.Conn, table string, columns []string, from *rowsOf) error {
+	return on.Raw(func(c any) error {
+		_, err := c.(*conn).Conn.Conn().CopyFrom(ctx, pgx.Identifier{m.Server.server.schema, table}, columns, pgx.CopyFromFunc(from.next))
+		return err
+	})
+}
+
 // fill writes rows into a table of the file.
-func (m *Move) fill(ctx context.Context, table string, columns []string, from *rowsOf) error {
+func (m *Move) fill(ctx context.Context, _ *sql.Conn, table string, columns []string, from *rowsOf) error {
 	insert, err := m.File.PrepareContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(columns, ", "),
 		strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")))
 	if err != nil {
