@@ -88,9 +88,20 @@ func TestMigrations(t *testing.T) {
 	if _, err := database.Open(t.Context(), path, database.Layout{Scripts: more, PageSize: 8192}, time.Unix(1, 0)); err == nil {
 		t.Error("a script that fails is passed over")
 	}
+	fresh := filepath.Join(t.TempDir(), "x.db")
+	if _, err := database.Open(t.Context(), fresh, database.Layout{Scripts: more, PageSize: 8192}, time.Unix(1, 0)); err == nil {
+		t.Error("a new database has what a script that fails leaves")
+	}
 	delete(more, "0003_broken.sql")
 	if got := numbers(t, open(t, path, more)); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("a script that failed left %v", got)
+	}
+	f = open(t, fresh, scripts())
+	if n, err := database.Schema(t.Context(), f.Read); err != nil || n != 1 {
+		t.Errorf("a new database whose scripts failed goes on with schema %d, %v", n, err)
+	}
+	if got := numbers(t, f); len(got) > 0 {
+		t.Errorf("a new database whose scripts failed has %v", got)
 	}
 	_, err := database.Open(t.Context(), path, database.Layout{Scripts: scripts(), PageSize: 8192}, time.Unix(1, 0))
 	if !errors.Is(err, database.ErrNewer) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,8 +38,8 @@ func scriptNames(scripts fs.FS) ([]string, error) {
 	return names, nil
 }
 
-// migrate applies what the database lacks of the scripts, in the order of their numbers, each in a transaction of its own, and writes each
-// down in schema_migrations.
+// migrate applies what the database lacks of the scripts, in the order of their numbers, and writes each down in schema_migrations. Each
+// has its own transaction; those of a new database share one.
 func (f *DB) migrate(ctx context.Context, scripts fs.FS, now time.Time) error {
 	ledger := "CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at "
 	if f.server == nil {
@@ -60,9 +61,12 @@ func (f *DB) migrate(ctx context.Context, scripts fs.FS, now time.Time) error {
 	if err := compare(have, len(names)); errors.Is(err, ErrNewer) {
 		return err
 	}
-	for _, name := range names[have:] {
+	if have == 0 { // a new database comes to be in one commit, or not at all
+		return f.apply(ctx, scripts, names, now)
+	}
+	for name := range slices.Chunk(names[have:], 1) {
 		if err := f.apply(ctx, scripts, name, now); err != nil {
-			return fmt.Errorf("migrate %s: %w", name, err)
+			return err
 		}
 	}
 	return nil
@@ -79,7 +83,19 @@ func (f *DB) version(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-func (f *DB) apply(ctx context.Context, scripts fs.FS, name string, now time.Time) error {
+// apply runs scripts in one transaction, but for those that another process has run since it was looked.
+func (f *DB) apply(ctx context.Context, scripts fs.FS, names []string, now time.Time) error {
+	return f.Tx(ctx, func(tx *sql.Tx) error {
+		for _, name := range names {
+			if err := applyOne(ctx, tx, scripts, name, now); err != nil {
+				return fmt.Errorf("migrate %s: %w", name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func applyOne(ctx context.Context, tx *sql.Tx, scripts fs.FS, name string, now time.Time) error {
 	number, _, _ := strings.Cut(name, "_")
 	version, err := strconv.Atoi(number)
 	if err != nil {
@@ -89,17 +105,15 @@ func (f *DB) apply(ctx context.Context, scripts fs.FS, name string, now time.Tim
 	if err != nil {
 		return err
 	}
-	return f.Tx(ctx, func(tx *sql.Tx) error {
-		var done bool // by another process, since it was looked
-		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM schema_migrations WHERE version = ?)", version).
-			Scan(&done); err != nil || done {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, string(text)); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)",
-			version, name, now.UnixMilli())
+	var done bool
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM schema_migrations WHERE version = ?)", version).
+		Scan(&done); err != nil || done {
 		return err
-	})
+	}
+	if _, err := tx.ExecContext(ctx, string(text)); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)",
+		version, name, now.UnixMilli())
+	return err
 }
