@@ -95,15 +95,18 @@ func (p Page) Changes(pack string, c *api.ChangesResponse) error {
 		p.cited("  ", human.Line(p.flagChange(f)), f.Ref, "")
 	}
 	for _, r := range c.Rows {
-		moved, late := state.Moved(r, c.Citations), ""
+		moved, beside := state.Moved(r, c.Citations), ""
 		text := moved.Label
 		for _, cell := range moved.Cells {
 			text += "  " + p.signed(strings.Replace(cell.Text, "→", arrow, 1), cell.Sign)
 		}
-		if r.Stale {
-			late = moved.Age(c.Freshness.Told())
+		switch age := moved.Age(c.Freshness.Told()); {
+		case r.Stale:
+			beside = p.Style.Warn(age)
+		case r.Of != "":
+			beside = p.Style.Dim(age)
 		}
-		p.cited("  ", text, r.Ref, late)
+		p.cited("  ", text, r.Ref, beside)
 	}
 	for _, h := range c.Headlines {
 		p.cited("  new  ", h.At.In(p.Now.Location()).Format("15:04")+"  "+human.Line(h.Title), h.Ref, "")

@@ -266,7 +266,7 @@ func (o exportOptions) columns(ctx context.Context) []string {
 	if i < 0 {
 		return nil
 	}
-	return slices.Concat([]string{"id", "name", "symbol"}, info.Members[i].Fields, []string{"url", "ref", "stale"})
+	return slices.Concat([]string{"id", "name", "symbol"}, info.Members[i].Fields, []string{"url", "ref", "of", "stale"})
 }
 
 // columnsAt are the columns of the member of a state of type t, nil where it has none of that name.

@@ -157,12 +157,12 @@ func (o lookupOptions) unknown(found *api.LookupResponse) error {
 
 // figures are the figures that were asked for, a row for each.
 func figures(found *api.LookupResponse) *cli.Rows {
-	rows := &cli.Rows{Columns: []string{"question", "kind", "key", "name", "field", "value", "age", "stale", "url", "match"}, Wide: 3}
+	rows := &cli.Rows{Columns: []string{"question", "kind", "key", "name", "field", "value", "age", "stale", "url", "match", "of"}, Wide: 3}
 	for _, result := range found.Results {
 		for _, r := range result.Rows {
 			for _, f := range r.Shown(max(1, len(r.Asked))) {
 				rows.Rows = append(rows.Rows, []string{result.Q, r.Kind, r.Key, r.Name, f.Name, plainValue(f.Value),
-					strconv.FormatInt(r.AgeSeconds, 10), strconv.FormatBool(r.Stale), r.URL, string(r.Match)})
+					strconv.FormatInt(r.AgeSeconds, 10), strconv.FormatBool(r.Stale), r.URL, string(r.Match), r.Of})
 			}
 		}
 	}

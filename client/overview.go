@@ -21,7 +21,7 @@ const (
 	tableGap    = 2
 	anchorRoom  = 5  // for [12] behind a row
 	nameRoom    = 16 // for the name of a row before fields get room
-	lateRoom    = 26 // and for one that says how old it is
+	besideRoom  = 26 // and for one that says how old it is
 	symbolWidth = 8  // of a symbol before a name
 	labelWidth  = 14 // of a reading
 	newsRoom    = 24 // for a headline behind a row
@@ -57,7 +57,7 @@ func (p Page) flags(flags []api.Flag) {
 		case api.SeverityWarning:
 			mark = p.Style.Warn(mark)
 		}
-		p.cited("  "+p.Style.Fit(mark, 11)+" ", human.Line(f.Message), f.Ref, state.LateFlag(f, p.ages, p.read))
+		p.cited("  "+p.Style.Fit(mark, 11)+" ", human.Line(f.Message), f.Ref, p.Style.Warn(state.LateFlag(f, p.ages, p.read)))
 	}
 	p.more(len(flags), flagsShown)
 }
@@ -95,14 +95,14 @@ func (p Page) table(t state.ViewTable, most int) {
 		return
 	}
 	rows, heads := shown(t, most)
-	names, late := make([]string, len(rows)), make([]string, len(rows))
+	names, beside := make([]string, len(rows)), make([]string, len(rows))
 	longest, least, behind := ansi.StringWidth(title)-2, nameRoom, anchorRoom
 	for i, row := range rows {
 		r := t.Rows[row]
-		names[i], late[i] = p.name(t, r), p.Style.Warn(r.Late(p.ages, p.read))
-		longest = max(longest, ansi.StringWidth(strings.TrimSpace(names[i]+" "+late[i])))
-		if late[i] != "" {
-			least = lateRoom
+		names[i], beside[i] = p.name(t, r), p.beside(r)
+		longest = max(longest, ansi.StringWidth(strings.TrimSpace(names[i]+" "+beside[i])))
+		if beside[i] != "" {
+			least = besideRoom
 		}
 		if len(r.News) > 0 {
 			behind = newsRoom
@@ -118,12 +118,12 @@ func (p Page) table(t state.ViewTable, most int) {
 			p.line("  %s", p.Style.Dim(heads[row]))
 		}
 		r := t.Rows[row]
-		line := "  " + p.named(names[i], width, late[i]) + p.cells(columns, func(c view.GridColumn) string {
+		line := "  " + p.named(names[i], width, beside[i]) + p.cells(columns, func(c view.GridColumn) string {
 			return p.signed(c.Cells[i], c.Of.Cells[row].Sign)
 		})
 		if len(r.News) > 0 {
 			news := r.News[0]
-			p.cited(line+"  ", news.Name, news.Ref, news.Late(p.ages, p.read))
+			p.cited(line+"  ", news.Name, news.Ref, p.beside(news))
 		} else {
 			p.line("%s %s %s", line, p.ref(r.Ref), p.Style.Warn(r.Warning))
 		}
@@ -166,7 +166,7 @@ func (p Page) readings(t state.ViewTable) {
 		for _, c := range r.Cells {
 			text += p.signed(c.Text, c.Sign)
 		}
-		p.cited("  "+p.Style.Fit(r.Label, labelWidth), text, r.Ref, r.Late(p.ages, p.read))
+		p.cited("  "+p.Style.Fit(r.Label, labelWidth), text, r.Ref, p.beside(r))
 	}
 }
 

@@ -166,7 +166,7 @@ func (o *queryOptions) run(ctx context.Context) (err error) {
 
 // queryFigures are the figures of an answer, a row for each, and the aggregates.
 func queryFigures(found *api.QueryResponse) *cli.Rows {
-	rows := &cli.Rows{Columns: []string{"kind", "key", "name", "field", "value", "from", "age", "stale", "url"}, Wide: 2}
+	rows := &cli.Rows{Columns: []string{"kind", "key", "name", "field", "value", "from", "age", "stale", "url", "of"}, Wide: 2}
 	for _, r := range found.Rows {
 		for _, f := range r.Fields {
 			from := ""
@@ -174,7 +174,7 @@ func queryFigures(found *api.QueryResponse) *cli.Rows {
 				from = human.Plain(m.From)
 			}
 			rows.Rows = append(rows.Rows, []string{r.Kind, r.Key, r.Name, f.Name, plainValue(f.Value), from,
-				strconv.FormatInt(r.AgeSeconds, 10), strconv.FormatBool(r.Stale), r.URL})
+				strconv.FormatInt(r.AgeSeconds, 10), strconv.FormatBool(r.Stale), r.URL, r.Of})
 		}
 	}
 	for _, agg := range found.Query.Agg {

@@ -36,21 +36,26 @@ func (p Page) line(format string, args ...any) {
 
 // cited writes a line of a mark, text, and the anchor of its source with what says that it is late. Where it is too long the text gives
 // way.
-func (p Page) cited(mark, text string, ref int, late string) {
+func (p Page) cited(mark, text string, ref int, beside string) {
 	source := " " + p.ref(ref)
-	if late != "" {
-		source += " " + p.Style.Warn(late)
+	if beside != "" {
+		source += " " + beside
 	}
 	p.line("%s%s%s", mark, p.Style.Cut(text, p.Width-ansi.StringWidth(mark+source)), source)
 }
 
-// named fits the name of a row in width columns, before what late says of its source. The name gives way.
-func (p Page) named(name string, width int, late string) string {
-	if late == "" || width == 0 {
+// named fits the name of a row in width columns, before what beside says of it. The name gives way.
+func (p Page) named(name string, width int, beside string) string {
+	if beside == "" || width == 0 {
 		return p.Style.Fit(name, width)
 	}
-	room := max(width-ansi.StringWidth(late)-1, 0)
-	return p.Style.Fit(p.Style.Fit(name, room)+" "+late, width)
+	room := max(width-ansi.StringWidth(beside)-1, 0)
+	return p.Style.Fit(p.Style.Fit(name, room)+" "+beside, width)
+}
+
+// beside is what is said of a row of a state beside its figures: that it is overdue, and what they are about.
+func (p Page) beside(r state.ViewRow) string {
+	return strings.TrimSpace(p.Style.Warn(r.Late(p.ages, p.read)) + " " + p.Style.Dim(r.About()))
 }
 
 // heading writes the heading of a section, after an empty line.

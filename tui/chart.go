@@ -219,8 +219,8 @@ func (s *Live) facts(row *Row, width int) []string {
 	if c := s.env.Session.Citation(row.Ref); c != nil {
 		source += " " + view.Line(c.SourceID)
 	}
-	if row.Late != "" {
-		source += " " + t.Warn.On(row.Late)
+	if said := row.beside(t); said != "" {
+		source += " " + said
 	}
 	return append(lines, " "+t.Dim.On(view.Fit("source", label+1, ""))+source)
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/internal/state"
@@ -49,11 +50,17 @@ type Row struct {
 	URL    string // of its own, "" for that of its source
 	Ref    int    // of its source
 	Late   string // see state.ViewRow.Late
+	About  string // see state.ViewRow.About
 
 	facts func() [][2]string
 	field string // that Series is of
 	cells []string
 	sort  []float64 // by the orders of the table but the first
+}
+
+// beside is what a row says of its age.
+func (r Row) beside(t view.Theme) string {
+	return strings.TrimSpace(t.Warn.On(r.Late) + " " + t.Dim.On(r.About))
 }
 
 // Facts are all that is known of a row, by their names.
@@ -65,7 +72,7 @@ type Table struct {
 	Columns []view.Column
 	Rows    []Row
 	Bare    bool               // the columns need no names
-	lates   int                // columns beside the others for what is overdue
+	lates   int                // columns beside the others for what the rows say of their age
 	curve   func(r Row) string // draws the last column, nil where that is none of curves
 	// Sorts are orders that the rows can be put in, the first that of the service; none where there is no other.
 	Sorts []string
@@ -104,7 +111,7 @@ func (t *Table) Draw(th view.Theme, i int) string {
 	if t.curve != nil { // drawn for the rows that are seen alone
 		cells = append(slices.Clone(cells[:len(cells)-1]), t.curve(t.Rows[i]))
 	}
-	switch late := th.Warn.On(t.Rows[i].Late); {
+	switch late := t.Rows[i].beside(th); {
 	case late != "" && t.lates > 0:
 		return view.Row(th, t.Columns, cells) + " " + late
 	case late != "":
@@ -116,12 +123,12 @@ func (t *Table) Draw(th view.Theme, i int) string {
 // leastBeside is the least width of columns beside which something stands.
 const leastBeside = 34
 
-// NewTable makes the table of a member in width columns. Where there is room for it, what is overdue says so beside its columns, which
+// NewTable makes the table of a member in width columns. Where there is room for it, rows tell their age beside its columns, which
 // stay below their headings.
 func NewTable(m Member, s *session.Session, th view.Theme, width int) Table {
 	t, lates := newTable(m, s, th, width, 0), 0
 	for _, r := range t.Rows {
-		lates = max(lates, view.Width(r.Late))
+		lates = max(lates, view.Width(r.beside(th)))
 	}
 	if lates > 0 && m != Flags && width-1-lates >= leastBeside {
 		return newTable(m, s, th, width-1-lates, lates)
@@ -129,7 +136,7 @@ func NewTable(m Member, s *session.Session, th view.Theme, width int) Table {
 	return t
 }
 
-// newTable makes the table, with so many columns beside it for what is overdue.
+// newTable makes the table, with so many columns beside it for what rows say of their age.
 func newTable(m Member, s *session.Session, th view.Theme, width, lates int) Table {
 	p := painter{s: s, t: th, width: width - 1, beside: lates > 0}
 	t := Table{Member: m, lates: lates}
@@ -150,7 +157,7 @@ type painter struct {
 	s      *session.Session
 	t      view.Theme
 	width  int
-	beside bool // what is overdue says so beside the columns
+	beside bool // rows tell their age beside the columns
 }
 
 // mark is the sign of a value that changed in the last seconds, and a space else.
@@ -185,10 +192,10 @@ func signed(t view.Theme, text string, sign int) string {
 	return text
 }
 
-// trend is the curve of a row over the span of the session. It leaves room for the mark of a source that is overdue.
+// trend is the curve of a row over the span of the session. It leaves room for what the row says of its age.
 func (p painter) trend(r Row, width int) string {
-	if r.Late != "" && !p.beside {
-		width -= view.Width(r.Late) + 1
+	if said := r.beside(p.t); said != "" && !p.beside {
+		width -= view.Width(said) + 1
 	}
 	if width < 2 || r.Series == "" {
 		return ""

@@ -170,7 +170,7 @@ func (p painter) row(from *state.ViewTable, r state.ViewRow) Row {
 	}
 	row := Row{
 		Path: r.Path, Main: r.Path + "." + cmp.Or(main, "name"), Label: view.Line(r.Label), Value: view.Line(r.Name),
-		URL: r.URL, Ref: r.Ref, Late: p.s.Late(r), Series: session.SeriesOf(from, r), field: past,
+		URL: r.URL, Ref: r.Ref, Late: p.s.Late(r), About: r.About(), Series: session.SeriesOf(from, r), field: past,
 		Find: view.Line(r.ID + " " + r.Name + " " + r.Group), facts: func() [][2]string { return p.facts(r) },
 	}
 	if main != "" {

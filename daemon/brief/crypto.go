@@ -94,9 +94,9 @@ func sensible(key string, n json.Number) bool {
 	return x > 0 || !strings.HasSuffix(key, "Usd")
 }
 
-// dropUnusable drops the rows that lack what their sentence needs.
+// dropUnusable drops the rows that lack what their sentence needs, and coins whose price is not of now, as the others in a sentence are.
 func (n *news) dropUnusable() {
-	n.TopMovers = filter(n.TopMovers, func(m api.Mover) bool { return sayable(m.Name, maxName) && m.PriceUSD != nil })
+	n.TopMovers = filter(n.TopMovers, func(m api.Mover) bool { return sayable(m.Name, maxName) && m.PriceUSD != nil && m.Of == "" })
 	n.ProtocolTVL = filter(n.ProtocolTVL, func(p api.ProtocolTVL) bool { return sayable(p.Name, maxName) && p.TVLUSD != nil })
 	n.TrendingPools = filter(n.TrendingPools, func(p api.TrendingPool) bool { return sayable(p.Pair, maxName) })
 	n.Narratives = filter(n.Narratives, func(t api.Narrative) bool { return sayable(t.Name, maxName) })

@@ -13,7 +13,7 @@ import (
 func (n *news) tone(alarmed bool) (p paragraph) {
 	p.add(vital, n.market(alarmed))
 	if f := n.Sentiment.FearGreed; f != nil {
-		p.add(vital, fearGreed(f))
+		p.add(vital, fearGreed(f, n.in.dated(f.Of)))
 	}
 	p.add(vital, n.breadth())
 	if s := n.Sentiment.Stablecoins; s != nil {
@@ -27,7 +27,8 @@ func (n *news) tone(alarmed bool) (p paragraph) {
 		p.add(spare, fmt.Sprintf("A Bitcoin transaction in the next block pays %s sat/vB%s.", human.Plain(*f.BTCFastestSatVb), cite(f.Ref)))
 	}
 	if g := n.Sentiment.Gas; g != nil {
-		p.add(spare, fmt.Sprintf("Gas on Ethereum costs %s gwei%s.", human.Plain(*g.ETHAverageGwei), cite(g.Ref)))
+		p.add(spare, fmt.Sprintf("Gas on Ethereum costs %s gwei%s.", human.Plain(*g.ETHAverageGwei),
+			inBrackets(n.in.dated(g.Of))+cite(g.Ref)))
 	}
 	p.add(useful, n.notices())
 	return p
@@ -61,14 +62,17 @@ func (n *news) market(alarmed bool) string {
 	if len(more) > 0 {
 		said += "; " + clauses(more)
 	}
-	return sentenceCase(subject) + said + cite(m.Ref) + "."
+	return sentenceCase(subject) + said + inBrackets(n.in.dated(m.Of)) + cite(m.Ref) + "."
 }
 
-// fearGreed tells the index and where it comes from.
-func fearGreed(f *api.FearGreed) string {
+// fearGreed tells the index and where it comes from, and what it was before, counted from today. Of another day, of says which.
+func fearGreed(f *api.FearGreed, of string) string {
 	text := fmt.Sprintf("Fear & Greed reads %d", f.Value)
 	if sayable(f.Label, maxName) {
 		text += " (" + f.Label + ")"
+	}
+	if of != "" {
+		return text + " " + of + cite(f.Ref) + "."
 	}
 	var before []string
 	day, week := f.PreviousDay, f.WeekAgo

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/prose"
@@ -72,7 +73,7 @@ func (w bySentences) Write(_ context.Context, in Input) (Draft, error) {
 
 // write writes the sentence about rows, "" where there is nothing to tell.
 func (s Sentence) write(in Input, rows []api.Fields) string {
-	var items []string
+	var items, of []string
 	var refs []int
 	for _, row := range s.choose(rows) {
 		ref, _ := row.Get("ref").(float64)
@@ -83,22 +84,81 @@ func (s Sentence) write(in Input, rows []api.Fields) string {
 		if !s.Listed {
 			t = s.Before
 		}
-		if text, ok := t.Fill("", func(field string) any { return sentenceValue(row, field) }); ok {
-			items, refs = append(items, text), append(refs, int(ref))
+		about, _ := row.Get("of").(string)
+		text, ok := t.Fill("", func(field string) any {
+			if field == "of" {
+				return in.dated(about)
+			}
+			return sentenceValue(row, field)
+		})
+		if ok {
+			items, refs, of = append(items, text), append(refs, int(ref)), append(of, in.dated(about))
 		}
 	}
 	if len(items) == 0 {
 		return ""
 	}
+	about := s.date(items, of)
 	text := items[0]
 	if s.Listed {
-		text = fixed(s.Before) + and(items) + fixed(s.After)
+		text = around(s.Before, about) + and(items) + around(s.After, about)
 	}
-	end := "."
-	if trimmed := strings.TrimRight(text, ".!"); trimmed != text {
-		text = trimmed
+	if !s.dates() {
+		about = inBrackets(about)
+	} else {
+		about = ""
 	}
-	return sentenceCase(text) + cite(refs...) + end
+	return sentenceCase(strings.TrimRight(text, ".!")) + about + cite(refs...) + "."
+}
+
+// dates reports whether the sentence has a place for what its rows are about.
+func (s Sentence) dates() bool {
+	has := func(t human.Template) bool { return slices.Contains(t.Fields(), "of") }
+	return has(s.Before) || has(s.Item) || has(s.After)
+}
+
+// date is what all rows of the items are about. Where they differ it is "", and each says so.
+func (s Sentence) date(items, of []string) string {
+	if len(slices.Compact(slices.Clone(of))) == 1 {
+		return of[0]
+	}
+	for i := range items {
+		if !slices.Contains(s.Item.Fields(), "of") {
+			items[i] += inBrackets(of[i])
+		}
+	}
+	return ""
+}
+
+// around is a template without fields but for what rows are about.
+func around(t human.Template, of string) string {
+	text, _ := t.Fill("", func(field string) any {
+		if field == "of" {
+			return of
+		}
+		return nil
+	})
+	return text
+}
+
+// inBrackets is text in parentheses, "" for none.
+func inBrackets(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// dated is what figures of a row are about, as a sentence has it, "" where they are of now. The year is left out in which the sources of
+// the state answered.
+func (in Input) dated(of string) string {
+	var now time.Time
+	for _, c := range in.Citations {
+		if c.FetchedAt.After(now) {
+			now = c.FetchedAt
+		}
+	}
+	return human.AboutPhrase(of, now)
 }
 
 // fixed is what the sentence says of any rows.

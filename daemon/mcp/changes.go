@@ -100,7 +100,7 @@ func (c *changesWriter) rows() {
 			text += " " + cell.Text
 		}
 		text += fmt.Sprintf(" [%d]", r.Ref)
-		if r.Stale {
+		if r.Stale || r.Of != "" {
 			text += " " + moved.Age(c.read)
 		}
 		c.refs[r.Ref] = true

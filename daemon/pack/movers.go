@@ -43,7 +43,9 @@ func (v *view) movers() []api.Mover {
 	if doc := lastGood[*source.MarketsDoc](v, refMarkets); doc != nil {
 		for _, c := range distinct(doc.Coins, func(c source.Coin) string { return c.ID }) {
 			if !shown[c.ID] && v.tradeable(c) {
-				moved = append(moved, coinRow(c, ""))
+				row := coinRow(c, "")
+				row.Of = v.pack.of(v.in, refMarkets, row.Of)
+				moved = append(moved, row)
 			}
 		}
 	}
@@ -85,6 +87,7 @@ func (v *view) quote(m major, ref int) (api.Mover, bool) {
 		if doc := lastGood[*source.MarketsDoc](v, ref); doc != nil {
 			if i := slices.IndexFunc(doc.Coins, func(c source.Coin) bool { return c.ID == m.id }); i >= 0 {
 				row = coinRow(doc.Coins[i], api.GroupMajor)
+				row.Of = v.pack.of(v.in, refMarkets, row.Of)
 				row.Symbol = m.symbol // the same whichever source it comes from
 				row.Name = m.name
 			}
@@ -105,13 +108,14 @@ func (v *view) quote(m major, ref int) (api.Mover, bool) {
 	return row, row.PriceUSD != nil
 }
 
-// coinRow is c as a row of a group. What is not finite or does not fit becomes unknown.
+// coinRow is c as a row of a group, with the time of its price, however new. What is not finite or does not fit becomes unknown.
 func coinRow(c source.Coin, group string) api.Mover {
 	return api.Mover{
 		Group: group, ID: c.ID, Symbol: c.Symbol, Name: c.Name, PriceUSD: human.RoundPrice(&c.Price),
 		Change1hPct: human.RoundPercent(c.Change1h), Change24hPct: human.RoundPercent(c.Change24h),
 		Change7dPct:  human.RoundPercent(c.Change7d),
 		MarketCapUSD: human.RoundWhole(c.MarketCap), Volume24hUSD: human.RoundWhole(c.Volume24h), Rank: c.Rank, Ref: refMarkets,
+		Of: human.AboutTime(c.AsOf).String(),
 	}
 }
 

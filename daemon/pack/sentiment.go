@@ -19,7 +19,7 @@ const (
 
 // sentiment gathers the market-wide readings. One whose source has nothing usable is nil, which readers see as null.
 func (v *view) sentiment() api.Sentiment {
-	return api.Sentiment{
+	s := api.Sentiment{
 		FearGreed:   fearGreed(lastGood[*source.FearGreedDoc](v, refFearGreed)),
 		Market:      market(lastGood[*source.GlobalDoc](v, refGlobal)),
 		Breadth:     v.breadth(lastGood[*source.MarketsDoc](v, refMarkets)),
@@ -28,9 +28,19 @@ func (v *view) sentiment() api.Sentiment {
 		Gas:         gas(lastGood[*source.GasDoc](v, refGas)),
 		Predictions: predictions(lastGood[*source.PredictionsDoc](v, refPredictions)),
 	}
+	if s.FearGreed != nil {
+		s.FearGreed.Of = v.pack.of(v.in, refFearGreed, s.FearGreed.Of)
+	}
+	if s.Market != nil {
+		s.Market.Of = v.pack.of(v.in, refGlobal, s.Market.Of)
+	}
+	if s.Gas != nil {
+		s.Gas.Of = v.pack.of(v.in, refGas, s.Gas.Of)
+	}
+	return s
 }
 
-// fearGreed is the newest value of the index and what it was before, nil without any.
+// fearGreed is the newest value of the index and what it was before, nil without any. Its Of is the day of the value, however new.
 func fearGreed(doc *source.FearGreedDoc) *api.FearGreed {
 	if doc == nil || len(doc.Days) == 0 {
 		return nil
@@ -39,6 +49,7 @@ func fearGreed(doc *source.FearGreedDoc) *api.FearGreed {
 	reading := &api.FearGreed{
 		Value: today.Value, Label: human.Label(today.Label, source.CapName), PreviousDay: daysBefore(doc.Days, 1),
 		WeekAgo: daysBefore(doc.Days, 7), Ref: refFearGreed,
+		Of: human.AboutDay(today.At).String(),
 	}
 	if doc.NextUpdate != nil {
 		at := doc.NextUpdate.UTC()
@@ -57,7 +68,7 @@ func daysBefore(days []source.FearGreedDay, n int) *int {
 	return nil
 }
 
-// market is the whole market, nil if nothing of it is known.
+// market is the whole market, with the time of its figures, nil if nothing of it is known.
 func market(doc *source.GlobalDoc) *api.Market {
 	if doc == nil {
 		return nil
@@ -70,7 +81,7 @@ func market(doc *source.GlobalDoc) *api.Market {
 	if m == (api.Market{}) {
 		return nil
 	}
-	m.Ref = refGlobal
+	m.Ref, m.Of = refGlobal, human.AboutTime(doc.AsOf).String()
 	return &m
 }
 
@@ -138,12 +149,15 @@ func fees(doc *source.FeesDoc) *api.Fees {
 	return &api.Fees{BTCFastestSatVb: &fee, Ref: refFees}
 }
 
-// gas is what gas costs, nil if that is unknown.
+// gas is what gas costs, with the time of that, nil if it is unknown.
 func gas(doc *source.GasDoc) *api.Gas {
 	if doc == nil || doc.Average == nil {
 		return nil
 	}
-	return &api.Gas{ETHAverageGwei: gwei(doc.Average), ETHFastGwei: gwei(doc.Fast), ETHSlowGwei: gwei(doc.Slow), Ref: refGas}
+	return &api.Gas{
+		ETHAverageGwei: gwei(doc.Average), ETHFastGwei: gwei(doc.Fast), ETHSlowGwei: gwei(doc.Slow), Ref: refGas,
+		Of: human.AboutTime(doc.AsOf).String(),
+	}
 }
 
 // gwei is a price of gas as readers see it.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -25,6 +26,15 @@ func (p *Pack) Status(in Input) []api.SourceStatus {
 		list[i].Ref = i + 1
 	}
 	return list
+}
+
+// of is what figures of the source [ref] that are about a moment tell of it, see state.Of.
+func (p *Pack) of(in Input, ref int, about string) string {
+	if about == "" {
+		return ""
+	}
+	s := p.Sources[ref-1]
+	return state.Of(about, in.Readings[s.ID].FetchedAt, in.Now, max(s.Interval, in.Every))
 }
 
 // status is the status of s without its anchor. Ages are exact; times are shown with the precision of generatedAt.

@@ -185,10 +185,11 @@ type tables struct {
 	links *links
 }
 
-// add adds a row of the source [ref]. One without an entity is its own.
+// add adds a row of the source [ref]. One without an entity is its own. Its Of is what its source says, however new.
 func (b *tables) add(ref int, r state.Row) {
 	reading := b.in.Readings[b.p.Sources[ref-1].ID]
 	r.Ref, r.FetchedAt, r.Stale = ref, reading.FetchedAt.UTC().Truncate(time.Millisecond), reading.Err != ""
+	r.Of = b.p.of(b.in, ref, r.Of)
 	if r.Entity == "" {
 		r.Entity = r.Kind + "/" + r.Key
 	}
@@ -251,8 +252,8 @@ func (b *tables) assets() {
 		row := coinRow(c, "")
 		b.add(refMarkets, state.Row{
 			Kind: kindAsset, Key: c.ID, Entity: c.ID, Name: c.Name, Symbol: c.Symbol, Size: size(c.MarketCap), Echo: derivative(c.ID),
-			Aliases: coinNames(c.ID, c.Name),
-			URL:     "https://www.coingecko.com/en/coins/" + c.ID, Fields: numbers(shown, row),
+			Aliases: coinNames(c.ID, c.Name), Of: row.Of,
+			URL: "https://www.coingecko.com/en/coins/" + c.ID, Fields: numbers(shown, row),
 		})
 	}
 }
@@ -317,7 +318,7 @@ func (b *tables) locked() {
 func (b *tables) market() {
 	if doc, ok := read[*source.GlobalDoc](b.p, b.in, refGlobal); ok {
 		b.add(refGlobal, state.Row{
-			Kind: kindMarket, Key: "crypto", Name: "Crypto market",
+			Kind: kindMarket, Key: "crypto", Name: "Crypto market", Of: human.AboutTime(doc.AsOf).String(),
 			Aliases: []string{"market", "total market", "whole market", "entire market", "crypto", "markets"},
 			Fields: fields("marketCapUsd", human.RoundWhole(doc.MarketCap), "change24hPct", human.RoundPercent(doc.Change24h),
 				"volume24hUsd", human.RoundWhole(doc.Volume24h), "btcDominancePct", human.RoundPercent(doc.BTCDominance),
@@ -328,7 +329,7 @@ func (b *tables) market() {
 	if doc, ok := read[*source.FearGreedDoc](b.p, b.in, refFearGreed); ok {
 		if f := fearGreed(doc); f != nil {
 			b.add(refFearGreed, state.Row{
-				Kind: kindIndex, Key: indexFearGreed, Name: "Crypto Fear & Greed Index",
+				Kind: kindIndex, Key: indexFearGreed, Name: "Crypto Fear & Greed Index", Of: f.Of,
 				Fields: fields("value", f.Value, "label", f.Label, "previousDay", f.PreviousDay, "weekAgo", f.WeekAgo),
 			})
 		}
@@ -342,7 +343,7 @@ func (b *tables) market() {
 	}
 	if doc, ok := read[*source.GasDoc](b.p, b.in, refGas); ok {
 		b.add(refGas, state.Row{
-			Kind: kindFee, Key: "ethereum", Entity: "ethereum", Name: "Ethereum gas",
+			Kind: kindFee, Key: "ethereum", Entity: "ethereum", Name: "Ethereum gas", Of: human.AboutTime(doc.AsOf).String(),
 			Aliases: []string{"gas", "gas price", "gas fee", "gas fees", "eth gas"},
 			Fields:  fields("averageGwei", gwei(doc.Average), "fastGwei", gwei(doc.Fast), "slowGwei", gwei(doc.Slow)),
 		})

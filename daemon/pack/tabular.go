@@ -157,14 +157,14 @@ func (t Tabular) list(v *view, m Member) []api.Fields {
 		for _, key := range doc.Picks[PickOf(m.Name)] {
 			if r := doc.Row(key); r != nil && !seen[key] {
 				seen[key] = true
-				rows = append(rows, shownRow(r, m.Fields, ref, v.carried(ref)))
+				rows = append(rows, shownRow(r, m.Fields, ref, v.pack.of(v.in, ref, r.Of), v.carried(ref)))
 			}
 		}
 	}
 	return rows
 }
 
-func shownRow(r *source.DeclaredRow, fields []string, ref int, stale bool) api.Fields {
+func shownRow(r *source.DeclaredRow, fields []string, ref int, of string, stale bool) api.Fields {
 	row := api.Fields{{Name: "id", Value: r.Key}, {Name: "name", Value: r.Name}}
 	add := func(name, text string) {
 		if text != "" {
@@ -180,6 +180,7 @@ func shownRow(r *source.DeclaredRow, fields []string, ref int, stale bool) api.F
 	}
 	add("url", r.URL)
 	row = append(row, api.Field{Name: "ref", Value: ref})
+	add("of", of)
 	if stale {
 		row = append(row, api.Field{Name: "stale", Value: true})
 	}
@@ -220,7 +221,12 @@ func (rule FlagRule) observe(v *view, r *source.DeclaredRow, mark source.Mark, e
 	if value := r.Value(rule.Value); value != nil {
 		s.Value = value.Number
 	}
-	s.Message, _ = rule.Message.Fill("unknown", func(field string) any { return valueOf(r, field) })
+	s.Message, _ = rule.Message.Fill("unknown", func(field string) any {
+		if field == "of" {
+			return human.AboutPhrase(v.pack.of(v.in, rule.Ref, r.Of), v.in.Now)
+		}
+		return valueOf(r, field)
+	})
 	return s
 }
 
@@ -273,7 +279,7 @@ func (t Tabular) tables(p *Pack, in Input) *state.Tables {
 			r := &doc.Rows[n]
 			row := state.Row{
 				Kind: table.Kind, Key: r.Key, Entity: r.Entity, Name: r.Name, Symbol: r.Symbol, Aliases: r.Aliases,
-				Size: float64(len(doc.Rows) - n), URL: table.link(r),
+				Size: float64(len(doc.Rows) - n), URL: table.link(r), Of: r.Of,
 			}
 			for _, v := range r.Values {
 				row.Fields = append(row.Fields, api.Field{Name: v.Name, Value: v.Any()})
@@ -325,7 +331,7 @@ func excerpt(row api.Fields) string {
 	symbol, _ := row.Get("symbol").(string)
 	var told api.Fields
 	for _, f := range row {
-		if !slices.Contains([]string{"id", "name", "symbol", "group", "url", "ref", "stale"}, f.Name) {
+		if !slices.Contains([]string{"id", "name", "symbol", "group", "url", "ref", "of", "stale"}, f.Name) {
 			told = append(told, f)
 		}
 	}

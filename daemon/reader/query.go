@@ -191,18 +191,18 @@ func (r *Reader) fill(answer *api.QueryResponse, v View, list []state.Asked, of 
 		}
 	}
 	for _, row := range found.Rows {
-		from := list[row.Of].State
+		from := list[row.Among].State
 		made := api.QueryRow{
 			Kind: row.Kind, Key: row.Key, Entity: row.Entity, Name: row.Name, Symbol: row.Symbol,
-			Fields: shownFields(answer.Query.Fields, row), Over: row.Over, Ref: v.anchor(of[row.Of], row.Ref), URL: row.URL,
+			Fields: shownFields(answer.Query.Fields, row), Over: row.Over, Ref: v.anchor(of[row.Among], row.Ref), URL: row.URL, Of: row.Of,
 			FetchedAt: row.FetchedAt.Truncate(time.Millisecond), AgeSeconds: max(int64(now.Sub(row.FetchedAt)/time.Second), 0),
 			Stale: row.Stale,
 		}
-		if !list[row.Of].Past {
-			made.Stale, _ = of[row.Of].edition.RowAt(row.Row, now)
+		if !list[row.Among].Past {
+			made.Stale, _ = of[row.Among].edition.RowAt(row.Row, now)
 		}
 		if i := row.Ref - 1; i >= 0 && i < len(from.Citations) {
-			used[row.Of][i] = true
+			used[row.Among][i] = true
 		}
 		answer.Rows = append(answer.Rows, made)
 	}

@@ -58,16 +58,20 @@ func (r marketRow) coin() (c Coin, id string, wanted bool) {
 		Volume24h: r.Volume.Amount(),
 		Rank:      r.Rank.Int(),
 	}
+	if t, err := time.Parse(time.RFC3339, r.LastUpdated); err == nil {
+		c.AsOf = t.UTC()
+	}
 	return c, c.ID, true
 }
 
 func decodeMarkets(body io.Reader, at time.Time) (*MarketsDoc, int, error) {
 	var asOf time.Time
 	kept, dropped, err := decodeRows(body, func(r marketRow) (Coin, string, bool) {
-		if t, err := time.Parse(time.RFC3339, r.LastUpdated); err == nil && t.After(asOf) {
-			asOf = t.UTC()
+		c, id, wanted := r.coin()
+		if c.AsOf.After(asOf) {
+			asOf = c.AsOf
 		}
-		return r.coin()
+		return c, id, wanted
 	})
 	return &MarketsDoc{Coins: capRows(kept), AsOf: clampTime(asOf, at)}, dropped, err
 }

@@ -25,6 +25,7 @@ type Coin struct {
 	Price                                               float64
 	Change1h, Change24h, Change7d, MarketCap, Volume24h *float64
 	Rank                                                *int
+	AsOf                                                time.Time `json:",omitzero"` // of Price
 }
 
 // MarketsDoc is coingecko-markets: coins by market cap.

@@ -3,6 +3,7 @@ package source
 import (
 	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -22,6 +23,7 @@ type DeclaredRow struct {
 	Key, Name, Symbol, Entity, Group string   `json:",omitempty"`
 	URL                              string   `json:",omitempty"` // its own; "" where the source's form of links does
 	Aliases                          []string `json:",omitempty"`
+	Of                               string   `json:",omitempty"` // what its figures are about, as human.ParseAbout reads it
 	Values                           []Value  // those that are known, in the order of the fields
 }
 
@@ -48,7 +50,8 @@ func (d *RowsDoc) Len() int { return len(d.Rows) }
 
 // Shift moves the times of upstream, and dates by whole days.
 func (d *RowsDoc) Shift(by time.Duration) {
-	for _, r := range d.Rows {
+	for n, r := range d.Rows {
+		d.Rows[n].Of = human.ShiftAbout(r.Of, by)
 		for i, v := range r.Values {
 			switch {
 			case v.Time == nil || v.Ours:

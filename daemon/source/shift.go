@@ -5,8 +5,13 @@ import "time"
 // Len is the number of coins.
 func (d *MarketsDoc) Len() int { return len(d.Coins) }
 
-// Shift moves AsOf.
-func (d *MarketsDoc) Shift(by time.Duration) { d.AsOf = shifted(d.AsOf, by) }
+// Shift moves the times of prices.
+func (d *MarketsDoc) Shift(by time.Duration) {
+	d.AsOf = shifted(d.AsOf, by)
+	for i := range d.Coins {
+		d.Coins[i].AsOf = shifted(d.Coins[i].AsOf, by)
+	}
+}
 
 // Len is the number of coins.
 func (d *TrendingDoc) Len() int { return len(d.Coins) }

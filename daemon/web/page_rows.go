@@ -119,6 +119,9 @@ func headCell(row state.ViewRow) pageCell {
 	if row.Note != "" {
 		name += ` <span class="nm">` + html.EscapeString(row.Note) + "</span>"
 	}
+	if row.Of != "" {
+		name += ` <span class="nm">` + html.EscapeString(row.About()) + "</span>"
+	}
 	if row.Stale && !row.At.IsZero() {
 		name += ` <span class="old">stale, ` + string(agoTime(row.At)) + "</span>"
 	}

@@ -54,7 +54,8 @@ func (t Template) Fields() (names []string) {
 	return names
 }
 
-// Fill writes the values of a row at their places. It is not ok if one of them is not known, which get tells by nil; missing stands there.
+// Fill writes the values of a row at their places. It is not ok if one of them is not known, which get tells by nil; missing stands
+// there. Of an empty text the space before it goes, too.
 func (t Template) Fill(missing string, get func(field string) any) (text string, ok bool) {
 	var b strings.Builder
 	ok = true
@@ -69,7 +70,13 @@ func (t Template) Fill(missing string, get func(field string) any) (text string,
 			b.WriteString(missing)
 			continue
 		}
-		b.WriteString(p.write(value))
+		text := p.write(value)
+		if text == "" { // there is nothing to say
+			said := strings.TrimSuffix(b.String(), " ")
+			b.Reset()
+			b.WriteString(said)
+		}
+		b.WriteString(text)
 	}
 	return b.String(), ok
 }

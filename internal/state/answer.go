@@ -14,8 +14,8 @@ import (
 // Answered is a row of an answer of lookup as faces show it, with at most so many figures: those that were asked for come first.
 func Answered(r api.LookupRow, most int) ViewRow {
 	v := Row{
-		Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Fields: r.Fields, Ref: r.Ref, URL: r.URL, FetchedAt: r.FetchedAt,
-		Stale: r.Stale,
+		Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Fields: r.Fields, Ref: r.Ref, URL: r.URL, Of: r.Of,
+		FetchedAt: r.FetchedAt, Stale: r.Stale,
 	}.View()
 	if !r.Match.Sure() {
 		v.Label += ", by " + string(r.Match)
@@ -42,7 +42,7 @@ func Since(r api.LookupRow, field string) string {
 
 // Moved is a row of an answer of changes as faces show it: from where to where it moved, and by how much.
 func Moved(r api.ChangedRow, sources []api.Citation) ViewRow {
-	v := Row{Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Ref: r.Ref, URL: r.URL, Stale: r.Stale}.View()
+	v := Row{Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Ref: r.Ref, URL: r.URL, Of: r.Of, Stale: r.Stale}.View()
 	v.Cells = []Cell{{Text: human.FieldMove(r.Field, r.From, r.To)}}
 	if r.ChangePct != nil {
 		v.Cells = append(v.Cells, Cell{Text: human.Percent(*r.ChangePct), Sign: signOf(*r.ChangePct)})
@@ -53,15 +53,26 @@ func Moved(r api.ChangedRow, sources []api.Citation) ViewRow {
 	return v
 }
 
-// Age is how old what a row of an answer says is at read, marked where its source is overdue: 42s, STALE 14m.
+// Age is how old what a row of an answer says is at read, marked where its source is overdue, and what it is about where that is older:
+// 42s, STALE 14m, of 2026-11-21.
 func (r ViewRow) Age(read time.Time) string {
 	switch {
 	case r.Stale && r.At.IsZero():
-		return "STALE"
+		return joined("STALE", r.About())
 	case r.Stale:
-		return human.Stale(read.Sub(r.At))
+		return joined(human.Stale(read.Sub(r.At)), r.About())
+	case r.Of != "":
+		return r.About()
 	}
 	return human.Age(read.Sub(r.At))
+}
+
+// joined is a before b, as far as they say something.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + ", " + b
 }
 
 // Closing are the last words on changes: whether all is well, and which sources did not answer. The sign of bad news is below zero.
@@ -99,7 +110,7 @@ func Closing(c api.ChangesResponse) (list []Cell) {
 
 // QueriedAge is how old a row of an answer of query is, as Age has it.
 func QueriedAge(r api.QueryRow) string {
-	return ViewRow{Stale: r.Stale, At: r.FetchedAt}.Age(r.FetchedAt.Add(time.Duration(r.AgeSeconds) * time.Second))
+	return ViewRow{Stale: r.Stale, At: r.FetchedAt, Of: r.Of}.Age(r.FetchedAt.Add(time.Duration(r.AgeSeconds) * time.Second))
 }
 
 // QueryNotes are what an answer of query says beside its rows, a line each: the aggregates, and what is missing.

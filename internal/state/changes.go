@@ -58,7 +58,8 @@ func (d *Document) Rows(shown []Shown) (rows []Row) {
 
 // row is v, which stands where s says, as a row of the tables.
 func (s *Shown) row(key string, v *jsonx.Value) Row {
-	r := Row{Kind: s.Kind, Key: key, Name: s.label(v.Raw), Symbol: memberText(v, "symbol"), URL: memberText(v, "url"), Ref: refOf(v)}
+	r := Row{Kind: s.Kind, Key: key, Name: s.label(v.Raw), Symbol: memberText(v, "symbol"), URL: memberText(v, "url"), Ref: refOf(v),
+		Of: memberText(v, "of")}
 	if stale := v.Member("stale"); stale != nil {
 		r.Stale = string(stale.Raw) == "true"
 	}
@@ -211,7 +212,7 @@ func (c *comparison) rows(old, now []Row) {
 			}
 			moves = append(moves, move{api.ChangedRow{
 				Kind: r.Kind, Key: r.Key, Entity: r.Entity, Name: r.Name, Symbol: r.Symbol, Field: field.Name, From: from, To: to,
-				ChangePct: percent, Ref: r.Ref, URL: r.URL, Stale: r.Stale,
+				ChangePct: percent, Ref: r.Ref, URL: r.URL, Of: r.Of, Stale: r.Stale,
 			}, size})
 		}
 	}

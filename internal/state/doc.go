@@ -22,5 +22,6 @@
 // View is the model that ctx and the terminal UI draw, Sheet that of the page, and Answered and Moved make rows of answers for all faces.
 // Each row says what it is called and has Cells with a text and a sign, in Columns or by itself. A face chooses how much of it it has room
 // for and colours it; it writes no number and no age of its own. What is said of a row of a state that is overdue stands in ViewRow.Late,
-// how old a row of an answer is in ViewRow.Age: whatever else is to be said of every row in every face belongs there.
+// what its figures are about in ViewRow.About, how old a row of an answer is in ViewRow.Age: whatever else is to be said of every row in
+// every face belongs there.
 package state

@@ -40,8 +40,8 @@ type Queried struct {
 // QueriedRow is a row with what became of its numbers over the span of the query, by field.
 type QueriedRow struct {
 	*Row
-	Of   int // the place of what it is of among those that were asked
-	Over map[string]api.Move
+	Among int // the place of what it is of among those that were asked
+	Over  map[string]api.Move
 }
 
 // maxMissing is how many rows are named that are not in an answer.
@@ -63,7 +63,7 @@ func Query(of ...Asked) (answer Queried, err error) {
 		e.found = e.rows()
 		e.over(e.found)
 		for j := range e.found {
-			e.found[j].Of = i
+			e.found[j].Among = i
 		}
 		rows, list[i] = append(rows, e.found...), e
 	}
@@ -85,7 +85,7 @@ func Query(of ...Asked) (answer Queried, err error) {
 	}
 	answer.Rows, answer.Total = rows[:min(len(rows), first.q.Limit)], len(rows)
 	for _, r := range answer.Rows {
-		if e := list[r.Of]; e.of.Before != nil && e.shown() && r.Over == nil && len(e.absent) < maxMissing {
+		if e := list[r.Among]; e.of.Before != nil && e.shown() && r.Over == nil && len(e.absent) < maxMissing {
 			e.missing(r.Kind + "/" + r.Key)
 		}
 	}

@@ -48,7 +48,7 @@ func (t *Tables) encode(row *Row) (encoded, error) {
 	}
 	text, err := jsonx.Encode(api.LookupRow{
 		Kind: row.Kind, Key: row.Key, Entity: row.Entity, Name: row.Name, Symbol: row.Symbol, Fields: fields, Asked: []string{},
-		Ref: row.Ref, URL: row.URL, FetchedAt: row.FetchedAt,
+		Ref: row.Ref, URL: row.URL, Of: row.Of, FetchedAt: row.FetchedAt,
 	})
 	if err != nil {
 		return encoded{}, err

@@ -73,8 +73,8 @@ func (s Section) under(list string) bool {
 // plainRow is the row with all plain values that the state has of it: first its numbers, as lookup names them, then what else it says.
 func (p Place) plainRow() Row {
 	kind, key, _ := strings.Cut(p.Row, "/")
-	r := Row{Kind: kind, Key: key, URL: p.URL(), Ref: p.Ref()}
-	told := []string{"id", "name", "symbol", "url", "ref", "stale", "group"}
+	r := Row{Kind: kind, Key: key, URL: p.URL(), Ref: p.Ref(), Of: memberText(p.object, "of")}
+	told := []string{"id", "name", "symbol", "url", "ref", "of", "stale", "group"}
 	if p.shown != nil {
 		r = p.shown.row(p.key, p.object)
 		told = append(told, p.shown.Label, p.shown.Time, p.shown.ID)

@@ -54,7 +54,7 @@ func (d *Document) Sheet(sections []Section, rows *Tables, at time.Time) (list [
 func (r Row) View() ViewRow {
 	v := ViewRow{
 		ID: r.Kind + "/" + r.Key, Name: cmp.Or(human.Short(r.Name, shortText), Title(r.Key)), Symbol: human.Short(r.Symbol, shortText),
-		URL: r.URL, Ref: r.Ref, Stale: r.Stale, At: r.FetchedAt, Fields: r.Fields,
+		URL: r.URL, Ref: r.Ref, Stale: r.Stale, At: r.FetchedAt, Of: r.Of, Fields: r.Fields,
 	}
 	if strings.EqualFold(v.Symbol, v.Name) {
 		v.Symbol = ""
@@ -105,7 +105,7 @@ func (t *ViewTable) choose(s Section) {
 			case !is || slices.Contains(names, f.Name):
 			case err == nil && !timed:
 				names, timed = append(names, f.Name), true
-			case err != nil && note == "" && f.Name != "direction": // the sign of the change says that
+			case err != nil && note == "" && f.Name != "direction" && text != row.Of: // the sign of the change and the row say that
 				note = f.Name
 			}
 		}

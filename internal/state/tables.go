@@ -51,6 +51,7 @@ type Row struct {
 	Fields    api.Fields
 	Ref       int
 	URL       string
+	Of        string // see Of
 	FetchedAt time.Time
 	Stale     bool    // the last attempt of its source failed
 	Echo      bool    // it moves with another thing, as a wrapped coin does: it stands in no Order

@@ -41,6 +41,7 @@ type ViewRow struct {
 	URL     string // of its own page, "" for that of its source
 	Ref     int
 	Stale   bool      // see Late
+	Of      string    // see Of
 	At      time.Time // when it came out or was fetched, zero where it does not say
 	Fields  api.Fields
 	News    []ViewRow // named by their titles
@@ -59,6 +60,14 @@ func (r ViewRow) Late(ages api.Ages, read time.Time) string {
 		return "STALE"
 	}
 	return ""
+}
+
+// About is what the figures of a row are about where that is older than they are asked for: of 2026-11-21. It is "" for any other.
+func (r ViewRow) About() string {
+	if r.Of == "" {
+		return ""
+	}
+	return "of " + r.Of
 }
 
 // LateFlag is Late of a flag. A warning about a source is no data of it.
@@ -135,13 +144,18 @@ func plainTable(from api.Table) ViewTable {
 	for i, row := range from.Rows {
 		r := ViewRow{
 			Path: fmt.Sprintf("%s[%d]", from.Name, i), ID: row.ID, Name: human.Line(row.Name), Symbol: human.Line(row.Symbol), URL: row.URL,
-			Ref: row.Ref, Stale: row.Stale, Fields: row.Fields,
+			Ref: row.Ref, Stale: row.Stale, Of: human.Line(row.Of), Fields: row.Fields,
 		}
 		r.Label = Called(r.Name, r.Symbol)
 		t.Rows = append(t.Rows, r)
 	}
-	t.columns(t.Fields)
+	t.columns(slices.DeleteFunc(slices.Clone(t.Fields), t.aboutAlone))
 	return t
+}
+
+// aboutAlone reports whether a field of the rows says nothing but what their figures are about, which each row tells anyhow.
+func (t *ViewTable) aboutAlone(field string) bool {
+	return !slices.ContainsFunc(t.Rows, func(r ViewRow) bool { return r.Of == "" || r.Fields.Get(field) != r.Of })
 }
 
 // columns makes the columns of fields.
@@ -160,6 +174,7 @@ func (l Layout) row(v *jsonx.Value) ViewRow {
 	r := ViewRow{
 		Path: v.Path(), ID: memberText(v, "id"), Name: text(cmp.Or(l.Name, "name")), Symbol: text("symbol"), Note: text(l.Note),
 		Group: text("group"), URL: memberText(v, "url"), Ref: refOf(v),
+		Of: text("of"),
 	}
 	if r.Label = r.Name; l.Symbols {
 		r.Label = r.Symbol
@@ -169,7 +184,7 @@ func (l Layout) row(v *jsonx.Value) ViewRow {
 	}
 	for _, m := range v.Members {
 		switch {
-		case slices.Contains([]string{"id", "url", "ref", "stale", "group", cmp.Or(l.Name, "name"), "symbol"}, m.Name):
+		case slices.Contains([]string{"id", "url", "ref", "of", "stale", "group", cmp.Or(l.Name, "name"), "symbol"}, m.Name):
 		case m.Name == l.News && m.IsArray():
 			for _, one := range m.Members {
 				at, _ := time.Parse(time.RFC3339, memberText(one, "publishedAt"))

@@ -46,8 +46,9 @@ type ChangedRow struct {
 	To        float64  `json:"to"`
 	ChangePct *float64 `json:"changePct,omitempty"` // left out where From is 0, and where Field is in percent: To - From says it then
 	Ref       int      `json:"ref"`
-	URL       string   `json:"url"`   // of the row itself, not of its source, where there is such a page
-	Stale     bool     `json:"stale"` // the last attempt of its source failed
+	URL       string   `json:"url"`          // of the row itself, not of its source, where there is such a page
+	Of        string   `json:"of,omitempty"` // as in LookupRow
+	Stale     bool     `json:"stale"`        // the last attempt of its source failed
 }
 
 // NewHeadline is a headline absent from the older state.

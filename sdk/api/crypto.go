@@ -53,6 +53,7 @@ type Mover struct {
 	Rank         *int     `json:"rank"`
 	Venues       []Quote  `json:"venues,omitempty"`
 	Ref          int      `json:"ref"`
+	Of           string   `json:"of,omitempty"` // as in LookupRow
 	Stale        bool     `json:"stale,omitempty"`
 }
 
@@ -124,6 +125,7 @@ type FearGreed struct {
 	WeekAgo      *int       `json:"weekAgo"`
 	NextUpdateAt *time.Time `json:"nextUpdateAt"`
 	Ref          int        `json:"ref"`
+	Of           string     `json:"of,omitempty"`
 	Stale        bool       `json:"stale,omitempty"`
 }
 
@@ -135,6 +137,7 @@ type Market struct {
 	BTCDominancePct   *float64 `json:"btcDominancePct"`
 	ETHDominancePct   *float64 `json:"ethDominancePct"`
 	Ref               int      `json:"ref"`
+	Of                string   `json:"of,omitempty"`
 	Stale             bool     `json:"stale,omitempty"`
 }
 
@@ -168,6 +171,7 @@ type Gas struct {
 	ETHFastGwei    *float64 `json:"ethFastGwei"`
 	ETHSlowGwei    *float64 `json:"ethSlowGwei"`
 	Ref            int      `json:"ref"`
+	Of             string   `json:"of,omitempty"`
 	Stale          bool     `json:"stale,omitempty"`
 }
 

@@ -169,6 +169,7 @@ type LookupRow struct {
 	Over       map[string]Move `json:"over,omitempty"` // by field, where the question has a span of history
 	Ref        int             `json:"ref"`            // anchor of its source
 	URL        string          `json:"url"`            // of the row itself, not of its source, where there is such a page
+	Of         string          `json:"of,omitempty"`   // what its figures are about, where that is older than the poll: 2026-11-21, 2026-10
 	FetchedAt  time.Time       `json:"fetchedAt"`
 	AgeSeconds int64           `json:"ageSeconds"`
 	Stale      bool            `json:"stale"` // the last attempt of its source failed

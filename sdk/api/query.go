@@ -192,6 +192,7 @@ type QueryRow struct {
 	Over       map[string]Move `json:"over,omitempty"` // by field, where the query has a span
 	Ref        Anchor          `json:"ref"`
 	URL        string          `json:"url"`
+	Of         string          `json:"of,omitempty"` // as in LookupRow
 	FetchedAt  time.Time       `json:"fetchedAt"`
 	AgeSeconds int64           `json:"ageSeconds"`
 	Stale      bool            `json:"stale"`

@@ -34,6 +34,7 @@ type TableRow struct {
 	Symbol string
 	URL    string // of its own page, "" for that of its source
 	Ref    int    // anchor of its source
+	Of     string // what its figures are about, as in LookupRow
 	Stale  bool
 	Fields Fields
 }
@@ -85,6 +86,8 @@ func tableRow(members Fields) (row TableRow, err error) {
 		case "ref":
 			ref, is := m.Value.(float64)
 			row.Ref, known = int(ref), is
+		case "of":
+			row.Of, known = m.Value.(string)
 		case "stale":
 			row.Stale, known = m.Value.(bool)
 		default:

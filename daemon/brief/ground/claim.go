@@ -368,6 +368,12 @@ func (c *checker) timed(r *row, f prose.Figure, masked string) int {
 	return slices.IndexFunc(r.times, func(m moment) bool {
 		t := m.UTC()
 		switch f.Kind {
+		case prose.Clock, prose.Date:
+			if m.long {
+				return false
+			}
+		}
+		switch f.Kind {
 		case prose.Clock:
 			return f.Raw == t.Format("15:04") || f.Raw == t.Format("15:04:05")
 		case prose.Date:
@@ -383,7 +389,7 @@ func (c *checker) timed(r *row, f prose.Figure, masked string) int {
 		if beside == nil {
 			beside = monthAfter.FindStringSubmatch(masked[f.End:])
 		}
-		return beside != nil && beside[1] == t.Month().String() && f.Value == float64(t.Day())
+		return !m.long && beside != nil && beside[1] == t.Month().String() && f.Value == float64(t.Day())
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/internal/state"
@@ -54,6 +55,7 @@ type text struct {
 type moment struct {
 	time.Time
 	path string
+	long bool // it is a month or longer, of which Time is the beginning
 }
 
 // under reports whether one of the anchors points to r.
@@ -239,7 +241,11 @@ func stems(name string) []string {
 
 func (x *index) text(p place, s string, r *row) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		r.times = append(r.times, moment{t, p.path})
+		r.times = append(r.times, moment{Time: t, path: p.path})
+		return
+	}
+	if a, ok := human.ParseAbout(s); ok && p.key == "of" {
+		r.times = append(r.times, moment{a.Begin, p.path, a.Long()})
 		return
 	}
 	if strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {

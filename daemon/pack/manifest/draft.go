@@ -406,7 +406,7 @@ func (d *draft) text() []byte {
 	line("    format: %s", d.format)
 	line("    # jq: true for an answer that may be used. Else the rows of the last one stay, marked as stale.")
 	line("    expect: %s", quoteYAML(d.expect))
-	line("    # jq: objects with a key, fields, and perhaps name, symbol, url and aliases.")
+	line("    # jq: objects with a key, fields, and perhaps name, symbol, url, of and aliases.")
 	line("    rows: >-")
 	line("      %s | {%s,", d.rows, d.members)
 	for i, g := range d.fields {

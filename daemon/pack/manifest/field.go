@@ -44,7 +44,7 @@ const mostAliases = 8
 
 // rowMembers are what jq may give of a row beside its fields.
 func rowMembers() []string {
-	return []string{"key", "name", "symbol", "entity", "group", "url", "aliases"}
+	return []string{"key", "name", "symbol", "entity", "group", "url", "of", "aliases"}
 }
 
 // number reports whether values of f are numbers.
@@ -145,10 +145,13 @@ func (s *Source) valueOf(f Flag) string {
 	return s.firstNumber()
 }
 
+// places are those of templates that are no fields.
+func places() []string { return []string{"name", "symbol", "key", "of"} }
+
 // template reads a text with places for the fields of rows.
 func (s *Source) template(text string) (human.Template, error) {
 	return human.ParseTemplate(text, func(name string) (string, error) {
-		if name == "name" || name == "symbol" || name == "key" {
+		if slices.Contains(places(), name) {
 			return name, nil
 		}
 		if d := s.derived(name); d != nil {
@@ -157,13 +160,13 @@ func (s *Source) template(text string) (human.Template, error) {
 		if near := human.Nearest(name, s.names()); near != "" {
 			return "", fmt.Errorf("{%s}: %s has no such field; did you mean {%s}?", name, s.ID, near)
 		}
-		return "", fmt.Errorf("{%s}: %s has no such field; there are {name}, {symbol}, {key}, {%s}", name, s.ID,
+		return "", fmt.Errorf("{%s}: %s has no such field; there are {name}, {symbol}, {key}, {of}, {%s}", name, s.ID,
 			strings.Join(s.names(), "}, {"))
 	})
 }
 
 // texts are the members of a row that are no fields, but its aliases.
-func texts() []string { return []string{"key", "name", "symbol", "entity", "group", "url"} }
+func texts() []string { return []string{"key", "name", "symbol", "entity", "group", "url", "of"} }
 
 // prune leaves of what jq gave what clean reads, as values of JSON: nil, bool, string, json.Number, and texts for aliases. size is about
 // what it takes. What is no object is nil.
@@ -246,6 +249,7 @@ func (s *Source) clean(raw any) (row source.DeclaredRow, ok bool) {
 	if link, is := object["url"].(string); is {
 		row.URL = source.CleanLink(link)
 	}
+	row.Of = about(object["of"])
 	aliases, _ := object["aliases"].([]any)
 	for _, a := range aliases[:min(len(aliases), mostAliases)] {
 		if name, is := a.(string); is && human.Label(name, capKey) != "" {
@@ -259,6 +263,20 @@ func (s *Source) clean(raw any) (row source.DeclaredRow, ok bool) {
 		}
 	}
 	return row, true
+}
+
+// about is what the figures of a row are about: a day, a month, a quarter or a year as human.ParseAbout has it, or a time in any form of
+// moment; "" for what is none of these.
+func about(raw any) string {
+	if text, is := raw.(string); is {
+		if a, ok := human.ParseAbout(strings.TrimSpace(text)); ok && a.Begin.Year() >= firstYear && a.Begin.Year() <= lastYear {
+			return a.String()
+		}
+	}
+	if at := moment(raw); at != nil {
+		return human.AboutTime(*at).String()
+	}
+	return ""
 }
 
 // clean makes a value of what jq gave for f. It is not known if it does not fit.

@@ -85,7 +85,7 @@ type Source struct {
 	Format     string        `key:"format" enum:"json,ndjson,csv,rss,atom,xml,text" doc:"how an answer is written; json is the default."`
 	CSV        CSV           `key:"csv" doc:"how CSV is written"`
 	Expect     string        `key:"expect" doc:"jq: true for an answer that may be used; else the old rows stay"`
-	Rows       string        `key:"rows,required" doc:"jq: objects with key, fields and perhaps name, symbol, entity, group, url and aliases"`
+	Rows       string        `key:"rows,required" doc:"jq: objects with key, fields, perhaps name, symbol, entity, group, url, of, aliases"`
 	Kind       string        `key:"kind,required" doc:"of the rows"`
 	Link       string        `key:"link" doc:"a row's page, with {key}"`
 	Time       string        `key:"time" doc:"the field that says when a row came, for rows that are news"`
@@ -183,7 +183,7 @@ type Flag struct {
 	Value     string  `key:"value" doc:"the number that is its value; the first is the default"`
 	Threshold float64 `key:"threshold" doc:"of the value, for readers"`
 	At        string  `key:"at" doc:"the time field that says when it happened"`
-	Message   string  `key:"message,required" doc:"with {name}, {symbol}, {key} and fields in braces"`
+	Message   string  `key:"message,required" doc:"with {name}, {symbol}, {key}, {of} and fields in braces"`
 }
 
 // Say is a sentence of the brief.

@@ -1,7 +1,9 @@
 package manifest_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/pack"
@@ -112,6 +114,49 @@ func TestMarketsExcerpts(t *testing.T) {
 			if excerpts[id] != want {
 				t.Errorf("%s: %q, want %q", id, excerpts[id], want)
 			}
+		}
+	})
+}
+
+// TestMarketsOf: a fixing, a close and a month are dated in rows, states and briefs, those of today are not.
+func TestMarketsOf(t *testing.T) {
+	t.Parallel()
+	recorded(t, api.PackMarkets, func(tick int, p *pack.Pack, w brief.Writer, in pack.Input) {
+		want := map[string]string{
+			"volatility/VIX": "2026-11-19", "yield/10y": "2026-11-19", "fx/EURUSD": "2026-11-19", "reference_rate/SOFR": "2026-11-19",
+			"indicator/cpi": "2026-10", "indicator/us-debt": "2026-11-19", "release/2026-12-09-fomc-meeting": "",
+		}
+		if tick > 1 { // that day's came
+			want["volatility/VIX"], want["yield/10y"], want["fx/EURUSD"] = "", "", ""
+		}
+		rows := p.Tables(in)
+		for name, of := range want {
+			kind, key, _ := strings.Cut(name, "/")
+			if r := rows.Row(kind, key); r == nil || r.Of != of {
+				t.Errorf("tick %d: %s is of %q, want %q", tick, name, r.Of, of)
+			}
+		}
+		text, err := p.Compact(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc := read(text)
+		for _, r := range doc.Rows(p.Shown) {
+			if known := rows.Row(r.Kind, r.Key); known == nil || r.Of != known.Of {
+				t.Errorf("tick %d: the state has %s/%s of %q, the tables of %q", tick, r.Kind, r.Key, r.Of, known.Of)
+			}
+		}
+		draft, err := w.Write(t.Context(), brief.Input{Pack: p.ID, State: doc, Citations: p.Citations(doc, p.Status(in), in.Now)})
+		if close := "closed at 18.42 on 19 November,"; err != nil || strings.Contains(draft.Text, close) != (tick == 1) ||
+			!strings.Contains(draft.Text, "the effective rate on 19 November was 4.08%") {
+			t.Errorf("tick %d: %v\n%s", tick, err, draft.Text)
+		}
+		in.Now = in.Now.Truncate(24 * time.Hour) // of the day after the close
+		tomorrow := in
+		tomorrow.Now = in.Now.AddDate(0, 0, 1)
+		if today, later := p.Tables(in).Row("fx", "EURUSD").Of, p.Tables(tomorrow).Row("fx", "EURUSD").Of; tick > 1 &&
+			(today != "" || later != "2026-11-20") {
+			t.Errorf("tick %d: of %q on its day, of %q on the next", tick, today, later)
 		}
 	})
 }
