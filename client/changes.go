@@ -132,9 +132,16 @@ func (p Page) flagChange(f api.ChangedFlag) string {
 	if f.Was != "" && f.Was != f.Severity {
 		severity += ", was " + string(f.Was)
 	}
-	text := fmt.Sprintf("%s (%s)  %s", f.Change, severity, f.Message)
+	change := string(f.Change)
+	if state.Passed(f) {
+		change = "came and went"
+	}
+	text := fmt.Sprintf("%s (%s)  %s", change, severity, f.Message)
 	if f.EventAt != nil {
 		text += ", happened " + p.clock(*f.EventAt)
+	}
+	if state.Passed(f) {
+		text += ", from " + p.clock(f.Since) + " to " + p.clock(*f.EndedAt)
 	}
 	return text
 }

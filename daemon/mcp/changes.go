@@ -77,7 +77,11 @@ func flagLine(f api.ChangedFlag) string {
 	if f.Was != "" && f.Was != f.Severity {
 		severity = strings.ToUpper(string(f.Was)) + " → " + severity
 	}
-	text := fmt.Sprintf("%s %s: %s [%d], since %s", severity, f.Change, f.Message, f.Ref, f.Since.UTC().Format(time.RFC3339))
+	change := string(f.Change)
+	if state.Passed(f) {
+		change = "came and went"
+	}
+	text := fmt.Sprintf("%s %s: %s [%d], since %s", severity, change, f.Message, f.Ref, f.Since.UTC().Format(time.RFC3339))
 	if f.EventAt != nil {
 		text += ", happened " + f.EventAt.UTC().Format(time.RFC3339)
 	}

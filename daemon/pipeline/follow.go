@@ -116,9 +116,9 @@ func (p *Pipeline) takeState(ctx context.Context, pulse state.Pulse) error {
 	pulse.Doc = pulse.Read()
 	p.newest = pulse
 	if last.GeneratedAt.IsZero() {
-		p.newest.Ended = p.ended(ctx)
+		p.remember(ctx)
 	} else {
-		p.newest.Ended = state.EndedAt(last.Ended, last.Doc.Flags(), pulse.Doc.Flags(), pulse.GeneratedAt)
+		p.newest.Remember(last)
 	}
 	p.newest.Health = p.health(pulse, nil)
 	in := p.input()

@@ -211,7 +211,7 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	}
 	p.newest = *saved.Pulse
 	p.newest.Doc = p.newest.Read()
-	p.newest.Ended = p.ended(ctx)
+	p.remember(ctx)
 	p.receive(saved)
 	in := p.input()
 	p.newest.Health = p.health(p.newest, p.cfg.Pack.Status(in))
@@ -387,9 +387,9 @@ func (p *Pipeline) compact() (state.Pulse, *state.Tables, error) {
 	pulse := state.Pulse{
 		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: text, Doc: doc,
 		Citations: p.cfg.Pack.Citations(doc, p.cfg.Pack.Status(in), p.start),
-		Ended:     state.EndedAt(p.newest.Ended, p.newest.Doc.Flags(), doc.Flags(), in.Now),
 		Sources:   p.sources(),
 	}
+	pulse.Remember(p.newest)
 	pulse.Health = p.health(pulse, nil)
 	return pulse, p.rows(in), nil
 }

@@ -79,7 +79,7 @@ func joined(a, b string) string {
 func Closing(c api.ChangesResponse) (list []Cell) {
 	worse := 0
 	for _, f := range c.Flags {
-		if Worse(f) {
+		if Worse(f) || Passed(f) {
 			worse++
 		}
 	}

@@ -37,7 +37,8 @@ func Compare(from, to Pulse, shown []Shown, tables *Tables, ask Ask) api.Changes
 	c.sources(old.Sources(), now.Sources())
 	c.rows(old.Rows(shown), now.Rows(shown))
 	c.news(shown)
-	c.answer.Clear = c.answer.SourcesAnswered == c.answer.SourcesAsked && !slices.ContainsFunc(c.answer.Flags, Worse)
+	rose := slices.ContainsFunc(c.answer.Flags, func(f api.ChangedFlag) bool { return Worse(f) || Passed(f) })
+	c.answer.Clear = c.answer.SourcesAnswered == c.answer.SourcesAsked && !rose
 	for _, citation := range to.Citations {
 		if c.refs[citation.Ref] {
 			c.answer.Citations = append(c.answer.Citations, citation)
@@ -48,6 +49,9 @@ func Compare(from, to Pulse, shown []Shown, tables *Tables, ask Ask) api.Changes
 
 // Worse reports whether a flag is one to be told of at once: it appeared or rose.
 func Worse(f api.ChangedFlag) bool { return f.Change == api.FlagAppeared || f.Change == api.FlagRose }
+
+// Passed reports whether a flag appeared and ended between the states.
+func Passed(f api.ChangedFlag) bool { return f.Change == api.FlagEnded && f.Was == "" }
 
 // Rows are the rows that the state shows where shown says, as they are in the tables, but for what a state does not say: entities,
 // aliases, times of fetching and most links.
@@ -82,14 +86,16 @@ type comparison struct {
 	refs   map[int]bool // that are told
 }
 
-// flags compares the flags that stood with those that stand. Those that came and went in between have ended, as far as they are remembered.
+// flags compares the flags that stood with those that stand. Those that came and went in between have ended, as far as they are remembered,
+// and are told as they stood when they were gravest.
 func (c *comparison) flags(old, now []api.Flag) {
-	ended := make(map[string]time.Time, len(c.to.Ended))
+	ended, passed := make(map[string]time.Time, len(c.to.Ended)), make(map[string]bool)
 	for _, e := range c.to.Ended {
 		ended[e.ID] = e.EndedAt.UTC()
 		stands := slices.ContainsFunc(now, func(f api.Flag) bool { return f.ID == e.ID })
-		if e.EndedAt.After(c.answer.From) && !stands {
-			old = append(old, e.Flag)
+		stood := slices.ContainsFunc(old, func(f api.Flag) bool { return f.ID == e.ID })
+		if e.EndedAt.After(c.answer.From) && !stands && !stood {
+			old, passed[e.ID] = append(old, e.AtWorst()), true
 		}
 	}
 	for _, p := range diff.Match(old, now, func(f api.Flag) string { return cmp.Or(f.ID, f.Kind+" "+f.Subject) }) {
@@ -102,7 +108,7 @@ func (c *comparison) flags(old, now []api.Flag) {
 			ID: f.ID, Kind: f.Kind, Severity: f.Severity, Change: change, Message: f.Message, Entity: f.Entity, Ref: f.Ref,
 			Since: f.Since, EventAt: f.EventAt,
 		}
-		if p.Old != nil {
+		if p.Old != nil && !passed[f.ID] {
 			told.Was = p.Old.Severity
 		}
 		if p.New == nil {

@@ -235,15 +235,25 @@ func TestCompareEnded(t *testing.T) {
 			EndedAt: from.GeneratedAt.Add(e.ended),
 		})
 	}
+	to.Ended[0].Worst = &api.Flag{ID: "stood", Severity: api.SeverityCritical} // before the span, for all we know
+	to.Ended[1].Worst = &api.Flag{ID: "between", Severity: api.SeverityCritical, Since: to.Ended[1].Since}
 	var got []string
-	for _, f := range state.Compare(from, to, plainShown(), nil, state.Ask{}).Flags {
+	answer := state.Compare(from, to, plainShown(), nil, state.Ask{})
+	if answer.Clear {
+		t.Error("all is clear although a flag came and went")
+	}
+	for _, f := range answer.Flags {
 		line := fmt.Sprintf("%s %s %s", f.ID, f.Change, f.Severity)
+		if state.Passed(f) {
+			line += fmt.Sprint(" passed ", f.Since.Sub(from.GeneratedAt))
+		}
 		if f.EndedAt != nil {
 			line += " " + f.EndedAt.Sub(from.GeneratedAt).String()
 		}
 		got = append(got, line)
 	}
-	want := "back appeared notice, between ended warning 2m0s, in an older gap ended warning 1m0s, stood ended notice 1m0s"
+	want := "back appeared notice, between ended critical passed 1m0s 2m0s, in an older gap ended warning passed -1m0s 1m0s, " +
+		"stood ended notice 1m0s"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}

@@ -16,6 +16,41 @@ const FlagMemory = time.Hour
 type Ended struct {
 	api.Flag
 	EndedAt time.Time `json:"endedAt"` // GeneratedAt of the first state without it
+	Worst   *api.Flag `json:"-"`       // as it stood when it was gravest; nil where nobody looked on
+}
+
+// AtWorst is e as it stood when it was gravest.
+func (e Ended) AtWorst() api.Flag {
+	if e.Worst != nil {
+		return *e.Worst
+	}
+	return e.Flag
+}
+
+// Remember notes in p, which is the state after last, the flags that ended, and how grave those that stand have been.
+func (p *Pulse) Remember(last Pulse) {
+	now := p.Read().Flags()
+	p.Ended = EndedAt(last.Ended, last.Read().Flags(), now, p.GeneratedAt)
+	for i := range p.Ended {
+		e := &p.Ended[i]
+		if worst := last.Worst[e.ID]; worst != nil && e.Worst == nil {
+			e.Worst = worst
+		}
+	}
+	p.Worst = make(map[string]*api.Flag, len(now))
+	for i := range now {
+		f := &now[i]
+		worst := last.Worst[f.ID]
+		for _, e := range last.Ended {
+			if worst == nil && e.ID == f.ID { // it is back
+				worst = e.Worst
+			}
+		}
+		if worst == nil || f.Severity.Rank() > worst.Severity.Rank() {
+			worst = f
+		}
+		p.Worst[f.ID] = worst
+	}
 }
 
 // Remembered reports whether e is not forgotten at the time of a state.
@@ -39,7 +74,7 @@ func EndedAt(ended []Ended, prev, now []api.Flag, at time.Time) []Ended {
 		}
 	}
 	for _, f := range prev {
-		add(Ended{f, at})
+		add(Ended{Flag: f, EndedAt: at})
 	}
 	for _, e := range ended {
 		add(e)

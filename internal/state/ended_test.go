@@ -54,6 +54,32 @@ func TestEndedAt(t *testing.T) {
 	}
 }
 
+// TestRemember: a flag that ended is remembered as it was when it was gravest, also if it came back before.
+func TestRemember(t *testing.T) {
+	t.Parallel()
+	var last state.Pulse
+	at := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
+	for i, step := range [...]struct{ severity, value, ended string }{
+		{"notice", "1", ""}, {"critical", "3", ""}, {"critical", "4", ""}, {"notice", "1", ""}, {"", "", "critical 3"},
+		{"notice", "2", ""}, {"", "", "critical 3"}, {"", "", "critical 3"},
+	} {
+		flags := "[]"
+		if step.severity != "" {
+			flags = fmt.Sprintf(`[{"id":"a","severity":%q,"value":%s}]`, step.severity, step.value)
+		}
+		pulse := state.Pulse{GeneratedAt: at.Add(time.Duration(i) * 5 * time.Minute), State: []byte(`{"flags":` + flags + `}`)}
+		pulse.Remember(last)
+		got := ""
+		for _, e := range pulse.Ended {
+			got += fmt.Sprint(e.AtWorst().Severity, " ", e.AtWorst().Value)
+		}
+		if got != step.ended {
+			t.Errorf("step %d: %q, want %q", i, got, step.ended)
+		}
+		last = pulse
+	}
+}
+
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

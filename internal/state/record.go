@@ -18,10 +18,11 @@ type Pulse struct {
 	State       []byte    // compact JSON, never changed
 	Doc         *Document // State, parsed by whoever publishes it; nil for one that was only stored
 	Citations   []api.Citation
-	Ended       []Ended         // flags that ended in the hour before; they are not kept with it, for the states before it tell of them
-	Sources     []api.LogSource // what it was made of, ordered by id; they are not kept with it, for its leaf tells of them
-	Health      *api.Ages       // how its sources do since, where that is known better than Doc does; it is not kept
-	Proof       api.Proof       // its leaf in the log; zero before it is stored, and for states from before there was a log
+	Worst       map[string]*api.Flag // flags that stand, by id, as they stood when they were gravest; not kept, as Ended
+	Ended       []Ended              // flags that ended in the hour before; not kept, for the states before it tell of them
+	Sources     []api.LogSource      // what it was made of, ordered by id; they are not kept with it, for its leaf tells of them
+	Health      *api.Ages            // how its sources do since, where that is known better than Doc does; it is not kept
+	Proof       api.Proof            // its leaf in the log; zero before it is stored, and for states from before there was a log
 }
 
 // Read is the state of p parsed.

@@ -23,8 +23,8 @@ func FlagChanges() []FlagChange { return []FlagChange{FlagAppeared, FlagRose, Fl
 type ChangedFlag struct {
 	ID       string     `json:"id"`
 	Kind     string     `json:"kind"`
-	Severity Severity   `json:"severity"`      // now; of an ended flag, its last one
-	Was      Severity   `json:"was,omitempty"` // before; "" for one that appeared
+	Severity Severity   `json:"severity"`      // now; of an ended flag, its last one, and its gravest if it appeared in between
+	Was      Severity   `json:"was,omitempty"` // before; "" for one that appeared, also if it ended
 	Change   FlagChange `json:"change"`
 	Message  string     `json:"message"`
 	Entity   string     `json:"entity,omitempty"` // of the thing that it speaks of
