@@ -258,7 +258,8 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 	var err error
 	if next.line, err = pipeline.Open(ctx, pipeline.Config{
 		Pack: p.Pack, Writer: p.Writer, Fetcher: s.sources.Fetcher, Store: s.history, Feed: s.feed, Models: s.models,
-		Every: s.cfg.Every, BriefAt: s.cfg.Briefs.At, TextWithin: s.cfg.Briefs.TextWithin, Disabled: disabled, Unasked: s.sources.unasked,
+		Every: s.cfg.Every, Early: s.early(), BriefAt: s.cfg.Briefs.At, TextWithin: s.cfg.Briefs.TextWithin, Disabled: disabled,
+		Unasked:   s.sources.unasked,
 		AlwaysDue: s.cfg.Recording != nil, Before: advance, Observer: s.metrics,
 		Track: s.jobs.Track, Now: s.cfg.Now, Logger: s.cfg.Logger,
 	}); err != nil {
@@ -269,6 +270,17 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 		c.changed = append(c.changed, next)
 	}
 	return nil
+}
+
+// mostEarly is how long before its slot a refresh begins at least, so that an upstream that takes long for once makes no state late.
+const mostEarly = 10 * time.Second
+
+// early is mostEarly, or less where refreshes are frequent. A recording answers at once.
+func (s *packSet) early() time.Duration {
+	if s.cfg.Recording != nil {
+		return 0
+	}
+	return min(cmp.Or(s.cfg.Every, api.RefreshInterval)/30, mostEarly)
 }
 
 // abandon undoes what prepare has done for c. The caller holds changing.

@@ -129,9 +129,10 @@ func (t *track) apply(a answer, began time.Time) bool {
 	return false
 }
 
-// due reports whether the source t should be asked at now. With force its interval does not count; what upstream asked for does.
-// Times that lie ahead of now by more than they can count for nothing, else a clock that is corrected would silence a source.
-func (p *Pipeline) due(t *track, now time.Time, force bool) bool {
+// due reports whether the source t should be asked at now, in the slot that began at begin. With force its interval does not count; what
+// upstream asked for does. Times that lie ahead of now by more than they can count for nothing, else a clock that is corrected would
+// silence a source.
+func (p *Pipeline) due(t *track, now, begin time.Time, force bool) bool {
 	if now.Before(t.notBefore) && t.notBefore.Sub(now) <= longestPause {
 		return false
 	}
@@ -139,7 +140,7 @@ func (p *Pipeline) due(t *track, now time.Time, force bool) bool {
 		return true
 	}
 	pause := t.connector.Interval - slack
-	if t.connector.Interval <= p.cfg.Every && t.attemptedAt.Before(p.slot(now)) {
+	if t.connector.Interval <= p.cfg.Every && t.attemptedAt.Before(begin) {
 		pause = min(pause, leastPause) // a refresh out of turn, as at the start, must not cost the slot after it its state
 	}
 	return !now.Before(t.attemptedAt.Add(pause))
@@ -148,11 +149,12 @@ func (p *Pipeline) due(t *track, now time.Time, force bool) bool {
 // collect asks the sources that are due, in parallel and bounded by the deadline, and returns the records that the store does
 // not have yet.
 func (p *Pipeline) collect(ctx context.Context, force bool) ([]state.SourceRecord, Report, error) {
-	p.mu.Lock()
 	began := p.cfg.Now()
+	begin := p.slotOf(began).Add(-p.early())
+	p.mu.Lock()
 	var due []*track
 	for _, t := range p.tracks {
-		if t.off == "" && (p.cfg.AlwaysDue || p.due(t, began, force)) {
+		if t.off == "" && (p.cfg.AlwaysDue || p.due(t, began, begin, force)) {
 			due = append(due, t)
 		}
 	}
@@ -163,6 +165,9 @@ func (p *Pipeline) collect(ctx context.Context, force bool) ([]state.SourceRecor
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(due) > 0 {
+		p.noteTook(p.cfg.Now().Sub(began))
+	}
 	report := Report{Asked: len(due)}
 	for i, t := range due {
 		before := t.reading

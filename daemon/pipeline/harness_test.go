@@ -206,7 +206,7 @@ func build(t *testing.T, p *pack.Pack, change func(*rig)) *rig {
 	r.fetcher = &fetcher{now: r.clock.now, answers: make(map[string]answer)}
 	r.cfg = pipeline.Config{
 		Pack: p, Fetcher: r.fetcher, Now: r.clock.now,
-		Jitter: -1, // none
+		Jitter: -1, Early: -1, // none
 		Logger: r.log.Logger(),
 	}
 	r.open(change)

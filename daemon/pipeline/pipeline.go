@@ -22,6 +22,9 @@
 //     06:00, has a brief written of it by them; it is then told with every state of the day in place of that by rules, with what came
 //     after it. If no model can, the briefs by rules go on.
 //
+// Sources that take 9 s would make the next state 9 s late. So the refresh begins before its slot, at 20:09:56 if the longest of the last
+// ones took 9 s, and its state waits for 20:10:07: from state to state it is 5 minutes, and none gets older.
+//
 // Each process has a phase of its own. A kill before 4 loses the answers and nothing else: Open publishes the state of 20:00:08, and
 // Run refreshes at once, as no source was asked in this slot. A kill between 4 and 5 loses nothing: Open publishes the state of
 // 20:05:08, and the next refresh is that of the next slot. A kill while a model writes costs its text; Run finds at once that a brief
@@ -105,6 +108,7 @@ type Config struct {
 	Every      time.Duration // from refresh to refresh, aligned to the clock; 0 means api.RefreshInterval
 	Deadline   time.Duration // bound of one refresh; 0 means 60 s
 	Jitter     time.Duration // the most that this process shifts its refreshes; 0 means Every/20, at most 15 s, and less means none
+	Early      time.Duration // how long before its slot a refresh begins at least, whatever the ones before took; less than 0 means never
 	BriefAt    time.Duration // time of day, UTC, of the daily brief
 	TextWithin time.Duration // bound of one text of a writer; 0 means DefaultTextWithin
 	AlwaysDue  bool          // ask every source at every refresh, whatever its interval (demo)
@@ -127,8 +131,9 @@ type Pipeline struct {
 	hint       chan struct{} // tells Follow that there is something
 	phase      time.Duration // this process's shift against the clock
 
-	mu     sync.Mutex // guards what follows
-	tracks []*track   // in the order of the pack's sources
+	mu     sync.Mutex      // guards what follows
+	tracks []*track        // in the order of the pack's sources
+	took   []time.Duration // by the sources in the last refreshes, the newest last
 	start  time.Time
 	newest state.Pulse // zero GeneratedAt while there is none
 	news   bool        // a source answered well since newest
@@ -143,6 +148,8 @@ type Report struct {
 	Asked       int       // sources asked
 	Failed      int       // of those
 	Unreachable int       // of those: no connection came about
+
+	waited time.Duration // for the slot
 }
 
 // Open restores what the store keeps of the pack and publishes its newest state and brief at once.
@@ -269,9 +276,14 @@ func (p *Pipeline) input() pack.Input {
 // One refresh runs at a time; a second one waits. It fails with ErrAllFailed when no source answered; the schedule is not
 // disturbed by it.
 func (p *Pipeline) Refresh(ctx context.Context, force bool) (Report, error) {
+	return p.refreshFor(ctx, time.Time{}, force)
+}
+
+// refreshFor is Refresh whose state is of a time at the earliest, unless there is none yet.
+func (p *Pipeline) refreshFor(ctx context.Context, slot time.Time, force bool) (Report, error) {
 	began := p.cfg.Now()
-	report, err := p.refresh(ctx, force)
-	p.observe(report, err, p.cfg.Now().Sub(began))
+	report, err := p.refresh(ctx, slot, force)
+	p.observe(report, err, p.cfg.Now().Sub(began)-report.waited)
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(err, ErrAllFailed):
@@ -296,8 +308,8 @@ func (p *Pipeline) observe(report Report, err error, took time.Duration) {
 	p.cfg.Observer.Refreshed(p.cfg.Pack.ID, outcome, took)
 }
 
-// refresh is Refresh without telling the watchers of a failure.
-func (p *Pipeline) refresh(ctx context.Context, force bool) (Report, error) {
+// refresh is refreshFor without telling the watchers of a failure.
+func (p *Pipeline) refresh(ctx context.Context, slot time.Time, force bool) (Report, error) {
 	select {
 	case p.refreshing <- struct{}{}:
 		defer func() { <-p.refreshing }()
@@ -313,6 +325,11 @@ func (p *Pipeline) refresh(ctx context.Context, force bool) (Report, error) {
 	}
 	if !p.hasNews() {
 		return report, p.endWithoutState(ctx, report, changed)
+	}
+	if wait := slot.Sub(p.cfg.Now()); wait > 0 && wait <= longestEarly && !p.generatedAt().IsZero() {
+		if report.waited = wait; !p.wait(ctx, wait) {
+			return report, ctx.Err()
+		}
 	}
 	pulse, rows, err := p.compact()
 	if err != nil {

@@ -13,6 +13,9 @@ const (
 	firstRetry   = 5 * time.Second // after a failed refresh, while there is no state at all
 	maxDoublings = 10              // of firstRetry, by when any slot is sooner
 	day          = 24 * time.Hour
+
+	longestEarly  = 25 * time.Second // less than slack, so that no source misses a refresh that begins early
+	tookRefreshes = 12               // by which the next one begins early
 )
 
 // Run refreshes, narrates and prunes on schedule until ctx is done.
@@ -33,7 +36,7 @@ func (p *Pipeline) runRefresh(ctx context.Context) {
 		if !ok {
 			continue // one is under way, which serves as well
 		}
-		report, err := p.Refresh(ctx, false)
+		report, err := p.refreshFor(ctx, p.slotOf(last), false)
 		done(err)
 		switch {
 		case ctx.Err() != nil:
@@ -82,20 +85,40 @@ func (p *Pipeline) attemptedAt() time.Time {
 // fewer have failed.
 func (p *Pipeline) untilRefresh(last time.Time, failed int) time.Duration {
 	now := p.cfg.Now()
-	slot := p.slot(now)
-	if last.Before(slot) {
+	begin := p.slotOf(now).Add(-p.early())
+	if last.Before(begin) {
 		return 0
 	}
-	next := slot.Add(p.cfg.Every).Sub(now)
+	next := begin.Add(p.cfg.Every).Sub(now)
 	if p.generatedAt().IsZero() {
 		return min(next, firstRetry<<min(max(failed-1, 0), maxDoublings))
 	}
 	return next
 }
 
-// slot is the beginning of the slot that now lies in: a multiple of Every, shifted by this process's phase.
-func (p *Pipeline) slot(now time.Time) time.Time {
-	return now.Add(-p.phase).Truncate(p.cfg.Every).Add(p.phase)
+// slotOf is the slot whose refresh begins at now or is the last to have begun before: a multiple of Every, shifted by this process's phase.
+func (p *Pipeline) slotOf(now time.Time) time.Time {
+	return now.Add(p.early() - p.phase).Truncate(p.cfg.Every).Add(p.phase)
+}
+
+// early is how long before its slot a refresh begins: a quarter longer than sources took lately, within bounds.
+func (p *Pipeline) early() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cfg.Early < 0 {
+		return 0
+	}
+	longest := p.cfg.Early
+	for _, took := range p.took {
+		longest = max(longest, took+took/4)
+	}
+	return min(longest, longestEarly, p.cfg.Every/10)
+}
+
+// noteTook notes how long sources took. The caller holds mu.
+func (p *Pipeline) noteTook(took time.Duration) {
+	p.took = append(p.took, max(took, 0))
+	p.took = p.took[max(len(p.took)-tookRefreshes, 0):]
 }
 
 // wait sleeps for d and reports false when ctx is done first.

@@ -130,6 +130,57 @@ func TestEverySlotHasAState(t *testing.T) {
 	})
 }
 
+// TestNoStateGetsOld: however long sources take, up to a bound, no state is older than an interval when the next one is there, and no source
+// is asked more often than its interval but for the slack. Before anything is known of them, Early counts.
+func TestNoStateGetsOld(t *testing.T) {
+	for name, c := range map[string]struct {
+		took  func(n int) time.Duration
+		early time.Duration
+		old   bool // once a state is
+	}{
+		"at once":          {func(int) time.Duration { return 0 }, 0, false},
+		"nine seconds":     {func(int) time.Duration { return 9 * time.Second }, 0, false},
+		"now and then":     {func(n int) time.Duration { return time.Duration(n%3) * 4 * time.Second }, 0, false},
+		"once, within":     {func(n int) time.Duration { return map[bool]time.Duration{n == 4: 10 * time.Second}[true] }, 10 * time.Second, false},
+		"once, beyond":     {func(n int) time.Duration { return map[bool]time.Duration{n == 4: 12 * time.Second}[true] }, 10 * time.Second, true},
+		"beyond the bound": {func(n int) time.Duration { return 20*time.Second + time.Duration(n%2)*8*time.Second }, 0, true},
+		"within it":        {func(n int) time.Duration { return 20*time.Second + time.Duration(n%2)*5*time.Second }, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(t *testing.T) {
+				r := build(t, newPack(5*time.Minute, 15*time.Minute), func(r *rig) { r.cfg.Early = c.early })
+				slow := func(ctx context.Context, n int) source.Outcome {
+					time.Sleep(c.took(n))
+					return fee(float64(n))
+				}
+				r.fetcher.tell(slow, "s1")
+				begin := time.Now()
+				r.start()
+				time.Sleep(10 * time.Minute) // it is known by then how long they take
+				oldest := time.Duration(0)
+				for time.Since(begin) < 2*time.Hour {
+					oldest = max(oldest, time.Since(r.edition().GeneratedAt))
+					time.Sleep(500 * time.Millisecond)
+				}
+				if old := oldest >= 301*time.Second; old != c.old {
+					t.Errorf("a state got %v old", oldest)
+				}
+				for id, every := range map[string]time.Duration{"s1": 5 * time.Minute, "s2": 15 * time.Minute} {
+					asked := r.fetcher.asking(id, begin)
+					for i := 1; i < len(asked); i++ {
+						if gap := asked[i] - asked[i-1]; gap < every-slack {
+							t.Errorf("%s was asked again after %v", id, gap)
+						}
+					}
+					if most := int(2*time.Hour/every) + 1; len(asked) > most {
+						t.Errorf("%s was asked %d times in two hours, more than %d", id, len(asked), most)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestStopDuringRefresh: Run ends as soon as it is told, and nothing half done is kept.
 func TestStopDuringRefresh(t *testing.T) {
 	virtual(t, func(t *testing.T) {
