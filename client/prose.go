@@ -44,7 +44,11 @@ func (p Page) Brief(pack string, b *api.BriefResponse, cite CiteStyle) error {
 		header += "  written " + p.when(*b.BriefAt)
 	}
 	if b.BriefOf != nil && !b.BriefOf.Equal(b.Freshness.GeneratedAt) {
-		header += "  from the state of " + p.clock(*b.BriefOf)
+		of := p.clock(*b.BriefOf)
+		if p.Saved {
+			of = p.when(*b.BriefOf)
+		}
+		header += "  from the state of " + of
 	}
 	fmt.Fprintf(&out, "%s\n\n", header)
 	for line := range strings.SplitSeq(strings.TrimSpace(human.Text(b.Brief)), "\n") {
