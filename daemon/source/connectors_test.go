@@ -154,15 +154,15 @@ func checkChainHistories(t *testing.T) {
 	f := source.NewFetcher(source.Config{Transport: transport, Now: func() time.Time { return now }})
 	first := f.Fetch(t.Context(), source.DefiLlamaChains(), nil)
 	doc := first.Doc.(*source.ChainsDoc)
-	if doc.Chains[0].Name != "A 1" || number(doc.Chains[0].Change1d) != -10 || number(doc.Chains[0].Change7d) != 12.5 {
-		t.Errorf("A 1: %v, %v", number(doc.Chains[0].Change1d), number(doc.Chains[0].Change7d))
+	if doc.Chains[0].Name != "A 1" || doc.Chains[0].Change1d != nil || number(doc.Chains[0].Change7d) != 12.5 {
+		t.Errorf("A 1: %v, %v", doc.Chains[0].Change1d, number(doc.Chains[0].Change7d))
 	}
-	if doc.Chains[1].Change1d != nil || doc.Chains[5].Change1d == nil || doc.Chains[6].Change1d != nil {
+	if doc.Chains[1].Change7d != nil || doc.Chains[5].Change7d == nil || doc.Chains[6].Change7d != nil {
 		t.Errorf("B has no history, F is the sixth, G 2 is not asked for: %+v", doc.Chains)
 	}
 	now = now.Add(23 * time.Hour)
 	second := f.Fetch(t.Context(), source.DefiLlamaChains(), doc).Doc.(*source.ChainsDoc)
-	if number(second.Chains[0].Change1d) != -10 || !second.HistoryAt.Equal(recordedAt) {
+	if number(second.Chains[0].Change7d) != 12.5 || !second.HistoryAt.Equal(recordedAt) {
 		t.Errorf("changes must be kept: %+v", second)
 	}
 	if asked["/v2/historicalChainTvl/A 1"] != 1 || asked["/v2/historicalChainTvl/F"] != 1 || asked["/v2/historicalChainTvl/G 2"] != 0 {
@@ -174,12 +174,70 @@ func checkChainHistories(t *testing.T) {
 	}
 }
 
+// TestChainChangesOfADay asks for two days, with a gap: a change is one of 24 hours, give or take half an hour, or there is none.
+func TestChainChangesOfADay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now().Add(2 * time.Minute)
+		now, tvl := begin, 0.0
+		transport := roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path != "/v2/chains" {
+				return respond(r, 404, ""), nil
+			}
+			return respond(r, 200, fmt.Sprintf(`[{"name":"A","tvl":%g}]`, tvl)), nil
+		})
+		f := source.NewFetcher(source.Config{Transport: transport, Now: func() time.Time { return now }})
+		value := func(at time.Time) float64 { return 1e9 + 1e7*at.Sub(begin).Hours() }
+		var last source.Doc
+		known := 0
+		for ; now.Before(begin.Add(49 * time.Hour)); now = now.Add(5 * time.Minute) {
+			if gap := now.Sub(begin); gap > 40*time.Hour && gap < 42*time.Hour {
+				continue
+			}
+			tvl = value(now)
+			out := f.Fetch(t.Context(), source.DefiLlamaChains(), last)
+			if out.Err != nil {
+				t.Fatal(out.Err)
+			}
+			doc := out.Doc.(*source.ChainsDoc)
+			last = doc
+			if n := len(doc.Hours); n > 26 {
+				t.Fatalf("%d hours are kept", n)
+			}
+			change := doc.Chains[0].Change1d
+			if may := now.Sub(begin) >= 23*time.Hour+30*time.Minute; (change != nil) != may {
+				t.Fatalf("after %v a change is known: %t", now.Sub(begin), change != nil)
+			}
+			if change == nil {
+				continue
+			}
+			known++
+			least, most := tvl/value(now.Add(-23*time.Hour-30*time.Minute)), tvl/value(now.Add(-24*time.Hour-30*time.Minute))
+			if got := 1 + *change/100; got < least-1e-9 || got > most+1e-9 {
+				t.Fatalf("after %v it changed by %g, not by what 24 hours make", now.Sub(begin), *change)
+			}
+		}
+		if known < 280 {
+			t.Errorf("%d changes", known)
+		}
+		for now = now.Add(16 * time.Hour); now.Before(begin.Add(66*time.Hour + 30*time.Minute)); now = now.Add(5 * time.Minute) { // a day after the gap
+			out := f.Fetch(t.Context(), source.DefiLlamaChains(), last)
+			last = out.Doc
+			if at := now.Add(-24 * time.Hour).Sub(begin); at > 40*time.Hour+30*time.Minute && at < 41*time.Hour+29*time.Minute {
+				if c := last.(*source.ChainsDoc).Chains[0].Change1d; c != nil {
+					t.Fatalf("%v, where nobody asked, a change is known", at)
+				}
+			}
+		}
+	})
+}
+
 func TestChainHistoryFailsSoft(t *testing.T) {
 	t.Parallel()
 	asked := make(map[string]int)
 	transport := llama(asked, func(r *http.Request) (*http.Response, error) { return respond(r, 429, ""), nil })
 	change := 3.5
-	last := &source.ChainsDoc{Chains: []source.Chain{{Name: "A 1", Change1d: &change}}, HistoryAt: recordedAt.Add(-25 * time.Hour)}
+	last := &source.ChainsDoc{Chains: []source.Chain{{Name: "A 1", Change7d: &change}}, HistoryAt: recordedAt.Add(-25 * time.Hour)}
 	now := recordedAt
 	f := source.NewFetcher(source.Config{Transport: transport, Now: func() time.Time { return now }})
 	out := f.Fetch(t.Context(), source.DefiLlamaChains(), last)
@@ -187,7 +245,7 @@ func TestChainHistoryFailsSoft(t *testing.T) {
 		t.Fatalf("%s, %v", out.Class, out.Err)
 	}
 	doc := out.Doc.(*source.ChainsDoc)
-	if number(doc.Chains[0].Change1d) != 3.5 || doc.Chains[1].Change1d != nil {
+	if number(doc.Chains[0].Change7d) != 3.5 || doc.Chains[1].Change7d != nil {
 		t.Errorf("what was known must stay: %+v", doc.Chains)
 	}
 	now = now.Add(55 * time.Minute)

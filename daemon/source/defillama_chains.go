@@ -14,14 +14,16 @@ import (
 )
 
 const (
+	hourChains    = 60 // the largest chains, whose value of each hour is kept
+	hourSlack     = time.Hour / 2
 	historyChains = 6         // the largest chains, whose daily history is read
 	historyEvery  = day       // from one reading of the histories to the next
 	historyRetry  = time.Hour // the same after a reading that failed
 	historicalTVL = "https://api.llama.fi/v2/historicalChainTvl/"
 )
 
-// DefiLlamaChains is defillama-chains: value held on chains. The document has no changes; those of the largest chains come from
-// their daily histories, read once a day.
+// DefiLlamaChains is defillama-chains: value held on chains. The document has no changes. Those of a day are between what it says now and
+// said 24 hours before, as a daily history ends up to a day ago; those of a week come from that of the largest chains, read once a day.
 func DefiLlamaChains() Connector {
 	c := Connector{ID: "defillama-chains", Interval: 5 * time.Minute, StaleAfter: 90 * time.Minute}
 	c = document(c, "https://api.llama.fi/v2/chains", decodeChains)
@@ -33,6 +35,7 @@ func DefiLlamaChains() Connector {
 			main := a.bodies[:1:1]
 			chains := doc.(*ChainsDoc)
 			chains.addChanges(ctx, a, last)
+			chains.addHour(a.Now, last)
 			a.bodies = main
 			for _, c := range chains.Chains { // also of histories that were read before
 				if hash := chains.Histories[c.Name]; hash != "" {
@@ -66,7 +69,41 @@ func decodeChains(body io.Reader, _ time.Time) (*ChainsDoc, int, error) {
 	return &ChainsDoc{Chains: capRows(kept)}, dropped, err
 }
 
-// addChanges sets the changes of the day and the week: those that last knows, or new ones when the histories are due.
+// addHour sets the changes of a day, and keeps the values of now if an hour has begun since those that last keeps. Without values of between
+// 23.5 and 24.5 hours ago there is no change: nobody asked then.
+func (d *ChainsDoc) addHour(now time.Time, last Doc) {
+	if prev, ok := last.(*ChainsDoc); ok {
+		for _, h := range prev.Hours {
+			if age := now.Sub(h.At); age > 0 && age <= day+hourSlack {
+				d.Hours = append(d.Hours, h)
+			}
+		}
+	}
+	var then map[string]float64
+	nearest := hourSlack
+	for _, h := range d.Hours {
+		if off := (now.Sub(h.At) - day).Abs(); off <= nearest {
+			then, nearest = h.TVL, off
+		}
+	}
+	for i := range d.Chains {
+		c := &d.Chains[i]
+		if before := then[c.Name]; before > 0 {
+			change := (c.TVL - before) / before * 100
+			c.Change1d = &change
+		}
+	}
+	if n := len(d.Hours); n > 0 && !d.Hours[n-1].At.Truncate(time.Hour).Before(now.Truncate(time.Hour)) {
+		return
+	}
+	hour := ChainHour{At: now.UTC(), TVL: make(map[string]float64, hourChains)}
+	for _, c := range d.Chains[:min(len(d.Chains), hourChains)] {
+		hour.TVL[c.Name] = c.TVL
+	}
+	d.Hours = append(d.Hours, hour)
+}
+
+// addChanges sets the changes of a week: those that last knows, or new ones when the histories are due.
 func (d *ChainsDoc) addChanges(ctx context.Context, a *attempt, last Doc) {
 	if prev, ok := last.(*ChainsDoc); ok {
 		d.copyChanges(prev)
@@ -87,7 +124,7 @@ func (d *ChainsDoc) copyChanges(prev *ChainsDoc) {
 	}
 	for i := range d.Chains {
 		c := &d.Chains[i]
-		c.Change1d, c.Change7d = known[c.Name].Change1d, known[c.Name].Change7d
+		c.Change7d = known[c.Name].Change7d
 	}
 	d.HistoryAt, d.Histories = prev.HistoryAt, maps.Clone(prev.Histories)
 }
@@ -105,7 +142,7 @@ func readHistories(ctx context.Context, a *attempt, chains []Chain, hashes map[s
 			return err
 		})
 		if err == nil {
-			c.Change1d, c.Change7d = changeSince(points, day), changeSince(points, 7*day)
+			c.Change7d = changeSince(points, 7*day)
 			hashes[c.Name] = a.bodies[len(a.bodies)-1]
 			continue
 		}

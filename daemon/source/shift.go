@@ -40,7 +40,7 @@ func (d *ProtocolsDoc) Shift(time.Duration) {}
 // Len is the number of chains.
 func (d *ChainsDoc) Len() int { return len(d.Chains) }
 
-// Shift does nothing: HistoryAt is our own time.
+// Shift does nothing: Hours and HistoryAt are our own times.
 func (d *ChainsDoc) Shift(time.Duration) {}
 
 // Len is the number of coins.
