@@ -260,3 +260,28 @@ func TestWriteErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsTellWhatTheyAreAbout: a figure that is older than its poll says of when it is, in tables and readings, at every width.
+func TestRowsTellWhatTheyAreAbout(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{50, 80, 120} {
+		p, b := page()
+		p.Width = width
+		fresh := api.Freshness{GeneratedAt: p.Now}
+		for pack, text := range map[string]string{
+			"markets": `{"volatility":[{"id":"VIX","name":"VIX","level":23.26,"ref":1,"of":"2026-11-19"},{"id":"VXN","name":"VXN","level":25,"ref":1}],`,
+			"crypto":  `{"sentiment":{"fearGreed":{"value":24,"label":"Fear","previousDay":1,"weekAgo":1,"ref":1,"of":"2026-11-19"}},`,
+		} {
+			m := &api.StateResponse{State: json.RawMessage(text + `"source_status":[{"ref":1,"id":"a","status":"ok"}]}`), Freshness: fresh}
+			if err := p.State(pack, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for line := range strings.Lines(b.String()) {
+			of := strings.Contains(line, "VIX") || strings.Contains(line, "Fear &")
+			if strings.Contains(line, "of 2026-11-19") != of || strings.Contains(line, "VXN") && strings.Contains(line, "of ") {
+				t.Errorf("%d columns: %q", width, line)
+			}
+		}
+	}
+}

@@ -213,3 +213,21 @@ func TestTabularShapes(t *testing.T) {
 		}
 	}
 }
+
+// TestTabularAbout: a row whose figures are older than their poll says what they are about, in its line and among what is known of it.
+func TestTabularAbout(t *testing.T) {
+	t.Parallel()
+	s := session.New("markets", began(), 0)
+	s.Event(sdk.Event{Type: api.EventDelta, State: api.StreamState{TS: began(), State: []byte(`{"volatility":[
+		{"id":"VIX","name":"VIX","level":23.26,"date":"2026-11-19","ref":1,"of":"2026-11-19"},{"id":"VXN","name":"VXN","level":25,"ref":1}],
+		"flags":[],"source_status":[{"ref":1,"id":"a","status":"ok"}]}`)}})
+	th := view.NewTheme(view.Plain, view.NoColor, false)
+	for _, width := range []int{30, 47, 60, 111, 200} {
+		table := tui.NewTable("volatility", s, th, width)
+		for i, want := range []bool{true, false} {
+			if line := table.Draw(th, i); strings.HasSuffix(strings.TrimSpace(line), "of 2026-11-19") != want || view.Width(line) > width {
+				t.Errorf("in %d columns: %q", width, line)
+			}
+		}
+	}
+}

@@ -69,8 +69,8 @@ func decodeChains(body io.Reader, _ time.Time) (*ChainsDoc, int, error) {
 	return &ChainsDoc{Chains: capRows(kept)}, dropped, err
 }
 
-// addHour sets the changes of a day, and keeps the values of now if an hour has begun since those that last keeps. Without values of between
-// 23.5 and 24.5 hours ago there is no change: nobody asked then.
+// addHour sets the changes of a day, and keeps the values of now if an hour has begun since those that last keeps. Without values of
+// between 23.5 and 24.5 hours ago there is no change: nobody asked then.
 func (d *ChainsDoc) addHour(now time.Time, last Doc) {
 	if prev, ok := last.(*ChainsDoc); ok {
 		for _, h := range prev.Hours {

@@ -73,16 +73,16 @@ type Protocol struct {
 // ProtocolsDoc is defillama-protocols: the largest protocols of the categories that hold users' value.
 type ProtocolsDoc struct{ Protocols []Protocol }
 
-// Chain is a row of ChainsDoc. Change1d is against what the document said a day before, nil until that is a day ago; Change7d comes from the
-// chain's own daily history, nil until that is known. CoinID is CoinGecko's of its coin, "" if it has none.
+// Chain is a row of ChainsDoc. Change1d is against what the document said a day before, nil until that is known; Change7d comes from the
+// chain's own daily history, nil until that is. CoinID is CoinGecko's of its coin, "" if it has none.
 type Chain struct {
 	Name, CoinID       string
 	TVL                float64
 	Change1d, Change7d *float64
 }
 
-// ChainsDoc is defillama-chains, largest first. Hours are the values of before, oldest first, one an hour. HistoryAt is when the daily histories were last read, Histories the hashes of those that
-// changes come from, as in Outcome.Bodies, by the name of the chain.
+// ChainsDoc is defillama-chains, largest first. Hours are the values of the day before, oldest first, one an hour. HistoryAt is when the
+// daily histories were last read, Histories the hashes of those that changes come from, as in Outcome.Bodies, by the name of the chain.
 type ChainsDoc struct {
 	Chains    []Chain
 	Hours     []ChainHour `json:",omitempty"`

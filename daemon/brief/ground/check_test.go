@@ -276,3 +276,27 @@ func must(b []byte, err error) []byte {
 
 // read is a state parsed.
 func read(text string) *state.Document { return state.Read([]byte(text)) }
+
+// TestCheckOfDates: what a figure is about is the day, or the month and year, that its row tells, and no other.
+func TestCheckOfDates(t *testing.T) {
+	t.Parallel()
+	doc := state.Read([]byte(`{"volatility":[{"id":"VIX","name":"Cboe Volatility Index","symbol":"VIX","level":23.26,"ref":1,"of":"2026-11-18"}],
+		"indicators":[{"id":"cpi","name":"Consumer Price Index","change12mPct":3.17,"ref":2,"of":"2026-10"}],"source_status":[]}`))
+	for text, passes := range map[string]bool{
+		"The VIX closed at 23.26 on 18 November [1].":                       true,
+		"The VIX closed at 23.26 on November 18 [1].":                       true,
+		"The VIX closed at 23.26 on 2026-11-18 [1].":                        true,
+		"The VIX closed at 23.26 on 17 November [1].":                       false,
+		"The VIX closed at 23.26 on 18 October [1].":                        false,
+		"The VIX closed at 23.26 on 2026-11-19 [1].":                        false,
+		"The Consumer Price Index was up 3.17% in October 2026 [2].":        true,
+		"The Consumer Price Index was up 3.17% in September 2026 [2].":      false,
+		"The Consumer Price Index was up 3.17% in October 2025 [2].":        false,
+		"The Consumer Price Index was up 3.17% on 1 October 2026 [2].":      false,
+		"The Consumer Price Index was up 3.17% at 00:00 on 2026-10-01 [2].": false,
+	} {
+		if list := ground.Check(text, doc, sources()); (len(list) == 0) != passes {
+			t.Errorf("%q: %v", text, list)
+		}
+	}
+}
