@@ -236,7 +236,11 @@ func (o *resumeOptions) again(
 	if !p.Bare || !ok {
 		return nil, nil, errors.New("not all of the request is in the journal; the same command as before, or the agent, gets its answer")
 	}
-	req, err := http.NewRequestWithContext(ctx, method, p.Service+path, http.NoBody)
+	base, err := url.Parse(p.Service)
+	if err != nil {
+		return nil, nil, errors.New("the journal does not say whom it is for")
+	}
+	req, err := http.NewRequestWithContext(ctx, method, p.Service+strings.TrimPrefix(path, base.EscapedPath()), http.NoBody)
 	if err != nil {
 		return nil, nil, errors.New("the journal does not say what it is for")
 	}

@@ -27,8 +27,11 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// asker takes a quote and pays nothing.
-type asker struct{ quote *sdk.Quote }
+// asker takes quotes and pays nothing.
+type asker struct {
+	quote   *sdk.Quote  // the first
+	instead []sdk.Quote // where that cannot be paid
+}
 
 // asked reports whether there is a quote.
 func (a *asker) asked() bool { return a != nil && a.quote != nil }
@@ -38,8 +41,12 @@ var errAsked = errors.New("nothing was paid")
 
 // Pay notes q.
 func (a *asker) Pay(_ context.Context, q sdk.Quote) (sdk.Payment, error) {
-	a.quote = &q
-	return sdk.Payment{}, errAsked
+	if a.quote == nil {
+		a.quote = &q
+	} else {
+		a.instead = append(a.instead, q)
+	}
+	return sdk.Payment{}, sdk.Unable(errAsked)
 }
 
 // Conclude is for what was paid, which is nothing.
@@ -257,6 +264,15 @@ func (o *urlOptions) show(ctx context.Context, ask *asker) error {
 		return nil
 	}
 	v, err := o.preview(ctx, *q)
+	for _, other := range ask.instead {
+		if err != nil || !v.Unable {
+			break
+		}
+		var instead wallet.Preview
+		if instead, err = o.preview(ctx, other); instead.Refusal == "" {
+			q, v = &other, instead
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -306,7 +322,7 @@ func (o *urlOptions) preview(ctx context.Context, q sdk.Quote) (wallet.Preview, 
 	}
 	p, err := o.Payments.ReadOnly(ctx, address, q.Exact == nil)
 	if failure, ok := errors.AsType[*cli.Failure](err); ok && q.Exact == nil {
-		return wallet.Preview{Refusal: failure.Error()}, nil // that something is not configured is the answer
+		return wallet.Preview{Refusal: failure.Error(), Unable: true}, nil // that something is not configured is the answer
 	}
 	if err != nil {
 		return wallet.Preview{}, err
@@ -444,8 +460,8 @@ func setHeaders(h http.Header, given []string) error {
 // patience is how often a payment is sent again to a service that is still settling it.
 const patience = 15
 
-// call makes a request that is paid for: by standard x402 where the service is not the configured one and takes that, else in our own
-// dialect. It goes to that service alone, and follows no redirect: there is nobody else whom the payment is for.
+// call makes a request that is paid for: by standard x402 first where the service is not the configured one, else in our own dialect first.
+// It goes to that service alone, and follows no redirect: there is nobody else whom the payment is for.
 func (o *urlOptions) call(ctx context.Context, service, address string, p sdk.Payer, ask *asker) error {
 	c, err := o.Config()
 	if err != nil {
@@ -461,9 +477,11 @@ func (o *urlOptions) call(ctx context.Context, service, address string, p sdk.Pa
 		return err
 	}
 	pays := &sdk.PayTransport{Payer: p, Service: service, Base: o.HTTP(), Patience: patience,
-		Name: func(*http.Request) (string, bool) { return r.name, r.bare }, Notify: o.tellReceipt(service)}
+		Name: func(*http.Request) (string, bool) { return r.name, r.bare }, Notify: o.tellReceipt(service),
+		Schemes: []sdk.Scheme{sdk.Transfer{}, sdk.Exact{}}}
 	if !o.own(service) {
-		pays.Schemes = []sdk.Scheme{sdk.Exact{}, sdk.Transfer{}}
+		slices.Reverse(pays.Schemes)
+		pays.Price = func(*http.Request) int64 { return 0 } // somebody else's paths say nothing of prices
 	}
 	client := &http.Client{Transport: pays, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(r.Request)

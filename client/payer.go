@@ -162,7 +162,7 @@ func (p *walletPayer) close() {
 func (p *payments) configured(transfer bool) (wallet.Config, error) {
 	cfg, err := p.bounds()
 	if err == nil && transfer && (cfg.RPCURL == "" || cfg.Token == "") {
-		err = cli.Invalid("ctx needs the settings of the chain to pay").
+		err = cli.Invalid("%w", sdk.Unable(errors.New("ctx needs the settings of the chain to pay"))).
 			WithHint("ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID")
 	}
 	return cfg, err

@@ -120,7 +120,7 @@ func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Respon
 	send := func() (*Response, error) {
 		resp, err := c.send(ctx, r, target, o)
 		var paid *PaidError
-		if errors.As(err, &paid) { // what was paid is sent with every further attempt
+		if errors.As(err, &paid) && paid.Payment.Scheme != api.SchemeExact { // what was paid is sent with every further attempt
 			r.proof = base64.StdEncoding.EncodeToString(paid.Payment.Payload)
 		}
 		return resp, err
@@ -170,7 +170,7 @@ func (c *Client) send(ctx context.Context, r Request, target *url.URL, o call) (
 	sender := c.http
 	if c.payer != nil {
 		sender.Transport = &PayTransport{Payer: c.payer, Service: c.BaseURL(), Base: c.http.Transport,
-			Answered: func(_ *http.Request, body []byte) error {
+			Schemes: []Scheme{Transfer{}, Exact{}}, Answered: func(_ *http.Request, body []byte) error {
 				if !json.Valid(body) {
 					return errors.New("the answer is not JSON")
 				}

@@ -17,7 +17,7 @@ import (
 // Payer pays quotes. An implementation is *wallet.Payer of sdk/wallet.
 type Payer interface {
 	// Pay pays q if its rules allow it, and returns the payment. For the same request it returns the same payment until Conclude is called:
-	// it never pays twice for one request.
+	// it never pays twice for one request. An error of Unable says that another scheme may do.
 	Pay(ctx context.Context, q Quote) (Payment, error)
 	// Conclude records the outcome of a payment. A payment without an outcome, or with one that is Unanswered, may be sent again.
 	Conclude(ctx context.Context, p Payment, o Outcome) error
@@ -28,7 +28,7 @@ type Quote struct {
 	api.PaymentRequirements           // of a transfer; zero if Exact is set
 	Exact                   *Required // nil for a transfer
 
-	Service string // base URL; for the scheme exact, scheme and host
+	Service string // base URL; of a purchase by the scheme exact, scheme and host
 	Request string // method, path and query, and what else tells the request from others; for a purchase, deposit and its id
 	Bare    bool   // Request says all of it
 	// Canonical is the CanonicalRequest of Request, which is the same however a request is spelled; "" for other services than this one.
@@ -80,7 +80,23 @@ type Outcome struct {
 	Unanswered error // why no answer came, or none that can be used; nil otherwise
 }
 
-// WithPayer pays for single calls without a key. Without it, such a call fails with ErrPaymentRequired, whose Payment is the quote.
+// unableError is why a quote cannot be paid by its scheme.
+type unableError struct{ error }
+
+// Unwrap returns the cause.
+func (e unableError) Unwrap() error { return e.error }
+
+// Unable is err of a Payer that cannot pay by the scheme of a quote now, and has paid nothing: another scheme may do.
+func Unable(err error) error { return unableError{err} }
+
+// IsUnable reports whether err says that another scheme may do.
+func IsUnable(err error) bool {
+	_, unable := errors.AsType[unableError](err)
+	return unable
+}
+
+// WithPayer pays for single calls without a key: by transfer or, where the Payer cannot make one, by standard x402. Without it, such a call
+// fails with ErrPaymentRequired, whose Payment is the quote.
 func WithPayer(p Payer) Option {
 	return func(o *options) error { o.payer = p; return nil }
 }
@@ -121,7 +137,8 @@ func (e *unpaidError) Unwrap() error { return e.err }
 
 // PayTransport is an http.RoundTripper that pays for single requests. When the service answers 402 and asks for a payment by one of the
 // Schemes, the Payer pays, and the transport repeats the request once with the payment. Other requests pass unchanged: it does not pay
-// outside Service, or for bodies that cannot be sent twice (without GetBody).
+// outside Service, or for bodies that cannot be sent twice (without GetBody). A scheme by which the Payer is Unable to pay gives way to the
+// next one that the service takes.
 //
 // It reads the whole answer to a paid request before it calls Conclude; the Request of the answer is the one with the payment. A lost
 // connection, a redirect, a failure or another 402 is a *PaidError, distinct from the errors of unpaid requests. A payment is spent only
@@ -171,6 +188,7 @@ func (t *PayTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || resp.StatusCode != http.StatusPaymentRequired {
 		return resp, err
 	}
+	var unable error
 	for _, s := range schemes {
 		q, err := s.quote(r, resp)
 		if err != nil {
@@ -184,9 +202,37 @@ func (t *PayTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if q.Request, q.Bare = t.name(r); t.Name == nil {
 			q.Canonical = CanonicalRequest(t.Service, q.Request)
 		}
-		return t.pay(r, *q, resp)
+		answer, err := t.pay(r, *q, resp)
+		_, paid := errors.AsType[*PaidError](err)
+		if err != nil && !paid && unable != nil {
+			err = both(unable, q.scheme(), err)
+		}
+		if !IsUnable(err) || paid {
+			return answer, err
+		}
+		unable = err
+	}
+	if unable != nil {
+		return nil, unable
 	}
 	return resp, nil
+}
+
+// both is why a Payer pays neither by the scheme before nor by the given one.
+func both(before error, scheme string, err error) error {
+	first, ok := errors.AsType[*unpaidError](before)
+	if !ok {
+		return fmt.Errorf("%w; by the scheme %s: %w", before, scheme, err)
+	}
+	return &unpaidError{first.asked, fmt.Errorf("%w; by the scheme %s: %w", first.err, scheme, err), first.answer}
+}
+
+// scheme is the name of the way to pay.
+func (q Quote) scheme() string {
+	if q.Exact != nil {
+		return api.SchemeExact
+	}
+	return api.SchemeX402
 }
 
 // ours reports whether r is for the service.

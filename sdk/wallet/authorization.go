@@ -46,7 +46,7 @@ func (p *Payer) judgeExact(ctx context.Context, q sdk.Quote, past []entry) (way,
 		err = checkStopped(q.Service, past)
 	}
 	if err == nil {
-		err = p.allowExact(q.Pack, w.amount, past)
+		err = p.allowExact(q, w.amount, past)
 	}
 	if err == nil {
 		err = p.affordExact(ctx, w)
@@ -55,12 +55,12 @@ func (p *Payer) judgeExact(ctx context.Context, q sdk.Quote, past []entry) (way,
 }
 
 // allowExact says whether amount may be paid now: for a pack of credits what it costs, for a call what the policy allows.
-func (p *Payer) allowExact(pack api.CreditPack, amount usdg.Amount, past []entry) error {
-	if pack == "" {
-		return p.cfg.Policy.allow(amount, 0, past, p.cfg.Now())
+func (p *Payer) allowExact(q sdk.Quote, amount usdg.Amount, past []entry) error {
+	if q.Pack == "" {
+		return p.cfg.Policy.allow(amount, usdg.Amount(q.Price), past, p.cfg.Now())
 	}
-	if offer, ok := pack.Offer(); !ok || amount != usdg.Amount(offer.PriceMicros) {
-		return fmt.Errorf("%w: the service wants %s for the credit pack %s, which costs %s", ErrPolicy, amount, quote(string(pack)),
+	if offer, ok := q.Pack.Offer(); !ok || amount != usdg.Amount(offer.PriceMicros) {
+		return fmt.Errorf("%w: the service wants %s for the credit pack %s, which costs %s", ErrPolicy, amount, quote(string(q.Pack)),
 			usdg.Amount(offer.PriceMicros))
 	}
 	return nil

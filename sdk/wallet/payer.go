@@ -46,13 +46,13 @@ type Payer struct {
 
 // Sentinel errors, for errors.Is.
 var (
-	ErrNoGas      = errors.New("the wallet has no ether for the chain's fee")
+	ErrNoGas      = sdk.Unable(errors.New("the wallet has no ether for the chain's fee"))
 	ErrNoUSDG     = errors.New("the wallet has not enough USDG")
 	ErrNoFunds    = errors.New("the wallet has not enough of what is to be paid with")
 	ErrReverted   = errors.New("the token refuses the transfer")
 	ErrRecipient  = errors.New("the service wants to be paid at another address than before")
 	ErrWrongChain = errors.New("the node serves another chain")
-	ErrNode       = errors.New("the node of the chain does not answer")
+	ErrNode       = sdk.Unable(errors.New("the node of the chain does not answer"))
 	ErrNotBegun   = errors.New("there is no payment to go on with")
 
 	errNoNode = fmt.Errorf("%w: none is configured", ErrNode)
@@ -216,7 +216,7 @@ func (p *Payer) checkOther(past []entry, q sdk.Quote) error {
 	for _, e := range past {
 		other := e.is(q) && (e.Exact != nil) != (q.Exact != nil)
 		if other && (e.live() || e.held(p.cfg.Now())) {
-			return fmt.Errorf("%s pays for the same request and is unanswered: ctx pay resume", e.by())
+			return sdk.Unable(fmt.Errorf("%s pays for the same request and is unanswered: ctx pay resume", e.by()))
 		}
 	}
 	return nil

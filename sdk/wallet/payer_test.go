@@ -24,6 +24,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/ethclient"
 
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
@@ -407,6 +408,57 @@ func TestWhatTheWalletLacks(t *testing.T) {
 	}
 	if m.states() != "" {
 		t.Errorf("payments are %s", m.states())
+	}
+}
+
+// TestStandardWithoutTransfer has a wallet that can make no transfer pay the same service by the authorization that it takes too, for its
+// published price and no more, and go on with that. A transfer that was begun is not paid a second time so.
+func TestStandardWithoutTransfer(t *testing.T) {
+	t.Parallel()
+	m := &market{t: t, chain: daemontest.Chain(t), dir: t.TempDir()}
+	m.d = daemontest.Start(t, daemontest.On(m.chain), func(c *daemon.Config) {
+		c.Chain.SettleKey, c.Chain.TokenName, c.Chain.TokenVersion = m.chain.Gas().PrivateKey, devchain.TokenName, devchain.TokenVersion
+		c.Chain.Wait = 20 * time.Second
+	})
+	m.node = newNode(t, m.chain.URL())
+	key, err := wallet.ParseKey(m.withWei(0).PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := func(change func(*wallet.Config)) *wallet.Payer {
+		return m.payer(func(c *wallet.Config) {
+			c.Key, c.Assets = key, []wallet.Asset{wallet.AssetAt(devchain.ChainID, m.chain.Token())}
+			change(c)
+		})
+	}
+	var want int64
+	for what, change := range map[string]func(*wallet.Config){
+		"no ether": func(*wallet.Config) {}, "no node": func(c *wallet.Config) { c.RPCURL = "" },
+		"a node that is gone": func(c *wallet.Config) { c.RPCURL = "http://127.0.0.1:1" },
+	} {
+		if _, err := m.client(without(change)).Fresh(t.Context(), ""); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if want += 1_000; m.balance() != want {
+			t.Errorf("%s: the treasury has %d, not %d", what, m.balance(), want)
+		}
+	}
+	bounded := without(func(c *wallet.Config) { c.Policy.PerCall = 999 })
+	_, err = m.client(bounded).Fresh(t.Context(), "")
+	if !errors.Is(err, wallet.ErrPolicy) || m.balance() != want {
+		t.Errorf("over the bound: %v, the treasury has %d", err, m.balance())
+	}
+	_, err = m.client(without(func(c *wallet.Config) { c.Assets = nil })).Fresh(t.Context(), "")
+	if said := fmt.Sprint(err); !errors.Is(err, wallet.ErrNoGas) || !strings.Contains(said, "by the scheme exact: ") || !strings.Contains(said, "not among the assets") {
+		t.Errorf("with no way at all: %v", err)
+	}
+	m.node.fail("eth_sendRawTransaction")
+	rich := m.payer(func(c *wallet.Config) { c.Assets = []wallet.Asset{wallet.AssetAt(devchain.ChainID, m.chain.Token())} })
+	if _, err := m.client(rich).Brief(t.Context(), ""); !errors.Is(err, wallet.ErrNode) || !strings.Contains(fmt.Sprint(err), "pays for the same request") {
+		t.Errorf("a transfer whose node is gone: %v", err)
+	}
+	if m.states() != "answered answered answered signed" || m.balance() != want {
+		t.Errorf("payments are %s, the treasury has %d", m.states(), m.balance())
 	}
 }
 

@@ -94,6 +94,7 @@ type Preview struct {
 	Calldata  string // of the transaction to the token, for wallets that send it by themselves; "" for an authorization
 	MaxFee    string // wei, the most that the chain may take for a transfer; "" where it was not asked
 	Refusal   string // why it would not be paid; "" if it would be
+	Unable    bool   // another scheme may do
 }
 
 // Preview returns the expected result of paying q. An error means that it is unknown.
@@ -127,7 +128,7 @@ func (p *Payer) Preview(ctx context.Context, q sdk.Quote) (v Preview, err error)
 		v.MaxFee, refusal = p.previewFee(ctx, v.Amount, data)
 	}
 	if refusal != nil {
-		v.Refusal = refusal.Error()
+		v.Refusal, v.Unable = refusal.Error(), sdk.IsUnable(refusal)
 	}
 	return v, nil
 }
