@@ -376,7 +376,7 @@ func (d *Daemon) openHTTP(context.Context) error {
 	routes.Add(d.mcp.Routes())
 	routes.Add(web.Discovery{
 		PublicURL: d.publicURL, Packs: d.packs.info, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
-		Standard: d.standard.Exact != nil,
+		Standard: d.standard.Exact,
 	}.Routes())
 	d.web = web.New(web.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.health.Ready, Payers: d.payers, Standard: d.standard,

@@ -212,12 +212,14 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 // sold is how credits are bought without an account, also where a call alone is not worth the gas; "" where they are not.
 func (g *Gate) sold() string {
 	const pack = api.CreditStarter
-	if _, ok := g.cfg.Payments.Offer(x402.Subject{Pack: pack}); !ok {
+	standard, ok := g.cfg.Payments.Offer(x402.Subject{Pack: pack})
+	if !ok {
 		return ""
 	}
 	offer, _ := pack.Offer() // it is one
-	return fmt.Sprintf("; for %d calls and a key, have a client of x402 pay POST %s?pack=%s, which costs %s %s", offer.Credits,
-		api.PathPurchase, pack, usdg.Amount(offer.PriceMicros), api.AssetUSDG)
+	return fmt.Sprintf("; for %d calls and a key, have a client of x402 pay POST %s?pack=%s, which costs %s %s; "+
+		"clients of @x402 take spendControls: %s", offer.Credits,
+		api.PathPurchase, pack, usdg.Amount(offer.PriceMicros), api.AssetUSDG, standard.SpendControls())
 }
 
 // Presented reports whether c has a payment, in either protocol.

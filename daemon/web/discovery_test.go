@@ -102,6 +102,7 @@ func TestDiscovery(t *testing.T) {
 	for _, said := range []string{
 		"# contextd\n", "`crypto`", "Authorization: Bearer", "X-402-Payment", "x402", "https://example.org/context/api/mcp", "`context.lookup`",
 		"[GET /v1/brief](https://example.org/context/v1/brief)", "0.005 USDG", "https://example.org/context/openapi.json",
+		`spendControls: {"allowedAssets":[{"network":"eip155:46630","asset":"0x`,
 	} {
 		if !strings.Contains(text, said) {
 			t.Errorf("llms.txt does not say %q:\n%s", said, text)
@@ -187,9 +188,21 @@ func tellsHow(t *testing.T, name, query string, e api.StandardExtension) {
 	method, _, _ := strings.Cut(name, " ")
 	input, _ := e.Info["input"].(map[string]any)
 	sent, _ := input["queryParams"].(map[string]any)
+	body, _ := input["body"].(map[string]any)
+	for _, of := range []string{"queryParams", "body"} {
+		declared := schema.Properties["input"].Properties[of]
+		if declared == nil {
+			continue
+		}
+		for parameter, p := range declared.Properties {
+			if !slices.Contains([]string{"string", "integer", "number", "boolean", "array", "object"}, p.Type) {
+				t.Errorf("%s: %s is of type %q", name, parameter, p.Type)
+			}
+		}
+	}
 	for part := range strings.SplitSeq(strings.TrimSuffix(query, "&"), "&") {
 		parameter, value, _ := strings.Cut(part, "=")
-		told := sent[parameter] != nil || method == http.MethodPost && (parameter == "ref" || parameter == "table") // which the body has
+		told := sent[parameter] != nil || body[parameter] != nil
 		if input["type"] != "http" || input["method"] != method || !told || parameter == "pack" && sent["pack"] != value {
 			t.Errorf("%s is told as %v", name, input)
 		}
@@ -198,5 +211,8 @@ func tellsHow(t *testing.T, name, query string, e api.StandardExtension) {
 	example, err := json.Marshal(output["example"])
 	if err != nil || output["example"] == nil || len(example) > 512 {
 		t.Errorf("%s has an example of %d bytes, %v", name, len(example), err)
+	}
+	if name == "POST "+api.PathPurchase && !strings.Contains(string(example), `"key":"cv_`) {
+		t.Errorf("%s does not tell of the key: %s", name, example)
 	}
 }

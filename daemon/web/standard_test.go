@@ -379,7 +379,8 @@ func TestDearGas(t *testing.T) {
 	a := get(t, m.d.URL()+"/v1/fresh")
 	failure := refusal(t, a, http.MethodGet)
 	if a.Status != http.StatusPaymentRequired || a.Header.Get(api.HeaderRequired) != "" || failure.Payment == nil ||
-		!strings.Contains(failure.Error.Hint, "POST /v1/credits?pack=starter, which costs 1 USDG") {
+		!strings.Contains(failure.Error.Hint, "POST /v1/credits?pack=starter, which costs 1 USDG") ||
+		!strings.Contains(failure.Error.Hint, `spendControls: {"allowedAssets":[{"network":"eip155:46630","asset":"`+m.chain.Token()+`"}]}`) {
 		t.Errorf("%d %s, %v", a.Status, a.Body, a.Header)
 	}
 	m.buy(api.CreditStarter, m.sign(m.chain.Wallet(), m.forSale(api.CreditStarter)), true)

@@ -1,5 +1,7 @@
 package api
 
+import "encoding/json"
+
 // X402Version is the supported version of standard x402.
 const X402Version = 2
 
@@ -13,6 +15,23 @@ type StandardRequired struct {
 	Resource    StandardResource             `json:"resource"`
 	Accepts     []StandardAccept             `json:"accepts"`
 	Extensions  map[string]StandardExtension `json:"extensions,omitempty"`
+}
+
+// SpendControls returns, as JSON, the setting spendControls with which clients of @x402 pay what r accepts. By default these pay with tokens
+// of a list of their own alone.
+func (r StandardRequired) SpendControls() string {
+	type asset struct {
+		Network string `json:"network"`
+		Asset   string `json:"asset"`
+	}
+	var controls struct {
+		AllowedAssets []asset `json:"allowedAssets"`
+	}
+	for _, a := range r.Accepts {
+		controls.AllowedAssets = append(controls.AllowedAssets, asset{a.Network, a.Asset})
+	}
+	text, _ := json.Marshal(controls) // texts can always be written
+	return string(text)
 }
 
 // StandardResource is the resource to pay for.

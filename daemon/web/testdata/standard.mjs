@@ -7,6 +7,19 @@ const [url, key, asset, client, ...paths] = process.argv.slice(2);
 const account = privateKeyToAccount(key);
 const network = 'eip155:46630';
 
+// controls are those that the service says a client needs, as without them it pays with no token that is not on a list of its own.
+async function controls() {
+  const { wrapFetchWithPaymentFromConfig } = await import('@x402/fetch');
+  const { ExactEvmScheme } = await import('@x402/evm');
+  const plain = wrapFetchWithPaymentFromConfig(fetch, { schemes: [{ network, client: new ExactEvmScheme(account) }] });
+  await assert.rejects(plain(url + '/v1/fresh'), /spendControls/);
+  const { error } = await (await fetch(url + '/v1/fresh')).json();
+  const told = error.hint.match(/spendControls: (\{.*\})/)[1];
+  assert.ok((await (await fetch(url + '/llms.txt')).text()).includes(told), 'llms.txt says the same');
+  assert.deepEqual(JSON.parse(told), { allowedAssets: [{ network, asset }] });
+  return JSON.parse(told);
+}
+
 const clients = {
   // @x402/fetch: the reference.
   async fetch() {
@@ -14,7 +27,7 @@ const clients = {
     const { ExactEvmScheme } = await import('@x402/evm');
     const pay = wrapFetchWithPaymentFromConfig(fetch, {
       schemes: [{ network, client: new ExactEvmScheme(account) }],
-      spendControls: { allowedAssets: [{ network, asset, maxAmountPerPayment: '1000000' }] }, // a test token is on no list; $1 is the default
+      spendControls: await controls(),
     });
     return async (method, path) => {
       const answer = await pay(url + path, { method });
@@ -27,7 +40,7 @@ const clients = {
     const { ExactEvmScheme } = await import('@x402/evm');
     const { default: axios } = await import('axios');
     const api = wrapAxiosWithPaymentFromConfig(axios.create({ baseURL: url }), {
-      schemes: [{ network, client: new ExactEvmScheme(account) }], spendControls: { allowedAssets: [{ network, asset }] },
+      schemes: [{ network, client: new ExactEvmScheme(account) }], spendControls: await controls(),
     });
     return async (method, path) => {
       const answer = await api.request({ method, url: path, responseType: 'text', transformResponse: text => text });
