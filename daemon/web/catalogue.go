@@ -67,7 +67,7 @@ func (d description) bazaar(op operation) (e api.StandardExtension, err error) {
 		}
 		name, must := p.Get("name").Text(), p.Get("required").Text() == "true"
 		usual := must || name == "pack" || op.Method == "GET" && declared.Operation().Param(api.FaceHTTP, name).Required
-		properties[name] = map[string]any{"type": p.Get("schema", "type").Text()}
+		properties[name] = d.typeOf(p.Get("schema"))
 		if must {
 			required = append(required, name)
 		}
@@ -86,8 +86,13 @@ func (d description) bazaar(op operation) (e api.StandardExtension, err error) {
 	}
 	needs := []string{"type", "method"}
 	if op.Method != "GET" { // a body is told of, though it may be empty
-		input["bodyType"], input["body"] = "json", map[string]any{}
-		called["bodyType"], called["body"] = map[string]any{"type": "string", "enum": []string{"json"}}, map[string]any{"type": "object"}
+		body, members, err := d.body(op)
+		if err != nil {
+			return e, err
+		}
+		input["bodyType"], input["body"] = "json", body
+		called["bodyType"] = map[string]any{"type": "string", "enum": []string{"json"}}
+		called["body"] = map[string]any{"type": "object", "properties": members}
 		needs = append(needs, "bodyType", "body")
 	}
 	e.Info = map[string]any{"input": input}
@@ -103,9 +108,31 @@ func (d description) bazaar(op operation) (e api.StandardExtension, err error) {
 	return e, nil
 }
 
-// example is the first example of an answer of op that is short enough, nil if there is none.
+// typeOf is the schema of a parameter in short: its type, of several the first, which is not null.
+func (d description) typeOf(schema node) map[string]any {
+	t := d.resolve(schema).Get("type")
+	if t.Node != nil && len(t.Content) > 0 {
+		t = node{t.Content[0]}
+	}
+	return map[string]any{"type": t.Text()}
+}
+
+// body is the first example of a body of op, empty if it takes none, and what a body may have.
+func (d description) body(op operation) (example, members map[string]any, err error) {
+	example, members = map[string]any{}, map[string]any{}
+	content := op.Get("requestBody", "content", "application/json")
+	for _, m := range d.resolve(content.Get("schema")).Get("properties").Members() {
+		members[m.Name] = d.typeOf(m.Value)
+	}
+	for _, e := range content.Get("examples").Members() {
+		return example, members, d.resolve(e.Value).Get("value").Decode(&example)
+	}
+	return example, members, nil
+}
+
+// example is the first example of an answer of op that is short enough, nil if there is none. What is made comes before what was there.
 func (d description) example(op operation) (any, error) {
-	for _, response := range op.Get("responses").Members() {
+	for _, response := range slices.Backward(op.Get("responses").Members()) {
 		if !strings.HasPrefix(response.Name, "2") {
 			continue
 		}
