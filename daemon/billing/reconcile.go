@@ -180,8 +180,8 @@ func (d *Deposits) compare(ctx context.Context, rail Rail) (r RailReconciliation
 		agree bool
 		text  string
 	}{
-		{r.Arrived == r.Treasury, fmt.Sprintf("transfers of %s arrived, the treasury has %s: %d micro-USDG more on chain",
-			r.Arrived, r.Treasury, r.Treasury-r.Arrived)},
+		{r.Arrived == r.Treasury, fmt.Sprintf("transfers of %s arrived, the treasury has %s: %s on chain",
+			r.Arrived, r.Treasury, moreOrLess(r.Treasury-r.Arrived))},
 		{accounted == r.Arrived, fmt.Sprintf("of %s that arrived, %s are accounted for", r.Arrived, accounted)},
 		{r.Vanished == 0, fmt.Sprintf("%s were spent and have vanished from the chain", r.Vanished)},
 		{r.Sold == r.Credited, fmt.Sprintf("deposits sold %d credits, the ledger has %d", r.Sold, r.Credited)},
@@ -191,4 +191,12 @@ func (d *Deposits) compare(ctx context.Context, rail Rail) (r RailReconciliation
 		}
 	}
 	return r, nil
+}
+
+// moreOrLess is a difference in words.
+func moreOrLess(more usdg.Amount) string {
+	if more < 0 {
+		return fmt.Sprintf("%d micro-USDG less", -more)
+	}
+	return fmt.Sprintf("%d micro-USDG more", more)
 }

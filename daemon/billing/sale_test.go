@@ -230,7 +230,7 @@ func TestReconcileSeesBothSides(t *testing.T) {
 	s := newSale(t)
 	d := s.buy(s.issue("exact", api.TierFree).OwnerID, api.CreditStarter)
 	s.pay(d.Amount, nil)
-	for more, want := range map[int64]string{0: "", 1: "1 micro-USDG more", -1: "-1 micro-USDG more"} {
+	for more, want := range map[int64]string{0: "", 1: "1 micro-USDG more", -1: "1 micro-USDG less"} {
 		s.node.treasury = int64(d.Amount) + more
 		r, err := s.Reconcile(t.Context())
 		if err != nil || (want == "") != (len(r.Findings) == 0) || want != "" && !strings.Contains(r.Findings[0], ": "+want) {
