@@ -19,8 +19,12 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-//go:embed statements.txt
-var statementsText string
+var (
+	//go:embed statements.txt
+	statementsText string
+	//go:embed statements_unread.txt
+	unreadText string // of phrasings that the check was not tried on while it was written
+)
 
 // phrase is a way to state something: a field of a row of a set, of two rows, two fields of a row, or a total.
 type phrase struct {
@@ -29,10 +33,10 @@ type phrase struct {
 	text                     string
 }
 
-// phrases reads the sentences of statements.txt.
-func phrases() (list []phrase) {
+// phrases reads sentences.
+func phrases(text string) (list []phrase) {
 	var of phrase
-	for line := range strings.Lines(statementsText) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		head, is := strings.CutPrefix(line, "= ")
 		switch {
@@ -618,7 +622,7 @@ func judgeStatements(ctx context.Context, cfg config, verbose bool) (string, err
 	if err != nil {
 		return "", err
 	}
-	r, all := rand.New(rand.NewPCG(cfg.seed, 3)), phrases()
+	r, all := rand.New(rand.NewPCG(cfg.seed, 3)), phrases(statementsText)
 	scores := map[string]*passing{}
 	seen := map[string]bool{}
 	judge := func(group, text, way string, in brief.Input, right bool) {
@@ -684,6 +688,18 @@ func judgeStatements(ctx context.Context, cfg config, verbose bool) (string, err
 		for _, p := range all {
 			if s, ok := t.subject(p, r); ok && p.set != "-" {
 				judge("true", s.fill(r), p.text, t.in, true)
+			}
+		}
+	}
+	r, all = rand.New(rand.NewPCG(cfg.seed, 4)), phrases(unreadText)
+	for _, what := range mutations() {
+		fill("unread, changed: "+what, 25, func(t told, p phrase) (string, bool) { return t.mutate(what, p, all, r) })
+	}
+	for _, p := range all {
+		for _, j := range r.Perm(len(states)) {
+			if s, ok := states[j].subject(p, r); ok {
+				judge("true, unread", s.fill(r), p.text, states[j].in, true)
+				break
 			}
 		}
 	}

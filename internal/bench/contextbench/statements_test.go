@@ -40,7 +40,7 @@ func TestFalsify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, r := phrases(), rand.New(rand.NewPCG(1, 2))
+	all, r := append(phrases(statementsText), phrases(unreadText)...), rand.New(rand.NewPCG(1, 2))
 	for kind, want := range map[string]struct{ phrase, one, other string }{
 		"another row":    {"{A} {v:rose|fell} {v} {t} [{r}].", "Bitcoin rose 5.9", "Ethereum rose 3.3"},
 		"another span":   {"{A} {v:rose|fell} {v} {t} [{r}].", "Bitcoin fell ", "Ethereum "},
