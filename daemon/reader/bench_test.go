@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -84,8 +85,8 @@ func newPast(b *testing.B) (r *reader.Reader, forget func()) {
 	}
 }
 
-// BenchmarkRows asks tables and states of the past for rows, and reports how long the median call and the 99th of a hundred took, and the
-// load of the machine. No question is asked of the same tables twice.
+// BenchmarkRows asks tables and states of the past for rows, and reports how long the median call and the 99th of a hundred took, what
+// processor time a call takes, and the load of the machine. No question is asked of the same tables twice.
 func BenchmarkRows(b *testing.B) {
 	r, forget := newPast(b)
 	query := func(text string) api.Query {
@@ -125,6 +126,7 @@ func BenchmarkRows(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			var took []time.Duration
 			b.ReportAllocs()
+			spent := processor(b)
 			for b.Loop() {
 				forget()
 				began := time.Now()
@@ -137,6 +139,7 @@ func BenchmarkRows(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+			b.ReportMetric(float64((processor(b)-spent).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 			report(b, took)
 		})
 	}
@@ -150,6 +153,16 @@ func most(words string) string {
 		list[i] = q[:len(q)-i] // no two are the same
 	}
 	return strings.Join(list, ",")
+}
+
+// processor is the processor time that this process has taken.
+func processor(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // report reports the median and the 99th percentile of how long calls took, and the load of the machine.

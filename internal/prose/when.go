@@ -203,10 +203,12 @@ func (r *whenReader) skip(phrases ...string) bool {
 }
 
 func (r *whenReader) has(phrase string) bool {
-	for i, w := range strings.Split(phrase, " ") {
-		if r.at+i >= len(r.words) || r.words[r.at+i] != w {
+	at := r.at
+	for w := range strings.SplitSeq(phrase, " ") {
+		if at >= len(r.words) || r.words[at] != w {
 			return false
 		}
+		at++
 	}
 	return true
 }

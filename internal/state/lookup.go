@@ -47,11 +47,21 @@ const maxNear = 3
 // of a name, words of one, or a name or a word that is nearly written so: the rows that it leads to say so.
 func (t *Tables) Read(q, kind string, limit int) Question {
 	words := t.inFull(readWords(q))
+	if len(words) > maxWords {
+		return unread(q)
+	}
 	read := t.read(q, words, kind, limit)
 	read.Partial = read.Partial || slices.ContainsFunc(words, func(w term) bool {
 		return w.text == "one" || w.text == "ones" || w.text == "if"
 	})
 	return read
+}
+
+// maxWords is how many words are read as one question: more than one may have, but for a sentence with commas.
+const maxWords = 100
+
+func unread(q string) Question {
+	return Question{Missing: []api.LookupMissing{{Word: human.Clip(q, human.Quoted), Why: api.MissingUnknownWord}}}
 }
 
 func (t *Tables) read(q string, words []term, kind string, limit int) Question {
@@ -69,7 +79,7 @@ func (t *Tables) read(q string, words []term, kind string, limit int) Question {
 		return found
 	}
 	if len(best.Missing) == 0 {
-		best.Missing = []api.LookupMissing{{Word: human.Clip(q, human.Quoted), Why: api.MissingUnknownWord}}
+		best = unread(q)
 	}
 	best.Near = t.near(texts(words))
 	return best
@@ -224,9 +234,6 @@ func (t *Tables) renamed(list []piece, rows func(name string) []int) (readings [
 	if !slices.ContainsFunc(list, func(p piece) bool { return p.role == unknown }) {
 		return nil
 	}
-	names := func(list []piece) bool {
-		return slices.ContainsFunc(list, func(p piece) bool { return p.role == naming })
-	}
 	for _, joins := range []func(p piece) bool{
 		func(p piece) bool {
 			return p.role == unknown || p.role == naming || p.role == figuring || p.role == valued
@@ -235,24 +242,26 @@ func (t *Tables) renamed(list []piece, rows func(name string) []int) (readings [
 		func(p piece) bool { return p.role == unknown },
 	} {
 		var name []string
-		var as []piece
-		at := -1
+		named := false // beside it: a thing that is named is not one of several that may be meant
 		for _, p := range list {
-			if !joins(p) {
-				as = append(as, p)
-				continue
-			}
-			if name = append(name, wordsOf(p.text)...); at < 0 {
-				at = len(as)
-				as = append(as, p)
+			if joins(p) {
+				name = append(name, wordsOf(p.text)...)
+			} else {
+				named = named || p.role == naming
 			}
 		}
+		if named {
+			continue
+		}
+		text := strings.Join(name, " ")
 		var hits []hit
-		for _, row := range rows(strings.Join(name, " ")) {
+		for _, row := range rows(text) {
 			hits = append(hits, hit{row: row})
 		}
-		if len(hits) > 0 && !names(slices.Concat(as[:at], as[at+1:])) { // a thing that is named is not one of several that may be meant
-			as[at] = piece{role: naming, from: as[at].from, to: as[at].to, text: strings.Join(name, " "), hits: hits}
+		if len(hits) > 0 {
+			at := slices.IndexFunc(list, joins)
+			as := slices.DeleteFunc(slices.Clone(list[at+1:]), joins)
+			as = slices.Concat(list[:at], []piece{{role: naming, from: list[at].from, to: list[at].to, text: text, hits: hits}}, as)
 			readings = append(readings, as)
 		}
 	}

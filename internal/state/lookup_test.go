@@ -33,3 +33,20 @@ func TestNewsOfSymbol(t *testing.T) {
 		}
 	}
 }
+
+// TestQuestionsAreBounded: what people do not ask costs no more than what they do, however long it is and whatever it is made of.
+func TestQuestionsAreBounded(t *testing.T) {
+	tables, _ := queried()
+	for _, q := range []string{
+		strings.Repeat("bitcoin up by 3 or what ", 8), strings.Repeat("bitcion etherum ", 12), strings.Repeat("top 5 first ", 16),
+		strings.Repeat("bitcoin up by 3 or what ", 160), strings.Repeat("a ", 100),
+	} {
+		var read state.Question
+		if n := testing.AllocsPerRun(1, func() { read = tables.Read(q, "", 3) }); n > 10_000 {
+			t.Errorf("%.30q of %d characters takes %v allocations", q, len(q), n)
+		}
+		if len(read.Parts) > 0 || len(read.Missing) == 0 {
+			t.Errorf("%.30q is read: %+v", q, read)
+		}
+	}
+}

@@ -110,8 +110,8 @@ func figure(text string) (x float64, ok bool) {
 	return x, err == nil
 }
 
-// maxPhrase is how many words a phrase has at most, and maxName a name. The title of a headline is one from leastTitle words on: fewer may
-// be about anything.
+// maxPhrase is how many words a phrase has at most, and maxName a name that can be asked for. The title of a headline is one from
+// leastTitle words on: fewer may be about anything.
 const (
 	maxPhrase  = 6
 	maxName    = 24
@@ -130,13 +130,20 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 	if n, rank := t.rank(words[i:]); n > 0 {
 		add(piece{role: ranking, to: i + n, number: rank})
 	}
-	for n := min(maxName, len(words)-i); n > 0; n-- {
+	begins := ""
+	if first := wordsOf(folded[i]); len(first) > 0 {
+		begins = first[0]
+	}
+	for n := min(max(maxPhrase, t.longest[begins]), len(words)-i); n > 0; n-- {
 		phrase := strings.Join(folded[i:i+n], " ")
 		if n <= maxPhrase {
 			for _, p := range t.meanings(phrase) {
 				p.to = i + n
 				add(p)
 			}
+		}
+		if n > t.longest[begins] {
+			continue
 		}
 		name := strings.Join(wordsOf(phrase), " ")
 		hits := t.names[name]
@@ -260,10 +267,14 @@ func (t *Tables) rank(words []term) (taken int, place float64) {
 	return 0, 0
 }
 
-// maxReadings is how many ways to read a question are tried.
-const maxReadings = 400
+// maxReadings is how many ways to read a question are tried, and maxRead how many words in all of them: of a question that is longer than
+// people ask, fewer are tried, so that none costs more.
+const (
+	maxReadings = 400
+	maxRead     = maxReadings * 12
+)
 
-// readings yields the ways to read words, the best first, until use returns true. Each word belongs to one piece.
+// readings yields the ways to read words, the best first, until use returns true. Each word belongs to one piece. use must not keep list.
 func (t *Tables) readings(words []term, use func(list []piece) bool) {
 	folded := texts(words)
 	at := make([][]piece, len(words))
@@ -273,19 +284,21 @@ func (t *Tables) readings(words []term, use func(list []piece) bool) {
 			at[i] = append(at[i], piece{role: unknown, from: i, to: i + 1, text: folded[i]})
 		}
 	}
-	tried := 0
-	var visit func(i int, list []piece) bool
-	visit = func(i int, list []piece) bool {
+	tried, list := 0, make([]piece, 0, len(words))
+	var visit func(i int) bool
+	visit = func(i int) bool {
 		if i == len(words) {
 			tried++
-			return use(list) || tried >= maxReadings
+			return use(list) || tried >= maxReadings || tried*len(words) >= maxRead
 		}
 		for _, p := range at[i] {
-			if visit(p.to, append(slices.Clip(list), p)) {
+			list = append(list, p)
+			if visit(p.to) {
 				return true
 			}
+			list = list[:len(list)-1]
 		}
 		return false
 	}
-	visit(0, nil)
+	visit(0)
 }

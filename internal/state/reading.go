@@ -582,7 +582,7 @@ func (a *asking) about(s subject) (best offer, ok bool) {
 // within are those of rows that are of a kind.
 func (t *Tables) within(rows []int, kind int) (list []int) {
 	for _, i := range rows {
-		if t.place[t.rows[i].Kind] == kind && !slices.Contains(list, i) {
+		if t.kindOf[i] == kind && !slices.Contains(list, i) {
 			list = append(list, i)
 		}
 	}

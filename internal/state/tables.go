@@ -64,6 +64,7 @@ type Tables struct {
 	rows  []Row
 	all   []int // places of all rows
 
+	kindOf   []int            // places in kinds, by row
 	place    map[string]int   // in kinds, by name
 	asks     map[string]int   // kinds, by the folded words that ask for them
 	begins   map[string]bool  // the first of the words that ask for a kind
@@ -71,6 +72,7 @@ type Tables struct {
 	fields   map[string]bool  // words that ask for a field of any kind
 	names    map[string][]hit // by the folded name, the best first
 	titles   map[string][]hit // of rows of kinds of their own, such as headlines, by folded names
+	longest  map[string]int   // how many words a name or title has at most that begins with a word
 	order    []string         // the folded names, sorted
 	words    map[string][]int // rows, by each folded word of their names
 	entities map[string][]int // rows, by the thing that they speak of
@@ -107,7 +109,8 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), begins: make(map[string]bool),
 		orders: make(map[string]Order), fields: make(map[string]bool),
 		vocabulary: vocabulary(), values: make(map[string][]value),
-		names: make(map[string][]hit), titles: make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
+		longest: make(map[string]int), names: make(map[string][]hit), titles: make(map[string][]hit), words: make(map[string][]int),
+		entities: make(map[string][]int),
 	}
 	for i, k := range kinds {
 		t.place[k.Name] = i
@@ -142,7 +145,7 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 		return cmp.Or(cmp.Compare(t.place[a.Kind], t.place[b.Kind]), cmp.Compare(b.Size, a.Size), strings.Compare(a.Key, b.Key))
 	})
 	for i, r := range t.rows {
-		t.all = append(t.all, i)
+		t.all, t.kindOf = append(t.all, i), append(t.kindOf, t.place[r.Kind])
 		t.index(i, r)
 	}
 	for name, hits := range t.names {
@@ -150,6 +153,12 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 		t.order = append(t.order, name)
 	}
 	slices.Sort(t.order)
+	for _, names := range [...]map[string][]hit{t.names, t.titles} {
+		for name := range names {
+			first, _, _ := strings.Cut(name, " ")
+			t.longest[first] = max(t.longest[first], min(strings.Count(name, " ")+1, maxName))
+		}
+	}
 	t.tables = sync.OnceValue(t.newTables)
 	t.spellings = sync.OnceValue(t.newSpellings)
 	return t

@@ -622,6 +622,11 @@ func judgeStatements(ctx context.Context, cfg config, verbose bool) (string, err
 	if err != nil {
 		return "", err
 	}
+	return judgeTold(states, cfg, verbose)
+}
+
+// judgeTold is judgeStatements of states that were read.
+func judgeTold(states []told, cfg config, verbose bool) (string, error) {
 	r, all := rand.New(rand.NewPCG(cfg.seed, 3)), phrases(statementsText)
 	scores := map[string]*passing{}
 	seen := map[string]bool{}
