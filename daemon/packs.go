@@ -25,8 +25,9 @@ import (
 // Pack is a pack that is to be served.
 type Pack struct {
 	*pack.Pack
-	Writer brief.Writer // of its brief by rules, with every state; nil means brief.BuiltIn
-	Close  func()       // frees what the pack has, once it is served no more; nil means nothing
+	Writer   brief.Writer // of its brief by rules, with every state; nil means brief.BuiltIn
+	Warnings []string     // what is served otherwise than its manifest says
+	Close    func()       // frees what the pack has, once it is served no more; nil means nothing
 }
 
 func (r Reloadable) packList() []Pack {
@@ -254,6 +255,9 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 	advance := s.sources.advance
 	if len(c.next) > 0 {
 		advance = nil // the first pack plays on for all
+	}
+	for _, warning := range p.Warnings {
+		s.cfg.Logger.Warn("manifest: "+warning, "pack", p.ID)
 	}
 	var err error
 	if next.line, err = pipeline.Open(ctx, pipeline.Config{

@@ -38,9 +38,15 @@ func newDoctor(s *settings) *cobra.Command {
 			"chain and mail server. Nothing is changed, and the daemon may run. Exit code 1 means that something is wrong;\n" +
 			"warnings do not count.\n\n" +
 			"--bundle writes a tar.gz to send to those who help: findings, versions, settings without secrets, counts,\n" +
-			"metrics if admin.listen is set, and the end of the log if journald has it. Read it before you send it.",
-		Example: "  contextd doctor\n  contextd doctor --offline -o json\n  contextd doctor --bundle contextd-doctor.tar.gz",
+			"metrics if admin.listen is set, and the end of the log if journald has it. Read it before you send it.\n\n" +
+			"--live asks every source once, with those that stand in for it, and prints status, fields, age, limits and what\n" +
+			"it announces. A field that is known in no row is named: upstream lacks it, or has it in another form.",
+		Example: "  contextd doctor\n  contextd doctor --offline -o json\n  contextd doctor --bundle contextd-doctor.tar.gz\n" +
+			"  contextd doctor --live --pack markets --record answers",
 	}
+	live := c.Flags().Bool("live", false, "ask every source once as the daemon does, and print what each said")
+	only := c.Flags().String("pack", "", "with --live, the sources of this pack alone")
+	record := c.Flags().String("record", "", "with --live, keep the answers in this `directory`, without secrets")
 	file := c.Flags().String("bundle", "", "also write what was found, with settings and metrics but no secrets, to this `file`")
 	offline := c.Flags().Bool("offline", false, "ask nothing outside of this machine")
 	out := cli.AddOutput(c, cli.FieldsIn(doctor.Finding{})...)
@@ -52,6 +58,12 @@ func newDoctor(s *settings) *cobra.Command {
 		d, err := cfg.Daemon(nil)
 		if err != nil {
 			return err
+		}
+		switch {
+		case *live:
+			return liveSources(c, out, examined(d, nil, false), *only, *record)
+		case *only != "" || *record != "":
+			return cli.Invalid("--pack and --record go with --live")
 		}
 		told := findings{list: []doctor.Finding{}}
 		if !out.Chosen() {

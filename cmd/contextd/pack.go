@@ -94,6 +94,15 @@ func (p packText) mistakes() []setting.Mistake {
 	return nil
 }
 
+// warnings say what is served otherwise than p says, nothing where it has mistakes.
+func (p packText) warnings() []string {
+	m, err := manifest.Read(p.text, p.file == "")
+	if err != nil {
+		return []string{}
+	}
+	return append([]string{}, m.Warnings()...)
+}
+
 // read reads p for a command that needs it to be right.
 func (p packText) read() (*manifest.Manifest, manifest.Evaluator, error) {
 	if wrong := p.mistakes(); len(wrong) > 0 {

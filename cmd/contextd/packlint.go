@@ -18,6 +18,7 @@ type linted struct {
 	File     string            `json:"file"` // or the name of a pack of the program
 	Good     bool              `json:"good"`
 	Findings []setting.Mistake `json:"findings"`
+	Warnings []string          `json:"warnings"` // of what is served otherwise than it says
 }
 
 // newPackLint makes the command that checks manifests.
@@ -53,7 +54,7 @@ func newPackLint(s *settings) *cobra.Command {
 			}
 			found := p.mistakes()
 			wrong += len(found)
-			list = append(list, linted{p.where(), len(found) == 0, append([]setting.Mistake{}, found...)})
+			list = append(list, linted{p.where(), len(found) == 0, append([]setting.Mistake{}, found...), p.warnings()})
 		}
 		if err := out.Print(list, prose(func(w io.Writer) error { return printLinted(w, list) })); err != nil {
 			return err
@@ -70,6 +71,11 @@ func printLinted(w io.Writer, list []linted) error {
 	for _, l := range list {
 		if l.Good {
 			if _, err := fmt.Fprintf(w, "%s: good\n", l.File); err != nil {
+				return err
+			}
+		}
+		for _, warning := range l.Warnings {
+			if _, err := fmt.Fprintf(w, "%s: warning: %s\n", l.File, warning); err != nil {
 				return err
 			}
 		}

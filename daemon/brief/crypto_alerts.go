@@ -54,7 +54,7 @@ const oneSentence = 3
 
 // sourceFlag reports whether a flag is about a source and not about the market.
 func sourceFlag(f api.Flag) bool {
-	return f.Kind == api.FlagSourceStale || f.Kind == api.FlagSourceError
+	return api.AboutSource(f.Kind)
 }
 
 // countFlags opens the sentence that tells the gravest flags: it counts those that are told with it, of the given severity and lesser ones.

@@ -34,6 +34,7 @@ type Metrics struct {
 	refreshes   *prometheus.CounterVec
 	refresh     prometheus.Histogram
 	fetches     *prometheus.CounterVec
+	endings     *prometheus.CounterVec
 	briefs      *prometheus.CounterVec
 	refused     *prometheus.CounterVec
 	charged     prometheus.Counter
@@ -68,7 +69,8 @@ func New(now func() time.Time) *Metrics {
 		refresh:   histogram("refresh_seconds", "Time of a refresh.", prometheus.ExponentialBuckets(0.01, 3, 9)),
 		fetches: counters("source_fetches_total", "Answers of sources, by class: ok, unchanged, or the kind of failure.",
 			"pack", "source", "class"),
-		briefs: counters("briefs_total", "Briefs, by the writer that was taken and outcome: ok or error.", "pack", "writer", "outcome"),
+		endings: counters("source_endings_total", "Answers of sources that announced the end of their service.", "pack", "source"),
+		briefs:  counters("briefs_total", "Briefs, by the writer that was taken and outcome: ok or error.", "pack", "writer", "outcome"),
 		refused: counters("brief_texts_refused_total",
 			"Texts that were not taken as a brief, by their writer and why: failed, or the kind of what the check found.",
 			"pack", "writer", "why"),
@@ -94,8 +96,8 @@ func New(now func() time.Time) *Metrics {
 		ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "go": build.Go},
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(
-		m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes, m.proofs,
-		m.rpc, m.bought, m.vanished, m.alerts, m.settlements, m.gas, m.fee, m.reverts, info,
+		m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.endings, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes,
+		m.proofs, m.rpc, m.bought, m.vanished, m.alerts, m.settlements, m.gas, m.fee, m.reverts, info,
 	)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
@@ -182,7 +184,7 @@ func (m *Metrics) Served(pack string) {
 
 // Removed forgets a pack that is served no longer.
 func (m *Metrics) Removed(pack string) {
-	for _, v := range []*prometheus.CounterVec{m.refreshes, m.fetches, m.briefs, m.refused} {
+	for _, v := range []*prometheus.CounterVec{m.refreshes, m.fetches, m.endings, m.briefs, m.refused} {
 		v.DeletePartialMatch(prometheus.Labels{"pack": pack})
 	}
 }
@@ -197,6 +199,9 @@ func (m *Metrics) Refreshed(pack, outcome string, took time.Duration) {
 func (m *Metrics) Fetched(pack, source, class string) {
 	m.fetches.WithLabelValues(pack, source, class).Inc()
 }
+
+// Ending counts an answer that announced the end of its service.
+func (m *Metrics) Ending(pack, source string) { m.endings.WithLabelValues(pack, source).Inc() }
 
 // Briefed counts a brief; writer is "" where none was written.
 func (m *Metrics) Briefed(pack, writer string, err error) {

@@ -128,7 +128,7 @@ func (v *view) mark(s *api.CryptoState) {
 	}
 	for i := range s.Flags {
 		f := &s.Flags[i]
-		f.Stale = v.carried(f.Ref) && f.Kind != api.FlagSourceStale && f.Kind != api.FlagSourceError
+		f.Stale = v.carried(f.Ref) && !api.AboutSource(f.Kind)
 	}
 	v.markReadings(&s.Sentiment)
 }

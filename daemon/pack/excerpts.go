@@ -32,7 +32,7 @@ func (p *Pack) excerptsOfCrypto(doc *state.Document) map[string]string {
 	f.addSentiment(&s.Sentiment)
 	f.addNarratives(s.Narratives)
 	for _, flag := range s.Flags {
-		if flag.Kind != api.FlagSourceStale && flag.Kind != api.FlagSourceError { // the status tells that
+		if !api.AboutSource(flag.Kind) { // the status tells that
 			f.add(flag.Ref, "%s", flag.Message)
 		}
 	}

@@ -120,6 +120,8 @@ type Reading struct {
 	FetchedAt time.Time  // when Doc was fetched (or confirmed unchanged); zero if never
 	Failures  int        // attempts that failed since then
 	Err       string     // why the last attempt failed, "" after a good one
+	Via       string     // who answered with Doc in place of the source, "" if nobody had to
+	Ending    string     // what the last answer said of the end of its service, "" if nothing
 }
 
 // Input is what Compact works on.
@@ -139,10 +141,10 @@ func (in Input) flags() []api.Flag { return slices.Concat(in.Beside, in.Prev.Fla
 // a source that never answered: the moment the pack was first started.
 func (p *Pack) Citations(doc *state.Document, status []api.SourceStatus, start time.Time) []api.Citation {
 	excerpts := p.Excerpts(doc)
-	fetched := make(map[string]time.Time, len(status))
+	fetched, via := make(map[string]time.Time, len(status)), make(map[string]string)
 	for _, s := range status {
 		if s.FetchedAt != nil {
-			fetched[s.ID] = *s.FetchedAt
+			fetched[s.ID], via[s.ID] = *s.FetchedAt, s.Via
 		}
 	}
 	list := make([]api.Citation, len(p.Sources))
@@ -151,7 +153,7 @@ func (p *Pack) Citations(doc *state.Document, status []api.SourceStatus, start t
 		if !ok {
 			at = start
 		}
-		list[i] = api.Citation{Ref: i + 1, SourceID: s.ID, URL: s.PublicURL, FetchedAt: at.UTC(), Excerpt: excerpts[s.ID]}
+		list[i] = api.Citation{Ref: i + 1, SourceID: s.ID, URL: s.PublicURL, FetchedAt: at.UTC(), Via: via[s.ID], Excerpt: excerpts[s.ID]}
 	}
 	return list
 }

@@ -46,6 +46,7 @@ func (s Source) status(r Reading, now time.Time) api.SourceStatus {
 		at := r.FetchedAt.UTC().Truncate(time.Millisecond)
 		row.FetchedAt = &at
 	}
+	row.Ending, row.Via = human.Label(r.Ending, maxError), r.Via
 	reason := ""
 	switch aged := row.Aged(now.Sub(r.FetchedAt)); {
 	case r.Doc == nil || r.FetchedAt.IsZero():

@@ -71,7 +71,7 @@ func (t Tabular) Pack() *Pack {
 	for _, k := range t.Kinds {
 		p.Kinds = append(p.Kinds, k.Name)
 	}
-	p.FlagKinds = []string{api.FlagSuspiciousName, api.FlagSourceStale, api.FlagSourceError}
+	p.FlagKinds = []string{api.FlagSuspiciousName, api.FlagSourceStale, api.FlagSourceError, api.FlagSourceEnding}
 	for _, rule := range t.Flags {
 		p.FlagKinds = append(p.FlagKinds, rule.Kind)
 	}
@@ -205,7 +205,7 @@ func (t Tabular) raise(v *view) []api.Flag {
 	flags := raiseFlags(append(seen, v.names()...), v.prev, v.in.Ended, now)
 	for i := range flags {
 		f := &flags[i]
-		f.Stale = v.carried(f.Ref) && f.Kind != api.FlagSourceStale && f.Kind != api.FlagSourceError
+		f.Stale = v.carried(f.Ref) && !api.AboutSource(f.Kind)
 	}
 	return flags
 }

@@ -22,7 +22,8 @@ const slack = 30 * time.Second
 // leastPause is how long a source is left alone after it was asked out of turn.
 const leastPause = 30 * time.Second
 
-// longestPause is the most that a source is left alone for. A later time was noted by a clock that has been set back since.
+// longestPause is the most that a source with a shorter interval is left alone for. A later time was noted by a clock that has been set
+// back since.
 const longestPause = time.Hour
 
 // fetchers is how many sources are asked at once.
@@ -106,10 +107,10 @@ func (t *track) apply(a answer, began time.Time) bool {
 	t.notBefore = time.Time{}
 	switch {
 	case a.Doc != nil:
-		t.reading, t.bodies = pack.Reading{Doc: a.Doc, FetchedAt: a.at}, a.Bodies
+		t.reading, t.bodies = pack.Reading{Doc: a.Doc, FetchedAt: a.at, Via: a.Via, Ending: a.Ending}, a.Bodies
 		return true
 	case a.NotModified:
-		t.reading.FetchedAt, t.reading.Failures, t.reading.Err = a.at, 0, ""
+		t.reading.FetchedAt, t.reading.Failures, t.reading.Err, t.reading.Ending = a.at, 0, "", a.Ending
 		return true
 	}
 	t.reading.Failures++
@@ -120,9 +121,9 @@ func (t *track) apply(a answer, began time.Time) bool {
 	if a.RetryAfter > 0 {
 		t.notBefore = a.at.Add(a.RetryAfter)
 	}
-	// An upstream that cannot be reached is not spared by waiting, and is missed as soon as it is back.
-	if a.Class != source.ClassNetwork {
-		if until := began.Add(source.Backoff(t.reading.Failures) - slack); until.After(t.notBefore) {
+	// An upstream that cannot be reached is not spared by waiting, and is missed as soon as it is back. One that is too slow was asked.
+	if a.Class != source.ClassNetwork || a.Slow {
+		if until := began.Add(source.Backoff(t.reading.Failures, t.connector.Interval) - slack); until.After(t.notBefore) {
 			t.notBefore = until
 		}
 	}
@@ -133,7 +134,7 @@ func (t *track) apply(a answer, began time.Time) bool {
 // upstream asked for does. Times that lie ahead of now by more than they can count for nothing, else a clock that is corrected would
 // silence a source.
 func (p *Pipeline) due(t *track, now, begin time.Time, force bool) bool {
-	if now.Before(t.notBefore) && t.notBefore.Sub(now) <= longestPause {
+	if now.Before(t.notBefore) && t.notBefore.Sub(now) <= max(longestPause, t.connector.Interval) {
 		return false
 	}
 	if force || t.reading.Failures > 0 || now.Before(t.attemptedAt) {
@@ -239,11 +240,20 @@ func (p *Pipeline) ask(ctx context.Context, due []*track) []answer {
 func (p *Pipeline) log(t *track, before pack.Reading, o source.Outcome) {
 	p.cfg.Observer.Fetched(p.cfg.Pack.ID, t.connector.ID, string(o.Class))
 	log := p.cfg.Logger.With("source", t.connector.ID)
+	if o.Ending != "" {
+		p.cfg.Observer.Ending(p.cfg.Pack.ID, t.connector.ID)
+		if o.Ending != before.Ending {
+			log.Warn("source announces its end", "notice", o.Ending)
+		}
+	}
+	if o.Via != "" && o.Via != before.Via {
+		log.Warn("source answered by another", "via", o.Via, "error", o.Own)
+	}
 	switch {
 	case t.reading.Err != "" && t.reading.Err != before.Err:
 		log.Warn("source failed", "class", string(o.Class), "error", t.reading.Err, "failures", t.reading.Failures,
 			"last_good", t.reading.FetchedAt, "not_before", t.notBefore)
-	case t.reading.Err == "" && before.Err != "":
+	case t.reading.Err == "" && t.reading.Via == "" && (before.Err != "" || before.Via != ""):
 		log.Info("source recovered", "failures", before.Failures)
 	default:
 		log.Debug("source asked", "class", string(o.Class), "latency", o.Latency, "dropped", o.Dropped)

@@ -76,6 +76,7 @@ type Publisher interface {
 type Observer interface {
 	Refreshed(pack, outcome string, took time.Duration) // ok, unchanged, failed or error
 	Fetched(pack, source, class string)
+	Ending(pack, source string) // an answer announced the end of its service
 	Briefed(pack, writer string, err error)
 	Refused(pack, writer, why string) // a text for a brief was not taken
 }
@@ -84,6 +85,7 @@ type noopObserver struct{}
 
 func (noopObserver) Refreshed(string, string, time.Duration) {}
 func (noopObserver) Fetched(string, string, string)          {}
+func (noopObserver) Ending(string, string)                   {}
 func (noopObserver) Briefed(string, string, error)           {}
 func (noopObserver) Refused(string, string, string)          {}
 

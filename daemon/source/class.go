@@ -39,6 +39,7 @@ type failure struct {
 	Text       string
 	Status     int           // the HTTP status if that is what failed, else 0
 	RetryAfter time.Duration // what upstream asked to wait, at most an hour; 0 if it asked nothing
+	Slow       bool          // upstream was asked, and did not answer in time
 }
 
 // fail returns a failure of class whose text is formatted as by fmt.Sprintf. Text of upstream in args has to be clean already.

@@ -34,9 +34,10 @@ type Config struct {
 	Timeout   time.Duration     // of one request with its body; 0 is 10 s
 	CoinGecko CoinGecko         // the account there
 
-	// Answered hears the header of every answer, from any goroutine; nil is nobody. It is no part of Transport, for that of a declared
+	// Answered hears of every answer, from any goroutine, and may put another body in its place; nil is nobody. Its request is that which was
+	// sent, and Asker tells for which source. It is no part of Transport, for that of a declared
 	// source is one of its own.
-	Answered func(http.Header)
+	Answered func(*http.Response)
 
 	// PrivateHosts are those on private addresses that declared sources may ask.
 	PrivateHosts []string
@@ -52,10 +53,13 @@ type client struct {
 	http *http.Client
 	safe *http.Client // reaches no private address that is not allowed
 
-	mu     sync.Mutex // guards limits, their unused, etags and moved
+	mu     sync.Mutex // guards limits, their unused, held, known and moved
 	limits map[string]*limit
-	etags  map[string]string    // by URL, of documents that were accepted
+	held   map[string]time.Time // by host, until when it asks to be left alone
+	known  map[string]version   // by URL, of documents that were accepted
 	moved  map[string]time.Time // by source, when it was first heard to say what it says now
+
+	troubles map[string]trouble // by source
 }
 
 func newClient(cfg Config) *client {
@@ -73,8 +77,11 @@ func newClient(cfg Config) *client {
 		http:   &http.Client{Transport: cfg.heard(cfg.Transport), CheckRedirect: checkRedirect},
 		safe:   &http.Client{Transport: cfg.heard(guard(cfg.Transport, cfg.PrivateHosts)), CheckRedirect: checkRedirect},
 		limits: make(map[string]*limit),
-		etags:  make(map[string]string),
+		held:   make(map[string]time.Time),
+		known:  make(map[string]version),
 		moved:  make(map[string]time.Time),
+
+		troubles: make(map[string]trouble),
 	}
 }
 
@@ -89,16 +96,26 @@ func (cfg Config) heard(next http.RoundTripper) http.RoundTripper {
 	return listener{next, cfg.Answered}
 }
 
+// asker is the key of the source that a request is for.
+type asker struct{}
+
+// Asker is the id of the source that a request with ctx is for.
+func Asker(ctx context.Context) string {
+	id, _ := ctx.Value(asker{}).(string)
+	return id
+}
+
 // listener is a transport whose answers are heard.
 type listener struct {
 	next     http.RoundTripper
-	answered func(http.Header)
+	answered func(*http.Response)
 }
 
 func (l listener) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := l.next.RoundTrip(r)
 	if err == nil {
-		l.answered(res.Header)
+		res.Request = r
+		l.answered(res)
 	}
 	return res, err
 }
@@ -134,9 +151,11 @@ type attempt struct {
 	At  time.Time // the same moment on upstream's clock: another than Now when recorded data is replayed
 
 	c       *client
+	source  string
 	retried bool
-	etags   map[string]string // by URL, of what was read
-	bodies  []string          // hashes of the answers that were used, in the order of the requests
+	known   map[string]version // by URL, of what was read
+	ending  string             // what an answer said of the end of its service
+	bodies  []string           // hashes of the answers that were used, in the order of the requests
 }
 
 func (c *client) Attempt(source string) *attempt {
@@ -145,7 +164,7 @@ func (c *client) Attempt(source string) *attempt {
 		shift = c.cfg.Shift(source) // before the clock is read, or it could be more than now less the moment of the recording
 	}
 	now := c.cfg.Now()
-	return &attempt{Now: now, At: now.Add(-shift), c: c, etags: make(map[string]string)}
+	return &attempt{Now: now, At: now.Add(-shift), c: c, source: source, known: make(map[string]version)}
 }
 
 // Latency is the time since the attempt began.
@@ -155,7 +174,7 @@ func (a *attempt) Latency() time.Duration { return a.c.cfg.Now().Sub(a.Now) }
 func (a *attempt) Accept() {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
-	maps.Copy(a.c.etags, a.etags)
+	maps.Copy(a.c.known, a.known)
 }
 
 // unchanged is for how long the source c has said doc, as far as was heard; last is what it said before.
@@ -169,11 +188,14 @@ func (a *attempt) unchanged(c Connector, doc, last Doc) time.Duration {
 	return 0
 }
 
-// etag returns the ETag of the version of url that was last accepted, "" if none is known.
-func (c *client) etag(url string) string {
+// version is how a server names a version of a document.
+type version struct{ tag, modified string }
+
+// version is that of url that was last accepted, zero if none is known.
+func (c *client) version(url string) version {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.etags[url]
+	return c.known[url]
 }
 
 // Get asks for a document and lets use read its body; use may be called again on a retry. The error is errNotModified or a
@@ -195,6 +217,7 @@ func (a *attempt) Get(ctx context.Context, r request, use func(body io.Reader) e
 // mayRetry says whether a failure is worth a second try, and pauses before it where upstream needs the time.
 func (a *attempt) mayRetry(ctx context.Context, f *failure) bool {
 	switch {
+	case f.Slow: // it would be the same, and take as long
 	case f.Class == ClassNetwork, f.Class == ClassUpstream && f.RetryAfter == 0:
 		return a.c.cfg.Shift != nil || pause(ctx, retryPause)
 	}
@@ -225,39 +248,59 @@ func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error
 	ctx, cancel := context.WithTimeout(ctx, r.declared.timeout(a.c.cfg.Timeout))
 	defer cancel()
 	a.setHeader(req.Header, req.URL.Host, r)
+	ctx, sent := traced(ctx)
 	if err := r.declared.setHeader(req.Header); err != nil {
 		return err
 	}
-	resp, err := r.declared.client(a.c).Do(req.WithContext(ctx))
+	resp, err := r.declared.client(a.c).Do(req.WithContext(context.WithValue(ctx, asker{}, a.source)))
 	if err != nil {
 		if unreachable(err) {
 			a.c.unsent(req.URL.Host)
 		}
-		return err
+		f := asFailure(err)
+		f.Slow = sent() && ctx.Err() != nil
+		return f
 	}
 	defer resp.Body.Close()
+	if a.ending == "" {
+		a.ending = ending(resp.Header)
+	}
 	switch {
 	case resp.StatusCode == http.StatusOK:
 		if req.Method == http.MethodGet {
-			a.etags[r.URL] = resp.Header.Get("ETag")
+			a.known[r.URL] = version{resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")}
 		}
 		hash, err := read(resp, cmp.Or(r.Limit, 4<<20), use)
 		if err == nil {
 			a.bodies = append(a.bodies, hash)
 		}
+		if err != nil && ctx.Err() != nil {
+			f := asFailure(err)
+			f.Slow = true
+			return f
+		}
 		return err
-	case resp.StatusCode == http.StatusNotModified && req.Header.Get("If-None-Match") != "":
+	case resp.StatusCode == http.StatusNotModified && (req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != ""):
 		return errNotModified
 	}
-	return statusFailure(resp, a.c.cfg.Now())
+	f := statusFailure(resp, a.c.cfg.Now())
+	a.c.hold(req.URL.Host, f)
+	return f
 }
 
 // setHeader fills the header of a request. Compression is asked for by hand, so that it works over every RoundTripper.
 func (a *attempt) setHeader(h http.Header, host string, r request) {
 	h.Set("User-Agent", a.c.cfg.userAgent(host))
 	h.Set("Accept-Encoding", "gzip")
-	if etag := a.c.etag(r.URL); r.IfChanged && etag != "" {
-		h.Set("If-None-Match", etag)
+	if v := a.c.version(r.URL); r.IfChanged {
+		setHeader(h, "If-None-Match", v.tag)
+		setHeader(h, "If-Modified-Since", v.modified)
+	}
+}
+
+func setHeader(h http.Header, name, value string) {
+	if value != "" {
+		h.Set(name, value)
 	}
 }
 
@@ -307,6 +350,11 @@ func (b *body) Read(p []byte) (int, error) {
 func (a *attempt) wait(ctx context.Context, host string, perMinute int) error {
 	if a.c.cfg.Shift != nil {
 		return nil
+	}
+	if left := a.c.left(host); left > 0 {
+		f := fail(ClassRateLimited, "%s asked to be left alone", host)
+		f.RetryAfter = left
+		return f
 	}
 	l := a.c.limit(host, perMinute)
 	if l == nil {

@@ -14,6 +14,8 @@ type Connector struct {
 	StaleAfter time.Duration // age at which its last answer counts as stale
 	New        func() Doc    // an empty Doc, to decode a stored one into
 	Asks       []Ask         // what an attempt asks for
+	Fallbacks  []Fallback    // who is asked where it fails, in this order
+	Fields     []string      // of a declared source's rows, as they are called on the wire
 
 	// read asks upstream and decodes what it says; last is the last good Doc, nil if there is none.
 	read func(ctx context.Context, a *attempt, last Doc) (doc Doc, dropped int, err error)

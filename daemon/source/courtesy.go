@@ -1,10 +1,16 @@
 package source
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/contextd/contextd/internal/human"
 )
 
 // Ask is a document that an attempt asks for.
@@ -42,6 +48,59 @@ func (cfg Config) userAgent(host string) string {
 		return cfg.UserAgent + " " + cfg.Contact
 	}
 	return cfg.UserAgent
+}
+
+// leastHold is how long a host is left alone that turned us away and did not say for how long.
+const leastHold = time.Minute
+
+// hold leaves host alone, all sources of it, for as long as it asked by f.
+func (c *client) hold(host string, f *failure) {
+	pause := f.RetryAfter
+	if f.Status == http.StatusTooManyRequests {
+		pause = max(pause, leastHold)
+	}
+	if pause == 0 || c.cfg.Shift != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held[host] = c.cfg.Now().Add(pause)
+}
+
+// left is for how long a host is to be left alone still. A longer time was noted by a clock that has been set back since.
+func (c *client) left(host string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := c.held[host].Sub(c.cfg.Now())
+	if left > maxRetryAfter {
+		return 0
+	}
+	return left
+}
+
+// traced is ctx for a request, and what says whether a connection was made for it.
+func traced(ctx context.Context) (_ context.Context, sent func() bool) {
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	return httptrace.WithClientTrace(ctx, trace), connected.Load
+}
+
+// ending is what the header of an answer says of the end of the service, "" if nothing: RFC 9745, RFC 8594, and warnings that last.
+func ending(h http.Header) string {
+	var parts []string
+	if d := h.Get("Deprecation"); d != "" && d != "false" {
+		parts = append(parts, "deprecated")
+	}
+	if at, err := http.ParseTime(h.Get("Sunset")); err == nil {
+		parts = append(parts, "ends on "+at.UTC().Format(time.DateOnly))
+	}
+	for _, w := range h.Values("Warning") {
+		if text, is := strings.CutPrefix(w, "299 "); is {
+			_, text, _ = strings.Cut(text, " ")
+			parts = append(parts, human.Label(strings.Trim(text, "\""), CapHeadline))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Unasked says why c is not asked by those who give contact as their e-mail address, "" where it is.

@@ -16,8 +16,8 @@ type Dates struct {
 }
 
 // Note notes the time of an answer.
-func (d *Dates) Note(h http.Header) {
-	if at, err := http.ParseTime(h.Get("Date")); err == nil {
+func (d *Dates) Note(resp *http.Response) {
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.skews = append(d.skews, d.Now().Sub(at))

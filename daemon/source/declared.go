@@ -29,7 +29,10 @@ type Declared struct {
 	MaxBytes  int64         // of an answer; 0 is 4 MiB
 	Timeout   time.Duration // of one request with its body; 0 is that of the Fetcher
 	PerMinute int           // requests to its host; 0 is what the Fetcher allows
-	Timely    bool          // what is made of an answer depends on when, so that one that has not changed is read again
+	Fallbacks []DeclaredFallback
+	Fields    []string // of rows, as they are called on the wire
+
+	Timely bool // what is made of an answer depends on when, so that one that has not changed is read again
 
 	// Decode makes rows of an answer. last is what it made before, nil if there is none, and is not changed.
 	Decode func(ctx context.Context, answer Answer, last *RowsDoc) (doc *RowsDoc, dropped int, err error)
@@ -46,29 +49,46 @@ type Answer struct {
 func (d Declared) Connector() Connector {
 	c := Connector{
 		ID: d.ID, Interval: d.Interval, StaleAfter: d.StaleAfter, varies: true, New: func() Doc { return new(RowsDoc) },
-		Asks: []Ask{{URL: d.URL}},
+		Asks: []Ask{{URL: d.URL}}, Fields: d.Fields,
 	}
 	c.read = func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {
-		was, _ := last.(*RowsDoc)
-		r := request{
-			URL: ExpandURL(d.URL, a.At), Limit: d.MaxBytes, IfChanged: was != nil && !d.Timely && d.Body == nil, declared: &declaration{d},
-		}
-		var body []byte
-		err := a.Get(ctx, r, func(r io.Reader) (err error) {
-			body, err = io.ReadAll(r)
-			return err
+		return d.read(ctx, a, last, last != nil && !d.Timely && d.Body == nil)
+	}
+	for _, f := range d.Fallbacks {
+		c.Fallbacks = append(c.Fallbacks, Fallback{
+			Via: f.Via, Asks: []Ask{{URL: f.URL}},
+			read: func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) { return f.read(ctx, a, last, false) },
 		})
-		if err != nil {
-			return nil, 0, err
-		}
-		doc, dropped, err := d.Decode(ctx, Answer{Body: body, Now: a.Now, At: a.At}, was)
-		if err != nil {
-			return nil, dropped, err
-		}
-		return doc, dropped, nil
 	}
 	return c
 }
+
+// DeclaredFallback is who is asked where a declared source fails. Its Decode makes the same rows.
+type DeclaredFallback struct {
+	Via string // as people call it
+	Declared
+}
+
+func (d Declared) read(ctx context.Context, a *attempt, last Doc, ifChanged bool) (Doc, int, error) {
+	was, _ := last.(*RowsDoc)
+	r := request{URL: ExpandURL(d.URL, a.At), Limit: d.MaxBytes, IfChanged: ifChanged, declared: &declaration{d}}
+	var body []byte
+	err := a.Get(ctx, r, func(r io.Reader) (err error) {
+		body, err = io.ReadAll(r)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	doc, dropped, err := d.Decode(ctx, Answer{Body: body, Now: a.Now, At: a.At}, was)
+	if err != nil {
+		return nil, dropped, err
+	}
+	return doc, dropped, nil
+}
+
+// Unchanged is what Decode returns for an answer that says that nothing is new: what the source said before still holds.
+func Unchanged() error { return errNotModified }
 
 // declaration is how a request is made that is declared; nil is how ours are.
 type declaration struct{ Declared }

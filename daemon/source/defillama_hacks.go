@@ -12,7 +12,7 @@ import (
 
 // DefiLlamaHacks is defillama-hacks: losses that were reported, newest first. Amounts are often corrected later.
 func DefiLlamaHacks() Connector {
-	c := Connector{ID: "defillama-hacks", Interval: 15 * time.Minute, StaleAfter: 2 * time.Hour, wholeDays: true}
+	c := Connector{ID: "defillama-hacks", Interval: time.Hour, StaleAfter: 2 * time.Hour, wholeDays: true}
 	return document(c, "https://api.llama.fi/hacks", decodeHacks)
 }
 

@@ -189,3 +189,12 @@ type GasDoc struct {
 	Slow, Average, Fast *float64
 	AsOf                time.Time
 }
+
+// Time is when upstream made the prices, zero if it did not say.
+func (d *MarketsDoc) Time() time.Time { return d.AsOf }
+
+// Time is when upstream made the figures, zero if it did not say.
+func (d *GlobalDoc) Time() time.Time { return d.AsOf }
+
+// Time is when upstream made the prices, zero if it did not say.
+func (d *GasDoc) Time() time.Time { return d.AsOf }

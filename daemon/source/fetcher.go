@@ -16,6 +16,10 @@ type Outcome struct {
 	Dropped     int           // rows that made no sense
 	NotModified bool          // upstream says that the last Doc still holds
 	Latency     time.Duration // of the whole attempt
+	Slow        bool          // upstream was asked, and did not answer in time
+	Ending      string        // what an answer said of the end of its service, "" if nothing
+	Via         string        // who answered in place of the source, "" if nobody had to
+	Own         error         // why the source did not answer itself, where Via is set
 }
 
 // Fetcher fetches sources politely. It is safe for concurrent use and keeps limits and ETags for all of its life, so a daemon
@@ -29,10 +33,17 @@ func NewFetcher(cfg Config) *Fetcher { return &Fetcher{client: newClient(cfg)} }
 // returned if it returned any, nil if there is none: it is never changed, only compared, confirmed, and asked for what need not
 // be read again.
 func (f *Fetcher) Fetch(ctx context.Context, c Connector, last Doc) Outcome {
+	if len(c.Fallbacks) > 0 {
+		return f.withFallback(ctx, c, last)
+	}
+	return f.fetch(ctx, c, last)
+}
+
+func (f *Fetcher) fetch(ctx context.Context, c Connector, last Doc) Outcome {
 	a := f.client.Attempt(c.ID)
 	doc, dropped, err := c.read(ctx, a, last)
 	out := c.judge(a, last, doc, err)
-	out.Dropped = dropped
+	out.Dropped, out.Ending = dropped, a.ending
 	if out.Doc != nil {
 		out.Bodies = a.bodies
 	}
@@ -78,7 +89,7 @@ func (c Connector) judge(a *attempt, last, doc Doc, err error) Outcome {
 
 func failed(err error) Outcome {
 	f := asFailure(err)
-	return Outcome{Class: f.Class, Err: f, RetryAfter: f.RetryAfter}
+	return Outcome{Class: f.Class, Err: f, RetryAfter: f.RetryAfter, Slow: f.Slow}
 }
 
 // shift moves the times of a replayed doc to now.
@@ -94,10 +105,14 @@ func (c Connector) shift(doc Doc, a *attempt) {
 
 const day = 24 * time.Hour
 
-// Backoff is the pause after a number of failures in a row: 5, 10, 20, then 40 minutes. It is 0 without a failure.
-func Backoff(failures int) time.Duration {
+// longestBackoff is the longest pause of a source that is asked more often than that while all goes well.
+const longestBackoff = 40 * time.Minute
+
+// Backoff is the pause after a number of failures in a row of a source with an interval: 5, 10, 20, then 40 minutes, or on to the interval
+// where that is longer, so that a source which fails for long is not asked more often than one that answers. It is 0 without a failure.
+func Backoff(failures int, interval time.Duration) time.Duration {
 	if failures <= 0 {
 		return 0
 	}
-	return 5 * time.Minute << min(failures-1, 3)
+	return min(5*time.Minute<<min(failures-1, 16), max(longestBackoff, interval))
 }

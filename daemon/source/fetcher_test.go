@@ -281,7 +281,7 @@ func TestRedirects(t *testing.T) {
 	}{
 		{"followed", "https://www.coindesk.com/moved", source.ClassOK},
 		{"relative", "/moved", source.ClassOK},
-		{"endless", "/arc/outboundfeeds/rss/?outputType=xml", source.ClassBadContent},
+		{"endless", "/arc/outboundfeeds/rss?outputType=xml", source.ClassBadContent},
 		{"file", "file:///etc/passwd", source.ClassBadContent},
 		{"weaker", "http://www.coindesk.com/moved", source.ClassBadContent},
 		{"gopher", "gopher://example.org/1", source.ClassBadContent},
@@ -360,11 +360,17 @@ func TestReplayIsNotLimited(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	t.Parallel()
-	for failures, want := range map[int]time.Duration{
-		-1: 0, 0: 0, 1: 5 * time.Minute, 2: 10 * time.Minute, 3: 20 * time.Minute, 4: 40 * time.Minute, 5: 40 * time.Minute, 1000: 40 * time.Minute,
+	const m, h = time.Minute, time.Hour
+	for _, tt := range []struct {
+		failures       int
+		interval, want time.Duration
+	}{
+		{-1, 5 * m, 0}, {0, 5 * m, 0}, {1, 5 * m, 5 * m}, {2, 5 * m, 10 * m}, {3, 5 * m, 20 * m}, {4, 5 * m, 40 * m}, {5, 5 * m, 40 * m},
+		{1000, 5 * m, 40 * m}, {5, 40 * m, 40 * m}, {5, h, h}, {4, 6 * h, 40 * m}, {5, 6 * h, 80 * m}, {7, 6 * h, 320 * m}, {8, 6 * h, 6 * h},
+		{1000, 6 * h, 6 * h},
 	} {
-		if got := source.Backoff(failures); got != want {
-			t.Errorf("after %d failures %v, want %v", failures, got, want)
+		if got := source.Backoff(tt.failures, tt.interval); got != tt.want {
+			t.Errorf("after %d failures, every %v: %v, want %v", tt.failures, tt.interval, got, tt.want)
 		}
 	}
 }

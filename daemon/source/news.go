@@ -10,7 +10,7 @@ import (
 
 // NewsCoinDesk is news-coindesk. Of all news only headlines and links are kept.
 func NewsCoinDesk() Connector {
-	return news("news-coindesk", "https://www.coindesk.com/arc/outboundfeeds/rss/?outputType=xml")
+	return news("news-coindesk", "https://www.coindesk.com/arc/outboundfeeds/rss?outputType=xml")
 }
 
 // NewsCointelegraph is news-cointelegraph.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"io"
@@ -14,7 +15,7 @@ import (
 // Polymarket is polymarket-crypto: what traders think will happen.
 func Polymarket() Connector {
 	c := Connector{ID: "polymarket-crypto", Interval: 10 * time.Minute, StaleAfter: 15 * time.Minute}
-	return document(c, "https://gamma-api.polymarket.com/events?active=true&closed=false&order=volume24hr&ascending=false"+
+	return document(c, "https://gamma-api.polymarket.com/events/keyset?active=true&closed=false&order=volume24hr&ascending=false"+
 		"&limit=20&tag_slug=crypto", decodePredictions)
 }
 
@@ -88,8 +89,20 @@ func (m marketOfEvent) probability() (outcome string, p float64, ok bool) {
 	return outcomes[yes], *price, true
 }
 
+// decodePredictions reads a page of events, or the list of them that upstream had before.
 func decodePredictions(body io.Reader, _ time.Time) (*PredictionsDoc, int, error) {
-	kept, dropped, err := decodeRows(body, eventRow.prediction)
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return nil, 0, err
+	}
+	var page struct{ Events []json.RawMessage }
+	var kept []Prediction
+	var dropped int
+	if list := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF"))); len(list) > 0 && list[0] == '[' {
+		kept, dropped, err = decodeRows(bytes.NewReader(list), eventRow.prediction)
+	} else if err = decodeObject(bytes.NewReader(text), &page); err == nil {
+		kept, dropped, err = convertRows(page.Events, eventRow.prediction)
+	}
 	slices.SortStableFunc(kept, func(a, b Prediction) int { return cmp.Compare(b.traded(), a.traded()) })
 	return &PredictionsDoc{Markets: capRows(kept)}, dropped, err
 }

@@ -62,7 +62,7 @@ func TestWholePulseIsWithinTheLimits(t *testing.T) {
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("a pulse waited %v for the limits", took)
 		}
-		if want := 17 + 6 + 5; len(l.urls) != want { // one document each, six histories, five products
+		if want := 16 + 6 + 5 + 2; len(l.urls) != want { // one document each, six histories, five products, two nodes
 			t.Errorf("%d requests, want %d", len(l.urls), want)
 		}
 	})

@@ -54,7 +54,7 @@ func (d *Document) newAges() api.Ages {
 	shown := map[int]bool{}
 	var visit func(v *jsonx.Value)
 	visit = func(v *jsonx.Value) {
-		if kind := memberText(v, "kind"); kind == api.FlagSourceStale || kind == api.FlagSourceError {
+		if api.AboutSource(memberText(v, "kind")) {
 			return // it is about a source, and no data of it
 		}
 		if ref := refOf(v); ref != 0 {

@@ -41,7 +41,7 @@ func (d *Document) As(f api.Freshness) *Document {
 			visit(m)
 		}
 		if kind := memberText(v, "kind"); troubled[refOf(v)] && v.Member("stale") == nil &&
-			kind != api.FlagSourceStale && kind != api.FlagSourceError {
+			!api.AboutSource(kind) {
 			end := v.At + len(v.Raw) - 1
 			edit(end, end, []byte(`,"stale":true`))
 		}

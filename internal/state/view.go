@@ -72,7 +72,7 @@ func (r ViewRow) About() string {
 
 // LateFlag is Late of a flag. A warning about a source is no data of it.
 func LateFlag(f api.Flag, ages api.Ages, read time.Time) string {
-	if f.Kind == api.FlagSourceStale || f.Kind == api.FlagSourceError {
+	if api.AboutSource(f.Kind) {
 		return ""
 	}
 	return ViewRow{Ref: f.Ref}.Late(ages, read)

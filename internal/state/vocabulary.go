@@ -172,6 +172,8 @@ func flagOf(phrase string) string {
 		return api.FlagSourceStale
 	case "failing sources", "sources failing":
 		return api.FlagSourceError
+	case "ending sources", "sources ending":
+		return api.FlagSourceEnding
 	}
 	return ""
 }

@@ -48,7 +48,7 @@ func AgesOf(state json.RawMessage) Ages {
 func NewAges(sources []SourceStatus, shown map[int]bool, flags []Flag) Ages {
 	a := Ages{shown: shown, sources: sources}
 	for _, f := range flags {
-		if f.Kind == FlagSourceStale || f.Kind == FlagSourceError {
+		if AboutSource(f.Kind) {
 			if a.raised == nil {
 				a.raised = map[string]time.Time{}
 			}
@@ -92,7 +92,7 @@ func (s SourceStatus) interval() time.Duration {
 func refsIn(v any, shown map[int]bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		if kind := v["kind"]; kind == FlagSourceStale || kind == FlagSourceError {
+		if kind, _ := v["kind"].(string); AboutSource(kind) {
 			return
 		}
 		if ref, ok := v["ref"].(float64); ok {

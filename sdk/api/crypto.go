@@ -257,13 +257,19 @@ const (
 	FlagSuspiciousName = "suspicious_name" // a name or headline of a source reads as an instruction
 	FlagSourceStale    = "source_stale"
 	FlagSourceError    = "source_error"
+	FlagSourceEnding   = "source_ending" // it answers, and has announced that it will not for ever
 )
+
+// AboutSource reports whether flags of a kind are about a source, and not about what it says.
+func AboutSource(kind string) bool {
+	return kind == FlagSourceStale || kind == FlagSourceError || kind == FlagSourceEnding
+}
 
 // FlagKinds are the kinds of flags.
 func FlagKinds() []string {
 	return []string{
 		FlagDepeg, FlagPriceMove, FlagFastMove, FlagTVLDrop, FlagExploit, FlagSentiment, FlagDivergence, FlagFeeSpike, FlagGasSpike,
-		FlagSuspiciousName, FlagSourceStale, FlagSourceError,
+		FlagSuspiciousName, FlagSourceStale, FlagSourceError, FlagSourceEnding,
 	}
 }
 
@@ -276,7 +282,7 @@ type Flag struct {
 	Subject   string     `json:"subject"`
 	Value     float64    `json:"value"`
 	Threshold float64    `json:"threshold"`
-	Unit      string     `json:"unit"` // pct, usd, index, sat/vB, gwei, names, failures or seconds
+	Unit      string     `json:"unit"` // pct, usd, index, sat/vB, gwei, names, failures, seconds or notices
 	Since     time.Time  `json:"since"`
 	EventAt   *time.Time `json:"eventAt,omitempty"` // when it happened, where that is known: the day of a loss, the time of a headline
 	Message   string     `json:"message"`
@@ -306,4 +312,6 @@ type SourceStatus struct {
 	IntervalSeconds   int         `json:"intervalSeconds"` // of its requests
 	StaleAfterSeconds int         `json:"staleAfterSeconds"`
 	Error             *string     `json:"error"`
+	Ending            string      `json:"ending,omitempty"` // what it says of the end of its service
+	Via               string      `json:"via,omitempty"`    // who answered in its place
 }

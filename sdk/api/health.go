@@ -34,14 +34,25 @@ func (s SourceStatus) At(now time.Time) SourceState {
 	return s.Status
 }
 
-// Trouble returns the flag about a source that has not answered for long or often enough, with name for people, and without its Since; nil
-// for none. A source that was never asked or is switched off is in none.
+// ended is the flag about a source that announces its end, nil for one that does not.
+func (s SourceStatus) ended(name string) *Flag {
+	if s.Ending == "" {
+		return nil
+	}
+	return &Flag{
+		ID: "ending:" + s.ID, Kind: FlagSourceEnding, Severity: SeverityNotice, Subject: name, Ref: s.Ref, Value: 1, Threshold: 1,
+		Unit: "notices", Message: fmt.Sprintf("%s announces an end: %s", name, s.Ending),
+	}
+}
+
+// Trouble returns the flag about a source that has not answered for long or often enough, or that announces its end, with name for people,
+// and without its Since; nil for none. A source that was never asked or is switched off is in none.
 func (s SourceStatus) Trouble(name string, now time.Time) *Flag {
 	f := Flag{ID: "source:" + s.ID, Kind: FlagSourceStale, Severity: SeverityWarning, Subject: name, Ref: s.Ref}
 	limit, state := s.StaleAfterSeconds, "is stale"
 	switch s.Status {
 	case SourceOK:
-		return nil
+		return s.ended(name)
 	case SourceError:
 		f.Kind, limit, state = FlagSourceError, droppedAfter*limit, "has no usable data"
 	}

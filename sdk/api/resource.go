@@ -52,7 +52,8 @@ type Citation struct {
 	Ref       int       `json:"ref"` // 1-based; the place in the pack's source list
 	SourceID  string    `json:"sourceId"`
 	URL       string    `json:"url"`
-	FetchedAt time.Time `json:"fetchedAt"` // when the source last answered well
+	FetchedAt time.Time `json:"fetchedAt"`     // when the source last answered well
+	Via       string    `json:"via,omitempty"` // who answered in place of the source
 	Excerpt   string    `json:"excerpt,omitempty"`
 	Row       string    `json:"row,omitempty"` // kind/key of the row that URL and Excerpt are of; "" for those of the source
 }

@@ -58,7 +58,7 @@ func (p Packs) Open(id string) (daemon.Pack, error) {
 	if err != nil {
 		return daemon.Pack{}, err
 	}
-	made := daemon.Pack{}
+	made := daemon.Pack{Warnings: m.Warnings()}
 	if child, is := evaluator.(*manifest.Child); is {
 		made.Close = child.Close
 	}

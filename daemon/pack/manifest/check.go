@@ -141,8 +141,9 @@ func (c *checker) source(path string, s Source) {
 	c.need(path+".kind", s.Kind, wordName, "kind: price")
 	c.address(path+".public_url", s.PublicURL)
 	c.request(path+".request", s.Request)
-	between(c, path+".every", s.Every, leastEvery, longestSpan)
-	between(c, path+".stale_after", s.StaleAfter, s.Every, 10*longestSpan)
+	c.fallbacks(path+".fallbacks", s)
+	between(c, path+".every", s.Every, time.Second, longestSpan)
+	between(c, path+".stale_after", s.StaleAfter, time.Second, 10*longestSpan)
 	between(c, path+".per_minute", s.PerMinute, 1, 120)
 	if !slices.Contains(source.Formats(), source.Format(s.Format)) {
 		c.wrong(path+".format", "%q is none of %v", s.Format, source.Formats())
@@ -167,6 +168,29 @@ func (c *checker) source(path string, s Source) {
 	}
 	if f := s.field(s.Time); s.Time != "" && (f == nil || f.Type != typeTime) {
 		c.wrong(path+".time", "%q is no field of type time", s.Time)
+	}
+}
+
+// fallbacks checks who is asked in place of a source. A key would go to whoever a manifest names, so they get none.
+func (c *checker) fallbacks(path string, s Source) {
+	c.count(path, len(s.Fallbacks), 0, 2)
+	for i, b := range s.Fallbacks {
+		path := fmt.Sprintf("%s[%d]", path, i)
+		c.need(path+".name", b.Name, nil, "name: Acme")
+		c.request(path+".request", b.Request)
+		if b.Request.KeyFile != "" {
+			c.wrong(path+".request.key_file", "is for the source itself alone")
+		}
+		if !slices.Contains(source.Formats(), source.Format(b.Format)) {
+			c.wrong(path+".format", "%q is none of %v", b.Format, source.Formats())
+		}
+		c.jq(path+".as", b.As)
+		if d := s.derived(b.Compare); b.Compare != "" && (d == nil || !d.number) {
+			c.wrong(path+".compare", "%q is no number of %s", b.Compare, s.ID)
+		}
+		if b.Within <= 0 || b.Within > 1000 {
+			c.wrong(path+".within", "is %v, must be above 0 and at most 1000", b.Within)
+		}
 	}
 }
 

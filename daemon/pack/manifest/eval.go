@@ -104,11 +104,26 @@ func (p program) truth(ctx context.Context, row any, at time.Time) bool {
 	return found && (err == nil || errors.Is(err, errStop))
 }
 
+// first is the first value of the program on an input, nil if there is none.
+func (p program) first(ctx context.Context, input any, at time.Time) (found any, err error) {
+	err = p.run(ctx, input, at, func(v any) error {
+		found = v
+		return errStop
+	})
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return found, err
+}
+
 // errStop ends a program early.
 var errStop = errors.New("stop")
 
 type programs struct {
 	source       *Source
+	format       string
+	csv          CSV
+	as           *program // makes an answer one of the source; nil for the source itself
 	expect, rows *program
 	picks        []pick
 	marks        []mark
@@ -150,7 +165,7 @@ func NewLocal(m *Manifest) (Evaluator, error) {
 	}
 	for i := range m.Sources {
 		s := &m.Sources[i]
-		p := &programs{source: s, expect: made(s.Expect), rows: made(s.Rows)}
+		p := &programs{source: s, format: s.Format, csv: s.CSV, expect: made(s.Expect), rows: made(s.Rows)}
 		for _, member := range m.Members {
 			for _, id := range member.From {
 				if id == s.ID {
@@ -166,18 +181,31 @@ func NewLocal(m *Manifest) (Evaluator, error) {
 			}
 		}
 		l.sources[s.ID] = p
+		for j, b := range s.Fallbacks {
+			of := *p
+			of.format, of.csv, of.as = b.Format, CSV{}, made(b.As)
+			l.sources[fallbackID(s.ID, j)] = &of
+		}
 	}
 	return l, failed
 }
+
+// fallbackID names the answers of a source's nth fallback.
+func fallbackID(source string, n int) string { return fmt.Sprintf("%s#%d", source, n) }
 
 // Rows implements Evaluator.
 func (l local) Rows(ctx context.Context, id string, answer []byte, at time.Time) ([]any, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.within)
 	defer cancel()
 	p := l.sources[id]
-	input, err := source.Decode(source.Format(p.source.Format), source.CSV(p.source.CSV), answer)
+	input, err := source.Decode(source.Format(p.format), source.CSV(p.csv), answer)
 	if err != nil {
 		return nil, err
+	}
+	if p.as != nil {
+		if input, err = p.as.first(ctx, input, at); err != nil {
+			return nil, l.refuse("as", err)
+		}
 	}
 	if p.expect != nil && !p.expect.truth(ctx, input, at) {
 		return nil, source.Refuse(source.ClassBadContent, "the answer is not as expected")

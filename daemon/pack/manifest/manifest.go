@@ -46,6 +46,8 @@ type Manifest struct {
 	lines  map[string]int // of what was read, by its path
 	digest string         // of the text
 
+	warnings []string
+
 	shipped bool   // it is part of the program
 	dir     string // of its key files
 }
@@ -79,8 +81,9 @@ type Source struct {
 	PublicURL  string        `key:"public_url,required" doc:"a page where people can look"`
 	Licence    string        `key:"licence,required" doc:"the terms under which its data may be used"`
 	Request    Request       `key:"request,required" doc:"how it is asked"`
-	Every      time.Duration `key:"every" doc:"from one answer to the next, at least 5m, which is the default"`
-	StaleAfter time.Duration `key:"stale_after" doc:"the age from which on its data is old; three times every is the default"`
+	Fallbacks  []Fallback    `key:"fallbacks" doc:"who is asked where it fails, at most 2"`
+	Every      time.Duration `key:"every" doc:"from one answer to the next; less than 5m, the default, is taken as that"`
+	StaleAfter time.Duration `key:"stale_after" doc:"the age from which on its data is old, at least every; three times every is the default"`
 	PerMinute  int           `key:"per_minute" doc:"requests to its host, at most 120; 30 is the default"`
 	Format     string        `key:"format" enum:"json,ndjson,csv,rss,atom,xml,text" doc:"how an answer is written; json is the default."`
 	CSV        CSV           `key:"csv" doc:"how CSV is written"`
@@ -89,7 +92,18 @@ type Source struct {
 	Kind       string        `key:"kind,required" doc:"of the rows"`
 	Link       string        `key:"link" doc:"a row's page, with {key}"`
 	Time       string        `key:"time" doc:"the field that says when a row came, for rows that are news"`
+	Quiet      bool          `key:"quiet" doc:"an answer without rows says that nothing is new, and the old rows stay"`
 	Fields     []Field       `key:"fields,required" doc:"in the order of importance"`
+}
+
+// Fallback is who is asked in place of a source that fails. Its rows are made as those of the source.
+type Fallback struct {
+	Name    string  `key:"name,required" doc:"what people call it"`
+	Request Request `key:"request,required" doc:"how it is asked"`
+	Format  string  `key:"format" enum:"json,ndjson,csv,rss,atom,xml,text" doc:"how an answer is written; json is the default."`
+	As      string  `key:"as" doc:"jq: what the source itself would answer; the answer as it is by default"`
+	Compare string  `key:"compare" doc:"a number: rows that are further from before than within are left out"`
+	Within  float64 `key:"within" doc:"percent of the number before; 10 is the default"`
 }
 
 // Request is how a source is asked.
@@ -245,7 +259,31 @@ func Read(text []byte, shipped bool) (*Manifest, error) {
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
+	m.raise()
 	return m, nil
+}
+
+// Warnings say what in a manifest is served otherwise than it says.
+func (m *Manifest) Warnings() []string { return m.warnings }
+
+// raise polls no more often than states are made, and calls nothing stale before it can have been polled again. Manifests of before that
+// was so are served still.
+func (m *Manifest) raise() {
+	for i := range m.Sources {
+		s := &m.Sources[i]
+		warn := func(name string, was, is time.Duration, why string) {
+			m.warnings = append(m.warnings,
+				fmt.Sprintf("sources[%d].%s of %s is %v and taken as %v: %s", i, name, s.ID, shown(was), shown(is), why))
+		}
+		if s.Every < leastEvery {
+			warn("every", s.Every, leastEvery, "states are made every 5m")
+			s.Every = leastEvery
+		}
+		if usual := 3 * s.Every; s.StaleAfter < s.Every {
+			warn("stale_after", s.StaleAfter, usual, "it is polled every "+fmt.Sprint(shown(s.Every)))
+			s.StaleAfter = usual
+		}
+	}
 }
 
 // form is how manifests are written. Aliases could make a few bytes gigabytes.
@@ -260,12 +298,12 @@ func (m *Manifest) fill() {
 		s.StaleAfter = cmp.Or(s.StaleAfter, 3*s.Every)
 		s.PerMinute = cmp.Or(s.PerMinute, 30)
 		s.Format = cmp.Or(s.Format, string(source.FormatJSON))
-		if s.Request.Method == "" && s.Request.JSON != nil {
-			s.Request.Method = methodPost
+		s.Request.fill()
+		for j := range s.Fallbacks {
+			b := &s.Fallbacks[j]
+			b.Format, b.Within, b.As = cmp.Or(b.Format, string(source.FormatJSON)), cmp.Or(b.Within, 10), cmp.Or(b.As, ".")
+			b.Request.fill()
 		}
-		s.Request.Method = cmp.Or(s.Request.Method, methodGet)
-		s.Request.Timeout = cmp.Or(s.Request.Timeout, 10*time.Second)
-		s.Request.MaxBytes = cmp.Or(s.Request.MaxBytes, 4<<20)
 	}
 	for i := range m.Members {
 		if m.Members[i].Select == "" {
@@ -279,6 +317,15 @@ func (m *Manifest) fill() {
 	for i := range m.Brief {
 		m.Brief[i].Rows = cmp.Or(m.Brief[i].Rows, 1)
 	}
+}
+
+func (r *Request) fill() {
+	if r.Method == "" && r.JSON != nil {
+		r.Method = methodPost
+	}
+	r.Method = cmp.Or(r.Method, methodGet)
+	r.Timeout = cmp.Or(r.Timeout, 10*time.Second)
+	r.MaxBytes = cmp.Or(r.MaxBytes, 4<<20)
 }
 
 // clearUsually is what lets a flag fall that does not say.

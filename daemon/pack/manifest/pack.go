@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -171,22 +172,9 @@ func wordsOf(f Field, d derived) []string {
 }
 
 func (m *Manifest) declared(s *Source, e Evaluator) (source.Connector, error) {
-	d := source.Declared{
-		ID: s.ID, Interval: s.Every, StaleAfter: s.StaleAfter, Method: s.Request.Method, URL: s.Request.URL,
-		MaxBytes: int64(s.Request.MaxBytes), Timeout: s.Request.Timeout, PerMinute: s.PerMinute, Timely: m.timely(s),
-	}
-	if s.Request.JSON != nil {
-		body, err := json.Marshal(s.Request.JSON)
-		if err != nil {
-			return source.Connector{}, fmt.Errorf("encode request of %s: %w", s.ID, err)
-		}
-		d.Body = body
-	}
-	for _, h := range s.Request.Headers {
-		if d.Header == nil {
-			d.Header = make(map[string]string)
-		}
-		d.Header[h.Name] = h.Value
+	d, err := m.asking(s, s.Request)
+	if err != nil {
+		return source.Connector{}, err
 	}
 	if s.Request.KeyFile != "" {
 		d.KeyHeader, d.Key = s.Request.KeyHeader, func() (string, error) {
@@ -195,9 +183,49 @@ func (m *Manifest) declared(s *Source, e Evaluator) (source.Connector, error) {
 		}
 	}
 	d.Decode = func(ctx context.Context, answer source.Answer, last *source.RowsDoc) (*source.RowsDoc, int, error) {
-		return m.decode(ctx, s, e, answer, last)
+		doc, dropped, err := m.decode(ctx, s, e, s.ID, nil, answer, last)
+		if class, _ := source.Judged(err); err != nil && s.Quiet && class == source.ClassEmpty && last != nil {
+			err = source.Unchanged()
+		}
+		return doc, dropped, err
+	}
+	for i := range s.Fallbacks {
+		b := &s.Fallbacks[i]
+		instead, err := m.asking(s, b.Request)
+		if err != nil {
+			return source.Connector{}, err
+		}
+		instead.Decode = func(ctx context.Context, answer source.Answer, last *source.RowsDoc) (*source.RowsDoc, int, error) {
+			return m.decode(ctx, s, e, fallbackID(s.ID, i), b, answer, last)
+		}
+		d.Fallbacks = append(d.Fallbacks, source.DeclaredFallback{Via: b.Name, Declared: instead})
 	}
 	return d.Connector(), nil
+}
+
+// asking is how a source is asked by a request, its own or that of a fallback.
+func (m *Manifest) asking(s *Source, r Request) (source.Declared, error) {
+	d := source.Declared{
+		ID: s.ID, Interval: s.Every, StaleAfter: s.StaleAfter, Method: r.Method, URL: r.URL,
+		MaxBytes: int64(r.MaxBytes), Timeout: r.Timeout, PerMinute: s.PerMinute, Timely: m.timely(s),
+	}
+	for _, f := range s.Fields {
+		d.Fields = append(d.Fields, wireName(f.Name, f.Type))
+	}
+	if r.JSON != nil {
+		body, err := json.Marshal(r.JSON)
+		if err != nil {
+			return d, fmt.Errorf("encode request of %s: %w", s.ID, err)
+		}
+		d.Body = body
+	}
+	for _, h := range r.Headers {
+		if d.Header == nil {
+			d.Header = make(map[string]string)
+		}
+		d.Header[h.Name] = h.Value
+	}
+	return d, nil
 }
 
 // KeysIn says where the key files of the manifest lie.
@@ -216,10 +244,11 @@ func (m *Manifest) Key(s *Source) (string, error) {
 	return key, nil
 }
 
+// decode makes rows of an answer of a source, or of its fallback b: id is by what the evaluator knows it.
 func (m *Manifest) decode(
-	ctx context.Context, s *Source, e Evaluator, answer source.Answer, last *source.RowsDoc,
+	ctx context.Context, s *Source, e Evaluator, id string, b *Fallback, answer source.Answer, last *source.RowsDoc,
 ) (*source.RowsDoc, int, error) {
-	raw, err := e.Rows(ctx, s.ID, answer.Body, answer.At)
+	raw, err := e.Rows(ctx, id, answer.Body, answer.At)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -228,6 +257,11 @@ func (m *Manifest) decode(
 	}
 	doc, dropped := new(source.RowsDoc), 0
 	doc.Rows, dropped = s.unique(raw, m.Limits.Rows)
+	if b != nil {
+		if err := b.agree(s, doc, last); err != nil {
+			return nil, dropped, err
+		}
+	}
 	s.remember(doc, last, answer.Now)
 	rows := make([]any, len(doc.Rows))
 	for i := range doc.Rows {
@@ -242,6 +276,34 @@ func (m *Manifest) decode(
 		doc.Picks[pack.PickOf(name)] = keys
 	}
 	return doc, dropped, nil
+}
+
+// agree leaves out the rows of doc whose number is too far from that of the row before, and refuses doc where these are most of them.
+func (b *Fallback) agree(s *Source, doc, last *source.RowsDoc) error {
+	if b.Compare == "" || last == nil {
+		return nil
+	}
+	wire, compared, off := s.derived(b.Compare).wire, 0, 0
+	doc.Rows = slices.DeleteFunc(doc.Rows, func(r source.DeclaredRow) bool {
+		before := last.Row(r.Key)
+		if before == nil {
+			return false
+		}
+		was, is := before.Value(wire), r.Value(wire)
+		if was == nil || is == nil || was.Number == nil || is.Number == nil {
+			return false
+		}
+		compared++
+		if math.Abs(*is.Number-*was.Number)*100 <= b.Within*math.Abs(*was.Number) {
+			return false
+		}
+		off++
+		return true
+	})
+	if 2*off > compared || len(doc.Rows) == 0 {
+		return source.Refuse(source.ClassBadContent, "%d of %d rows of %s are not near those before", off, compared, b.Name)
+	}
+	return nil
 }
 
 // unique cleans rows and keeps as many as limit of them: the first, and of news the newest. dropped are those that made no sense or came

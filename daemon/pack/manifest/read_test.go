@@ -145,11 +145,9 @@ func TestRead(t *testing.T) {
 			`line 11: sources[0].public_url: "ftp://acme.example/" is no address such as https://example.org/`},
 		{"public_url: https://acme.example/", "public_url: https://me:secret@acme.example/",
 			`line 11: sources[0].public_url: "https://me:secret@acme.example/" is no address such as https://example.org/`},
-		{"every: 5m", "every: 4m59s", "line 23: sources[0].every: is 4m59s, must be from 5m to 31d"},
-		{"stale_after: 15m", "stale_after: 4m", "line 24: sources[0].stale_after: is 4m, must be from 5m to 310d"},
-		{"every: 5m", "every: 59s", "line 23: sources[0].every: is 59s, must be from 5m to 31d"},
-		{"every: 5m", "every: 32d", "line 23: sources[0].every: is 32d, must be from 5m to 31d"},
-		{"stale_after: 15m", "stale_after: 4m", "line 24: sources[0].stale_after: is 4m, must be from 5m to 310d"},
+		{"every: 5m", "every: 999ms", "line 23: sources[0].every: is 999ms, must be from 1s to 31d"},
+		{"stale_after: 15m", "stale_after: 311d", "line 24: sources[0].stale_after: is 311d, must be from 1s to 310d"},
+		{"every: 5m", "every: 32d", "line 23: sources[0].every: is 32d, must be from 1s to 31d"},
 		{"per_minute: 10", "per_minute: 121", "line 25: sources[0].per_minute: is 121, must be from 1 to 120"},
 		{"format: csv", "format: html", `line 26: sources[0].format: "html" is none of [json ndjson csv rss atom xml text]`},
 		{"format: csv", "format: json", "line 27: sources[0].csv: is for format: csv alone"},
@@ -301,10 +299,10 @@ func many(n int, line string) string {
 // TestReadTellsAll: every mistake is told, in the order of their lines, and the same each time.
 func TestReadTellsAll(t *testing.T) {
 	t.Parallel()
-	text := strings.NewReplacer("version: 1", "version: 0", "when: .load > 90", "when: '('", "every: 5m", "every: 5s",
+	text := strings.NewReplacer("version: 1", "version: 0", "when: .load > 90", "when: '('", "every: 5m", "every: 40d",
 		"critical: .load > 99", "critical: ')'").Replace(sound)
 	const want = "line 2: version: must be a whole number from 1; it grows with every other order of sources\n" +
-		"line 23: sources[0].every: is 5s, must be from 5m to 31d\n" +
+		"line 23: sources[0].every: is 40d, must be from 1s to 31d\n" +
 		"line 43: flags[0].when: jq: unexpected EOF\n" +
 		"line 47: flags[0].critical: jq: unexpected token \")\""
 	for range 5 {

@@ -174,7 +174,7 @@ func (m *Market) Pages() []string {
 // has reports whether a Market answers req.
 func (m *Market) has(req *http.Request) bool {
 	_, known := m.base.pages[key(req.Method, req.URL, "")]
-	return known
+	return known || toNode(req)
 }
 
 // tells reports whether a source reads pages of a Market.
@@ -262,6 +262,9 @@ func (s *scene) page(source, address string) any {
 func (m *Market) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, err
+	}
+	if toNode(req) {
+		return askNode(req, m.RoundTrip)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

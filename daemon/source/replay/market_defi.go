@@ -173,7 +173,7 @@ func feeling(value int) string {
 // odds are the markets of bets, whose prices are JSON inside text.
 func (s *scene) odds() any {
 	var rows []any
-	for _, row := range list(s.doc) {
+	for _, row := range list(obj(s.doc)["events"]) {
 		e := obj(row)
 		c := s.standing("odds/" + text(e["id"]))
 		var markets []any
@@ -192,7 +192,7 @@ func (s *scene) odds() any {
 		}
 		rows = append(rows, with(e, "markets", markets, "volume24hr", math.Round(num(e["volume24hr"])*s.standing("volume").factor)))
 	}
-	return rows
+	return with(obj(s.doc), "events", rows)
 }
 
 // fees are what a Bitcoin transaction costs.

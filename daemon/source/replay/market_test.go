@@ -33,7 +33,7 @@ func market(t testing.TB, seed uint64, ticks int, events ...replay.Event) *repla
 const (
 	marketsPage = "https://api.coingecko.com/api/v3/coins/markets?vs_currency=usd&order=market_cap_desc&per_page=100&page=1" +
 		"&price_change_percentage=1h,24h,7d&sparkline=false"
-	coindeskPage = "https://www.coindesk.com/arc/outboundfeeds/rss/?outputType=xml"
+	coindeskPage = "https://www.coindesk.com/arc/outboundfeeds/rss?outputType=xml"
 )
 
 // payload is what m says under address at a tick.

@@ -115,7 +115,7 @@ func (b *base) findThings() {
 		day := atof(text(obj(obj(p["attributes"])["price_change_percentage"])["h24"]))
 		add(thing{id: "pool/" + text(p["id"]), value: 1, day: day, vol: 0.15, beta: 0.2, revert: 0.5, jumps: 0.5, follows: -1})
 	}
-	for _, row := range list(b.doc("events.json")) {
+	for _, row := range list(obj(b.doc("events.json"))["events"]) {
 		add(thing{id: "odds/" + text(obj(row)["id"]), value: 1, vol: 0.12, revert: 0.2, follows: -1})
 	}
 	for _, id := range [...]string{"fees", "sentiment", "volume"} {

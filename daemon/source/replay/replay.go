@@ -189,6 +189,9 @@ func (r *Recording) RoundTrip(req *http.Request) (*http.Response, error) {
 	if answer != nil {
 		return answer(req)
 	}
+	if toNode(req) {
+		return askNode(req, r.RoundTrip)
+	}
 	if p.File == "" {
 		return response(req, http.StatusNotFound, nil), nil
 	}

@@ -20,7 +20,7 @@ func aiPack() shippedPack {
 				moves: regexp.MustCompile(`"(?:likes|trendingScore|downloads)":(\d+)`)},
 			{id: "huggingface-papers", asked: "daily_papers", sway: 0.05, read: readPapers, about: "most upvoted papers",
 				moves: regexp.MustCompile(`"upvotes":(\d+)`)},
-			{id: "arxiv", asked: "export.arxiv.org", read: func([]byte) ([]fact, error) { return nil, nil },
+			{id: "arxiv", asked: "rss.arxiv.org", read: func([]byte) ([]fact, error) { return nil, nil },
 				about: "On the Identifiability of Latent Skills"},
 			{id: "ollama-releases", asked: "ollama/releases.atom", read: readReleases("ollama", "Ollama"),
 				about: "latest ollama release"},

@@ -273,16 +273,18 @@ func (r *raw) readGas(w *world, tick int) error {
 }
 
 func (r *raw) readOdds(w *world, tick int) error {
-	var events []struct {
-		Markets []struct {
-			ID, Question, OutcomePrices string
-			Volume                      float64 `json:"volume24hr"`
+	var page struct {
+		Events []struct {
+			Markets []struct {
+				ID, Question, OutcomePrices string
+				Volume                      float64 `json:"volume24hr"`
+			}
 		}
 	}
-	if err := w.decode(tick, "polymarket", &events); err != nil {
+	if err := w.decode(tick, "polymarket", &page); err != nil {
 		return err
 	}
-	for _, e := range events {
+	for _, e := range page.Events {
 		for _, m := range e.Markets {
 			var prices []string
 			if err := json.Unmarshal([]byte(m.OutcomePrices), &prices); err != nil {
