@@ -34,9 +34,8 @@ type Config struct {
 	Timeout   time.Duration     // of one request with its body; 0 is 10 s
 	CoinGecko CoinGecko         // the account there
 
-	// Answered hears of every answer, from any goroutine, and may put another body in its place; nil is nobody. Its request is that which was
-	// sent, and Asker tells for which source. It is no part of Transport, for that of a declared
-	// source is one of its own.
+	// Answered hears of every answer, from any goroutine, and may put another body in its place; nil is nobody. Its request is that which
+	// was sent, and Asker tells for which source. It is no part of Transport, for that of a declared source is one of its own.
 	Answered func(*http.Response)
 
 	// PrivateHosts are those on private addresses that declared sources may ask.

@@ -207,8 +207,8 @@ func (t *tape) write(dir string, secrets []string) error {
 				}
 			}
 			p := recordedPage{
-				Tick: 1, SourceID: id, Method: h.method, URL: scrub(h.url), Body: scrub(h.asked), Status: h.status, Headers: map[string]string{},
-				File: fmt.Sprintf("%s.%d", id, i+1),
+				Tick: 1, SourceID: id, Method: h.method, URL: scrub(h.url), Body: scrub(h.asked), Status: h.status,
+				Headers: map[string]string{}, File: fmt.Sprintf("%s.%d", id, i+1),
 			}
 			for name := range h.header {
 				if name != "Set-Cookie" && name != "Content-Encoding" && name != "Content-Length" {
