@@ -81,7 +81,7 @@ func newSiege(t *testing.T, facilitated bool) *siege {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		c.Gas.Reverts = big.NewInt(2_000_000_000_000_000)
 		if c.Chain.SettleKey = s.chain.Gas().PrivateKey; facilitated {
-			c.Chain.SettleKey, c.Chain.FacilitatorURL = "", idle.URL
+			c.Chain.SettleKey, c.Chain.Settle.FacilitatorURL = "", idle.URL
 		}
 	})
 	s.buyer = s.account(1_000_000)
