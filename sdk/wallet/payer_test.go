@@ -26,6 +26,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -417,7 +418,8 @@ func TestStandardWithoutTransfer(t *testing.T) {
 	t.Parallel()
 	m := &market{t: t, chain: daemontest.Chain(t), dir: t.TempDir()}
 	m.d = daemontest.Start(t, daemontest.On(m.chain), func(c *daemon.Config) {
-		c.Chain.SettleKey, c.Chain.TokenName, c.Chain.TokenVersion = m.chain.Gas().PrivateKey, devchain.TokenName, devchain.TokenVersion
+		c.Chain.SettleKey = m.chain.Gas().PrivateKey
+		c.Chain.Domain = x402.Domain{Name: devchain.TokenName, Version: devchain.TokenVersion}
 		c.Chain.Wait = 20 * time.Second
 	})
 	m.node = newNode(t, m.chain.URL())
