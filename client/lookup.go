@@ -40,7 +40,7 @@ func newLookup(f *factory) *cobra.Command {
 			"question, kind, key, name, field, value, age, stale, url and match, separated by tabs. A question without a result\n" +
 			"is free.",
 		Example: "  ctx lookup \"ADA price\" \"top 5 coins by market cap\" \"btc price yesterday\"\n" +
-			"  ctx lookup solana --kind headline\n  ctx lookup @\n" +
+			"  ctx lookup solana --kind headline\n  ctx lookup --pack '*' \"10 year yield\"\n  ctx lookup @\n" +
 			"  ctx lookup ada -q '.results[0].rows[0].fields.priceUsd'",
 	}, false)
 }
@@ -59,15 +59,17 @@ func lookupCommand(f *factory, c *cobra.Command, price bool) *cobra.Command {
 	o := lookupOptions{streams: f.streams, client: f.Client, config: f.Config, price: price}
 	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), anyName(f.Config, "@\tall of the watchlist")
 	c = f.Command(c, []string{"results", "citations", "freshness"}, func(ctx context.Context, args []string) error {
-		pack, err := f.Pack([]string{o.pack})
-		if err != nil {
-			return err
+		if o.pack != api.PackAll {
+			pack, err := f.Pack([]string{o.pack})
+			if err != nil {
+				return err
+			}
+			o.pack = pack
 		}
-		o.pack = pack
 		return o.run(ctx, args)
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.pack, "pack", "", "look in this `pack`")
+	flags.StringVar(&o.pack, "pack", "", "look in this `pack`, or * for all that the key may read")
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	o.limit = 1
 	if !price {
@@ -200,7 +202,7 @@ func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width i
 				age := row.Age(r.FetchedAt.Add(time.Duration(r.AgeSeconds) * time.Second))
 				table.Rows = append(table.Rows, []string{
 					strings.TrimSuffix(result.Q, o.suffix()), human.Label(row.Label, max(width*3/10, leastName)),
-					human.Label(strings.Join(values, " · "), 200), age, fmt.Sprintf("[%d]", r.Ref),
+					human.Label(strings.Join(values, " · "), 200), age, fmt.Sprintf("[%s]", r.Ref),
 				})
 			}
 			if len(result.Rows) == 0 {

@@ -37,7 +37,7 @@ func (c *Client) Search(ctx context.Context, r SearchRequest, opts ...CallOption
 
 // LookupRequest is a query for Lookup.
 type LookupRequest struct {
-	Pack      string   // empty means api.DefaultPack
+	Pack      string   // empty means api.DefaultPack, api.PackAll all packs that the caller may read
 	Questions []string // 1 to api.MaxQuestions, each a name and what is asked of it, such as ADA price; a comma in one makes two
 	Kind      string   // of the rows that count; empty means all
 	Limit     int      // at most so many rows per question, 1 to api.MaxLookupRows; 0 means api.DefaultLookupLimit

@@ -159,11 +159,11 @@ func (f *fake) Lookup(_ context.Context, r sdk.LookupRequest, _ ...sdk.CallOptio
 		return nil, err
 	}
 	found := &api.LookupResponse{Freshness: api.Freshness{GeneratedAt: began().Add(-42 * time.Second), AgeSeconds: 42},
-		Citations: []api.Citation{{Ref: 1, SourceID: "coingecko-markets", URL: "https://www.coingecko.com/"}}}
+		Citations: []api.AnchoredCitation{{Ref: api.Anchor{Ref: 1}, Citation: api.Citation{SourceID: "coingecko-markets", URL: "https://www.coingecko.com/"}}}}
 	for _, q := range r.Questions {
 		result := api.LookupResult{Q: q}
 		if strings.HasPrefix(q, "b") {
-			result.Rows = []api.LookupRow{{Kind: "asset", Key: "bitcoin", Name: "Bitcoin\x1b[31m", Symbol: "BTC", Asked: []string{"priceUsd"}, Ref: 1, URL: "https://www.coingecko.com/en/coins/bitcoin",
+			result.Rows = []api.LookupRow{{Kind: "asset", Key: "bitcoin", Name: "Bitcoin\x1b[31m", Symbol: "BTC", Asked: []string{"priceUsd"}, Ref: api.Anchor{Ref: 1}, URL: "https://www.coingecko.com/en/coins/bitcoin",
 				FetchedAt: began().Add(-time.Minute), Fields: api.Fields{{Name: "priceUsd", Value: 91442.9}, {Name: "change1hPct", Value: 0.54}, {Name: "change24hPct", Value: -1.62}, {Name: "rank", Value: 1.0}}}}
 		} else {
 			result.Near = []string{"near", "nearer"}

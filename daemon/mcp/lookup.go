@@ -84,7 +84,7 @@ func rowText(q string, r api.LookupRow, fields int) string {
 	if (r.Kind == "stablecoin" || r.Kind == "protocol" || r.Kind == "chain") && !strings.Contains(strings.ToLower(q), r.Kind) {
 		name += " " + r.Kind
 	}
-	return fmt.Sprintf("%s %s [%d] %s", name, strings.Join(values, " · "), r.Ref, age)
+	return fmt.Sprintf("%s %s [%s] %s", name, strings.Join(values, " · "), r.Ref, age)
 }
 
 // label is a name that somebody outside chose: in quotation marks unless it is as short as names are, and could be no sentence.
@@ -103,7 +103,7 @@ func shortLink(url string) string {
 
 // writeLinks lists the links of the rows, by source.
 func writeLinks(b *strings.Builder, r api.LookupResponse) {
-	links := map[int][]string{}
+	links := map[api.Anchor][]string{}
 	seen := map[string]bool{}
 	for _, result := range r.Results {
 		for _, row := range result.Rows {
@@ -114,6 +114,6 @@ func writeLinks(b *strings.Builder, r api.LookupResponse) {
 		}
 	}
 	for _, c := range r.Citations {
-		fmt.Fprintf(b, "[%d] %s\n", c.Ref, strings.Join(links[c.Ref], " "))
+		fmt.Fprintf(b, "[%s] %s\n", c.Ref, strings.Join(links[c.Ref], " "))
 	}
 }

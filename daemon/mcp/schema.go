@@ -23,6 +23,9 @@ func argumentSchema(op api.Op, p api.Param, packs []string) *jsonschema.Schema {
 		for _, id := range packs {
 			s.Enum = append(s.Enum, id)
 		}
+		if op.Operation().AnyPack {
+			s.Enum = append(s.Enum, api.PackAll)
+		}
 	case p.Name == "pack", p.ToolDoc == "":
 		return nil
 	}

@@ -27,8 +27,9 @@ const (
 	foundText    = 80 // runes of one
 )
 
-// Find looks text up in pack and, where that finds nothing, searches the state for it.
-func (r *Reader) Find(ctx context.Context, pack, text string, window time.Duration) (found Found, err error) {
+// Find looks text up in pack and, where that finds nothing, searches the state for it. everywhere says whether packs that would answer may
+// be named.
+func (r *Reader) Find(ctx context.Context, pack, text string, everywhere bool, window time.Duration) (found Found, err error) {
 	q, err := api.Parse(api.OpLookup, api.FaceHTTP, url.Values{"pack": {pack}, "q": {text}})
 	if err != nil {
 		return found, err
@@ -37,16 +38,18 @@ func (r *Reader) Find(ctx context.Context, pack, text string, window time.Durati
 	if err != nil {
 		return found, err
 	}
+	v = v.Everywhere(everywhere)
 	for _, question := range v.questions() {
-		looked, err := r.found(ctx, v, question, v.Limit, window)
+		list, err := r.answers(ctx, v, question, v.Limit, window)
 		if err != nil {
 			return found, err
 		}
+		looked := list[0]
 		for _, row := range looked.Rows {
 			found.Rows = append(found.Rows, state.Answered(api.LookupRow{
 				Kind: row.Kind, Key: row.Key, Name: row.Name, Symbol: row.Symbol, Fields: row.Fields, Asked: row.Asked, Match: row.Match,
 				Over: row.Over,
-				Ref:  row.Ref, URL: row.URL, FetchedAt: row.FetchedAt, Stale: row.Stale,
+				Ref:  api.Anchor{Ref: row.Ref}, URL: row.URL, FetchedAt: row.FetchedAt, Stale: row.Stale,
 			}, foundFields))
 		}
 		for _, line := range looked.Notes() {

@@ -15,20 +15,49 @@ import (
 
 // looked is the answer to a lookup while it is written: as encoding/json writes an api.LookupResponse, at a fraction of its cost.
 type looked struct {
-	View
 	now     time.Time
-	used    []bool // citations, by their places
-	nothing bool   // was found so far
+	of      []asked
+	anchors []string // the packs that stand in anchors, "" for none
+	used    [][]bool // citations, by their places, of each pack
+	nothing bool     // was found so far
 	text    []byte
+}
+
+// readyLookup is Ready of a lookup: the packs that it is about, of which one that has no state or no rows of the kind is left out of all.
+func (r *Reader) readyLookup(q api.Query) (View, error) {
+	v := View{Query: q}
+	var first error
+	for _, p := range *r.packs.Load() {
+		if q.Pack != p.ID && q.Pack != api.PackAll {
+			continue
+		}
+		edition, err := r.latest(p)
+		if err == nil {
+			err = suits(q, edition.Rows.Kinds())
+		}
+		if err == nil {
+			v.queried = append(v.queried, asked{pack: p, edition: edition})
+		} else if first == nil {
+			first = err
+		}
+	}
+	if len(v.queried) == 0 {
+		return v, first
+	}
+	v.pack, v.edition = v.queried[0].pack, v.queried[0].edition
+	return v, nil
 }
 
 // lookup answers questions from the rows of all that the sources last said, and from states of the past where a question names a time.
 func (r *Reader) lookup(ctx context.Context, v View, window time.Duration) (Answer, error) {
-	now := r.cfg.Now()
-	l := looked{View: v, now: now, used: make([]bool, len(v.edition.Citations)), nothing: true}
+	l := looked{now: r.cfg.Now(), of: v.readable(), nothing: true}
+	for _, a := range l.of {
+		l.used = append(l.used, make([]bool, len(a.edition.Citations)))
+		l.anchors = append(l.anchors, v.anchor(a, 0).Pack)
+	}
 	l.text = append(make([]byte, 0, 1024), `{"results":[`...)
 	for _, q := range v.questions() {
-		found, err := r.found(ctx, v, q, v.Limit, window)
+		found, err := r.answers(ctx, v, q, v.Limit, window)
 		if err == nil {
 			err = l.answer(q, found)
 		}
@@ -37,13 +66,21 @@ func (r *Reader) lookup(ctx context.Context, v View, window time.Duration) (Answ
 		}
 	}
 	l.text = append(l.text, `],"citations":[`...)
-	for i, used := range l.used {
-		if used {
-			l.next()
-			l.text = append(l.text, v.edition.Citation(i)...)
+	for of, places := range l.used {
+		for i, used := range places {
+			if used {
+				l.next()
+				l.text = append(l.text, l.citation(of, i)...)
+			}
 		}
 	}
-	freshness, err := jsonx.Encode(v.edition.Freshness(now))
+	oldest := v.edition.Freshness(l.now)
+	for _, a := range l.of {
+		if f := a.edition.Freshness(l.now); f.AgeSeconds > oldest.AgeSeconds {
+			oldest = f
+		}
+	}
+	freshness, err := jsonx.Encode(oldest)
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode answer: %w", err)
 	}
@@ -51,36 +88,116 @@ func (r *Reader) lookup(ctx context.Context, v View, window time.Duration) (Answ
 	return Answer{JSON: l.text, Nothing: l.nothing}, nil
 }
 
+// citation is one of a pack as the answer has it: with the pack in its anchor, where the answer is about all.
+func (l *looked) citation(of, i int) []byte {
+	text := l.of[of].edition.Citation(i)
+	if l.anchors[of] == "" {
+		return text
+	}
+	ref := api.Anchor{Ref: i + 1}
+	bare := fmt.Sprintf(`{"ref":%s`, ref)
+	ref.Pack = l.anchors[of]
+	return append(fmt.Appendf(nil, `{"ref":%q`, ref), text[len(bare):]...)
+}
+
 // questions are those of v. A comma parts them, unless what it parts says nothing by itself and the whole is one: "the price of bitcoin,
 // please". A part such as "first five" belongs to what stands before it, and is not answered as if it stood alone, even where the whole
-// cannot be read either.
+// cannot be read either. Of several packs, one that reads it is enough.
 func (v View) questions() []string {
 	list := strings.Split(v.Text, ",")
 	if len(list) == 1 {
 		return list
 	}
+	all := func(q string, is func(read state.Question) bool) bool {
+		return !slices.ContainsFunc(v.readable(), func(a asked) bool { return !is(a.edition.Question(q, v.Kinds, v.Limit)) })
+	}
+	unreadable := func(read state.Question) bool { return len(read.Missing) > 0 }
 	unread, partial := false, false
 	for _, q := range list {
-		read := v.edition.Question(q, v.Kinds, v.Limit)
-		unread = unread || len(read.Missing) > 0
-		partial = partial || read.Partial
+		unread = unread || all(q, unreadable)
+		partial = partial || all(q, func(read state.Question) bool { return read.Partial })
 	}
 	whole := strings.Join(list, ", ")
-	if partial || unread && len(v.edition.Question(whole, v.Kinds, v.Limit).Missing) == 0 {
+	if partial || unread && !all(whole, unreadable) {
 		return []string{whole}
 	}
 	return list
 }
 
-// found is what a question finds for a caller with a window of history.
-func (r *Reader) found(ctx context.Context, v View, q string, limit int, window time.Duration) (state.Found, error) {
-	of := state.Asked{Tables: v.edition.Rows, Shown: v.pack.Shown, Names: v.pack.Names, State: v.edition.Pulse}
+// answered is what a question finds in one of the packs that it is asked of.
+type answered struct {
+	state.Found
+	of int // the place of the pack
+}
+
+// answers is what a question finds in the packs that v is asked of. Those that answer it count, with or without a row, and where none
+// does the one whose reading lacks least, with the packs that would answer.
+func (r *Reader) answers(ctx context.Context, v View, q string, limit int, window time.Duration) (list []answered, err error) {
+	var nearest *answered
+	var totals []string
+	for i, a := range v.readable() {
+		found, err := r.found(ctx, v, a, q, limit, window)
+		if err != nil {
+			return nil, err
+		}
+		one := answered{found, i}
+		if len(found.Missing) == 0 {
+			list = append(list, one)
+		} else if nearest == nil || len(found.Missing) < len(nearest.Missing) ||
+			len(found.Missing) == len(nearest.Missing) && len(nearest.Rows) == 0 && len(found.Rows) > 0 {
+			nearest = &one
+		}
+		if len(found.Aggregates) > 0 {
+			totals = append(totals, a.pack.ID)
+		}
+	}
+	empty := func(a answered) bool { return len(a.Rows)+len(a.Aggregates) == 0 }
+	if slices.ContainsFunc(list, func(a answered) bool { return !empty(a) }) {
+		list = slices.DeleteFunc(list, empty)
+	}
+	switch {
+	case len(totals) > 1: // there is no one figure of them
+		return []answered{{Found: state.Found{Missing: []api.LookupMissing{{Word: q, Why: api.MissingAmbiguous, Instead: totals}}}}}, nil
+	case len(list) > 0 && empty(list[0]):
+		return list[:1], nil
+	case len(list) > 0:
+		return list, nil
+	case nearest == nil: // v is of packs that the caller may not read
+		return []answered{{}}, nil
+	}
+	if packs := r.answering(v, q, limit); len(packs) > 0 {
+		nearest.Missing = append(slices.Clip(nearest.Missing), api.LookupMissing{Word: q, Why: api.MissingNoRows, Instead: packs})
+	}
+	return []answered{*nearest}, nil
+}
+
+// answering names the packs that answer q, a question that the one of v does not.
+func (r *Reader) answering(v View, q string, limit int) (packs []string) {
+	for _, p := range *r.packs.Load() {
+		edition := r.other(v, p)
+		if edition == nil || suits(v.Query, edition.Rows.Kinds()) != nil {
+			continue
+		}
+		of := state.Asked{Tables: edition.Rows, Shown: p.Shown, Names: p.Names, State: edition.Pulse}
+		now := func(api.RowQuery) (state.Asked, error) { return of, nil } // that there are such rows is enough
+		found, err := edition.Question(q, v.Kinds, limit).Answer(r.cfg.Now(), p.ID, of, now)
+		if err == nil && len(found.Missing) == 0 && len(found.Rows)+len(found.Aggregates) > 0 {
+			packs = append(packs, p.ID)
+		}
+	}
+	return packs
+}
+
+// found is what a question finds in a pack for a caller with a window of history.
+func (r *Reader) found(ctx context.Context, v View, a asked, q string, limit int, window time.Duration) (state.Found, error) {
+	of := state.Asked{Tables: a.edition.Rows, Shown: a.pack.Shown, Names: a.pack.Names, State: a.edition.Pulse}
+	v.pack, v.edition = a.pack, a.edition
 	now := r.cfg.Now()
-	found, err := v.edition.Question(q, v.Kinds, limit).Answer(now, v.pack.ID, of, func(q api.RowQuery) (state.Asked, error) {
+	found, err := a.edition.Question(q, v.Kinds, limit).Answer(now, a.pack.ID, of, func(q api.RowQuery) (state.Asked, error) {
 		return r.then(ctx, v, q, of, window)
 	})
 	found.Rows = slices.DeleteFunc(found.Rows, func(row state.FoundRow) bool {
-		_, gone := v.edition.RowAt(row.Row, now)
+		_, gone := a.edition.RowAt(row.Row, now)
 		return gone && !row.Past
 	})
 	return found, err
@@ -132,55 +249,87 @@ func (l *looked) member(name string, v any, there bool) error {
 	return err
 }
 
-func (l *looked) answer(q string, found state.Found) error {
+// answer writes what a question found.
+func (l *looked) answer(q string, list []answered) error {
 	name, err := jsonx.Encode(q)
 	if err != nil {
 		return err
 	}
 	l.next()
 	l.text = append(append(l.text, `{"q":`...), name...)
-	if err := l.member("read", found.Read, found.Read != nil); err != nil {
+	whole := l.join(list)
+	if err := l.member("read", whole.Read, whole.Read != nil); err != nil {
 		return err
 	}
 	l.text = append(l.text, `,"rows":[`...)
-	for _, row := range found.Rows {
-		l.next()
-		stale, age := row.Stale, max(int64(l.now.Sub(row.FetchedAt)/time.Second), 0)
-		if !row.Past {
-			stale, _ = l.edition.RowAt(row.Row, l.now)
+	for _, found := range list {
+		edition := l.of[found.of].edition
+		for _, row := range found.Rows {
+			l.next()
+			stale, age := row.Stale, max(int64(l.now.Sub(row.FetchedAt)/time.Second), 0)
+			if !row.Past {
+				stale, _ = edition.RowAt(row.Row, l.now)
+			}
+			if l.text, err = edition.Rows.AppendRow(l.text, row, l.anchors[found.of], age, stale); err != nil {
+				return err
+			}
+			l.cite(found.of, row.Row)
 		}
-		if l.text, err = l.edition.Rows.AppendRow(l.text, row, age, stale); err != nil {
-			return err
-		}
-		l.cite(row.Row)
+		l.nothing = l.nothing && len(found.Rows) == 0
 	}
-	l.nothing = l.nothing && len(found.Rows) == 0
 	l.text = append(l.text, ']')
-	err = errors.Join(l.member("aggregates", found.Aggregates, len(found.Aggregates) > 0), l.member("missing", found.Missing,
-		len(found.Missing) > 0), l.member("near", found.Near, len(found.Near) > 0))
+	err = errors.Join(l.member("aggregates", whole.Aggregates, len(whole.Aggregates) > 0), l.member("missing", whole.Missing,
+		len(whole.Missing) > 0), l.member("near", whole.Near, len(whole.Near) > 0))
 	l.text = append(l.text, '}')
 	return err
 }
 
+// join is what several packs found as one, without the rows. How each read the question says whose it is.
+func (l *looked) join(list []answered) (whole state.Found) {
+	for _, found := range list {
+		if found.Read != nil {
+			for _, q := range slices.Concat([]api.RowQuery{found.Read.RowQuery}, found.Read.And) {
+				if l.anchors[found.of] != "" {
+					q.Text = q.Pack + ": " + q.Text
+				}
+				if whole.Read == nil {
+					whole.Read = &api.Read{RowQuery: q}
+				} else {
+					whole.Read.And = append(whole.Read.And, q)
+				}
+			}
+		}
+		if len(found.Aggregates) > 0 {
+			whole.Aggregates = found.Aggregates
+		}
+		whole.Missing, whole.Near = append(whole.Missing, found.Missing...), append(whole.Near, found.Near...)
+	}
+	return whole
+}
+
 // cite notes that the source of row is used.
-func (l *looked) cite(row *state.Row) {
-	if i := row.Ref - 1; i >= 0 && i < len(l.used) {
-		l.used[i] = true
+func (l *looked) cite(of int, row *state.Row) {
+	if i := row.Ref - 1; i >= 0 && i < len(l.used[of]) {
+		l.used[of][i] = true
 	}
 }
 
 // findable reports questions of which none finds anything.
 func (r *Reader) findable(ctx context.Context, v View, window time.Duration) error {
-	var near, reasons []string
+	var near, reasons, packs []string
 	for _, q := range v.questions() {
-		found, err := r.found(ctx, v, q, 1, window)
-		if err != nil || len(found.Rows) > 0 {
+		list, err := r.answers(ctx, v, q, 1, window)
+		if err != nil || len(list[0].Rows) > 0 {
 			return err
 		}
-		for _, m := range found.Missing {
-			reasons = append(reasons, m.String())
+		for _, m := range list[0].Missing {
+			if m.Why == api.MissingNoRows {
+				packs = append(packs, m.Instead...)
+			} else {
+				reasons = append(reasons, m.String())
+			}
 		}
-		for _, name := range found.Near {
+		for _, name := range list[0].Near {
 			if !slices.Contains(near, name) {
 				near = append(near, name)
 			}
@@ -189,7 +338,11 @@ func (r *Reader) findable(ctx context.Context, v View, window time.Duration) err
 	err := api.Errorf(api.ReasonNothingFound, "pack %s answers nothing of this: %s", v.Pack, strings.Join(reasons[:min(len(reasons),
 		mostReasons)],
 		"; "))
-	if len(near) == 0 {
+	switch {
+	case len(packs) > 0:
+		slices.Sort(packs)
+		return err.WithHint("pack %s answers this; pack=* asks all", strings.Join(slices.Compact(packs), " and pack "))
+	case len(near) == 0:
 		return err.WithHint("%s", api.OpLookup.Operation().Param(api.FaceHTTP, "q").Hint)
 	}
 	return err.WithHint("nearest names: %s", strings.Join(near[:min(len(near), 2*api.DefaultLookupLimit)], ", "))

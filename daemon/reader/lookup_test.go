@@ -3,8 +3,10 @@ package reader_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,5 +187,90 @@ func TestLookupsOfMany(t *testing.T) {
 		if a.Nothing != (i%2 == 0) || !bytes.Contains(a.JSON, fmt.Appendf(nil, `"q":"n%d"`, i)) {
 			t.Fatalf("%q is answered %s", text, a.JSON)
 		}
+	}
+}
+
+// TestLookupPacks: what is asked of one pack and of all, what each caller may read, and which packs would answer.
+func TestLookupPacks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	price := state.Field{Name: "priceUsd", Words: []string{"price"}}
+	coins := func(extra state.Field) []state.Kind {
+		return []state.Kind{{Name: "asset", Words: []string{"coins"}, Size: "priceUsd", Fields: []state.Field{price, extra}}}
+	}
+	row := func(key, symbol string, fields api.Fields) state.Row {
+		return state.Row{Kind: "asset", Key: key, Entity: key, Name: key, Symbol: symbol, Ref: 1, FetchedAt: newest(), Fields: fields}
+	}
+	figure := func(name string, x float64) api.Field { return api.Field{Name: name, Value: x} }
+	w.has(t, state.NewTables(coins(state.Field{Name: "rank", Words: []string{"rank"}}), []state.Row{
+		row("bitcoin", "BTC", api.Fields{figure("priceUsd", 90_000), figure("rank", 1)}),
+		row("ether", "ETH", api.Fields{figure("priceUsd", 3_000), figure("rank", 2)})}))
+	other := state.NewTables(coins(state.Field{Name: "fundingPct", Words: []string{"funding"}}), []state.Row{
+		row("bitcoin", "BTC", api.Fields{figure("priceUsd", 90_001), figure("fundingPct", 0.01)}),
+		row("gold", "XAU", api.Fields{figure("priceUsd", 4_000)})})
+	if err := w.feed.Publish(pulse("ai", newest().Add(-5*time.Second), `{}`), state.Narration{}, other); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		pack, q    string
+		everywhere bool
+		want       string // rows with their anchors and what was asked
+		instead    string
+	}{
+		{"crypto", "btc price", true, "bitcoin[1][priceUsd]", ""},
+		{"crypto", "btc funding", true, "", "ai"},
+		{"crypto", "btc funding yesterday", true, "", "ai"},
+		{"crypto", "btc funding", false, "", ""},
+		{"crypto", "gold", true, "", "ai"},
+		{"crypto", "gold founder", true, "", ""},
+		{"ai", "ether rank", false, "", "crypto"},
+		{"*", "btc funding", true, "bitcoin[ai:1][fundingPct]", ""},
+		{"*", "btc funding", false, "", ""},
+		{"*", "eth price", true, "ether[crypto:1][priceUsd]", ""},
+		{"*", "btc price", true, "bitcoin[crypto:1][priceUsd] bitcoin[ai:1][priceUsd]", ""},
+		{"*", "highest price", true, "bitcoin[crypto:1][priceUsd] ether[crypto:1][priceUsd] bitcoin[ai:1][priceUsd] gold[ai:1][priceUsd]", ""},
+		{"*", "how many coins with price above 5", true, "", "crypto ai"}, // there is no one figure of both
+		{"*", "btc founder", true, "", ""},
+		{"*", "gold price, highest", true, "", ""}, // belongs to what stands before it in every pack
+	} {
+		t.Run(fmt.Sprintf("%s %q %t", c.pack, c.q, c.everywhere), func(t *testing.T) {
+			t.Parallel()
+			v, err := w.Ready(api.Query{Op: api.OpLookup, Pack: c.pack, Text: c.q, Limit: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v = v.Everywhere(c.everywhere)
+			a, err := w.Answer(t.Context(), v, time.Hour)
+			var r api.LookupResponse
+			if err == nil {
+				err = json.Unmarshal(a.JSON, &r)
+			}
+			if again, _ := jsonx.Encode(r); err != nil || !bytes.Equal(again, a.JSON) {
+				t.Fatalf("%s, as encoding/json has it %s: %v", a.JSON, again, err)
+			}
+			var rows, instead []string
+			for _, row := range r.Results[0].Rows {
+				rows = append(rows, fmt.Sprintf("%s[%s]%s", row.Key, row.Ref, row.Asked))
+				if !slices.ContainsFunc(r.Citations, func(c api.AnchoredCitation) bool { return c.Ref == row.Ref }) {
+					t.Errorf("%s is not cited: %+v", row.Ref, r.Citations)
+				}
+			}
+			for _, m := range r.Results[0].Missing {
+				if m.Why == api.MissingNoRows || m.Why == api.MissingAmbiguous && strings.HasPrefix(c.q, "how many") {
+					instead = append(instead, m.Instead...)
+				}
+			}
+			if got := strings.Join(rows, " "); got != c.want || strings.Join(instead, " ") != c.instead || a.Nothing != (c.want == "") {
+				t.Errorf("%s, instead %q, nothing %t; want %s, instead %q", got, instead, a.Nothing, c.want, c.instead)
+			}
+			if c.pack == api.PackAll && c.everywhere && r.Freshness.GeneratedAt != newest().Add(-5*time.Second) {
+				t.Errorf("as old as %v, the other is older", r.Freshness.GeneratedAt)
+			}
+			err = w.Deliverable(t.Context(), v, time.Hour)
+			if failure := (*api.Error)(nil); errors.As(err, &failure) != a.Nothing ||
+				a.Nothing && c.pack != api.PackAll && strings.Contains(failure.Hint, "pack "+c.instead+" answers") != (c.instead != "") {
+				t.Errorf("the check says %v", err)
+			}
+		})
 	}
 }

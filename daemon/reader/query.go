@@ -14,11 +14,11 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// asked is a query of one pack.
+// asked is one pack that a lookup or query is about.
 type asked struct {
 	pack    Pack
 	edition *feed.Edition
-	query   api.RowQuery
+	query   api.RowQuery // what a query comes to there
 }
 
 // readyQuery is Ready of a query: the checks of the packs that it is about.
@@ -278,8 +278,8 @@ func (r *Reader) asked(ctx context.Context, v View, a asked, window time.Duratio
 func (r *Reader) elsewhere(v View) []api.Missing {
 	var packs []string
 	for _, p := range *r.packs.Load() {
-		edition, _ := r.cfg.Feed.Latest(p.ID)
-		if edition == nil || p.ID == v.Pack || v.Pack == api.PackAll || !v.everywhere && p.ID != api.DefaultPack {
+		edition := r.other(v, p)
+		if edition == nil {
 			continue
 		}
 		rows := v.RowQuery()
@@ -297,6 +297,15 @@ func (r *Reader) elsewhere(v View) []api.Missing {
 		return nil
 	}
 	return []api.Missing{{What: v.queried[0].query.Text, Why: api.MissingNoRows, Instead: packs}}
+}
+
+// other is the newest edition of a pack that v is not about and its caller may read, nil for none.
+func (r *Reader) other(v View, p Pack) *feed.Edition {
+	if p.ID == v.Pack || v.Pack == api.PackAll || !v.everywhere && p.ID != api.DefaultPack {
+		return nil
+	}
+	edition, _ := r.cfg.Feed.Latest(p.ID)
+	return edition
 }
 
 // anyRow is the error for a query whose answer has no row.

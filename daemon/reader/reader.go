@@ -120,7 +120,7 @@ type View struct {
 	api.Query
 	pack    Pack
 	edition *feed.Edition
-	queried []asked // of a query, what it comes to in each pack that it is about
+	queried []asked // of a lookup or query, the packs that it is about, and what it comes to in each
 	ownerID string  // of the caller's key, "" if they have none
 	tier    api.Tier
 	asOf    time.Time // see AsOf
@@ -158,6 +158,8 @@ func (r *Reader) Ready(q api.Query) (View, error) {
 		return View{}, r.notServed(q.Pack)
 	case q.Op == api.OpQuery:
 		return r.readyQuery(q)
+	case q.Op == api.OpLookup:
+		return r.readyLookup(q)
 	case q.Op == api.OpSeries:
 		if err := state.CheckSeries(p.Shown, q.Path, q.Field); err != nil {
 			return View{}, err

@@ -62,11 +62,11 @@ func TestSheet(t *testing.T) {
 	if _, err := w.Sheet(t.Context(), "ai", nil); err == nil {
 		t.Error("a pack without a state has a sheet")
 	}
-	if found, err := w.Find(t.Context(), "crypto", "91240", time.Hour); err != nil || len(found.Matches) != 1 ||
+	if found, err := w.Find(t.Context(), "crypto", "91240", false, time.Hour); err != nil || len(found.Matches) != 1 ||
 		found.Matches[0].Path != "assets[0].priceUsd" {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if _, err := w.Find(t.Context(), "crypto", " ", time.Hour); err == nil {
+	if _, err := w.Find(t.Context(), "crypto", " ", false, time.Hour); err == nil {
 		t.Error("an empty question is answered")
 	}
 }

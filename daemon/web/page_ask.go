@@ -19,14 +19,14 @@ type pageAsk struct {
 	Matches             []reader.Match
 }
 
-// ask is the form of the page of pack, with what r asks there.
-func (p *Page) ask(r *http.Request, pack string) (*feed.Frame, error) {
+// ask is the form of the page of pack, with what r asks there. everywhere says whether who asks may see every pack.
+func (p *Page) ask(r *http.Request, pack string, everywhere bool) (*feed.Frame, error) {
 	a := pageAsk{Q: strings.TrimSpace(r.URL.Query().Get("q")), Example: "a name, a price, a figure"}
 	if pack == api.PackCrypto {
 		a.Example = "ADA price, tether supply, solana tvl"
 	}
 	if a.Q != "" {
-		if err := p.find(&a, r, pack); err != nil {
+		if err := p.find(&a, r, pack, everywhere); err != nil {
 			e := api.AsError(err)
 			a.Problem = strings.TrimSuffix(e.Message+". "+e.Hint, ". ")
 		}
@@ -35,14 +35,14 @@ func (p *Page) ask(r *http.Request, pack string) (*feed.Frame, error) {
 	return feed.NewText([]byte(text)), err
 }
 
-func (p *Page) find(a *pageAsk, r *http.Request, pack string) error {
+func (p *Page) find(a *pageAsk, r *http.Request, pack string, everywhere bool) error {
 	if err := p.asks.AllowAll(p.cfg.Console.cfg.TrustedProxies.ClientsOf(r)...); err != nil {
 		return err
 	}
 	if err := p.cfg.Crowd.Take(r, CostOf(api.Query{Op: api.OpLookup, Text: a.Q})); err != nil {
 		return err
 	}
-	found, err := p.cfg.Sheets.Find(r.Context(), pack, a.Q, api.TierFree.SnapshotWindow())
+	found, err := p.cfg.Sheets.Find(r.Context(), pack, a.Q, everywhere, api.TierFree.SnapshotWindow())
 	if err != nil {
 		return err
 	}

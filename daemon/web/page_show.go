@@ -39,7 +39,7 @@ const (
 // Sheets are packs as people read them; *reader.Reader has them.
 type Sheets interface {
 	Sheet(ctx context.Context, pack string, last *reader.Sheet) (*reader.Sheet, error)
-	Find(ctx context.Context, pack, text string, window time.Duration) (reader.Found, error)
+	Find(ctx context.Context, pack, text string, everywhere bool, window time.Duration) (reader.Found, error)
 }
 
 // PageConfig is what a Page needs.
@@ -221,7 +221,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return p.closed(w, r, at, v, api.AsError(err))
 	}
-	ask, err := p.ask(r, at.Pack)
+	ask, err := p.ask(r, at.Pack, v.all)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // Answered is a row of an answer of lookup as faces show it, with at most so many figures: those that were asked for come first.
 func Answered(r api.LookupRow, most int) ViewRow {
 	v := Row{
-		Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Fields: r.Fields, Ref: r.Ref, URL: r.URL, Of: r.Of,
+		Kind: r.Kind, Key: r.Key, Name: r.Name, Symbol: r.Symbol, Fields: r.Fields, Ref: r.Ref.Ref, URL: r.URL, Of: r.Of,
 		FetchedAt: r.FetchedAt, Stale: r.Stale,
 	}.View()
 	if !r.Match.Sure() {

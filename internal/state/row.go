@@ -9,11 +9,11 @@ import (
 )
 
 // encoded is a row as JSON, but for what a question and time change in it.
-type encoded struct{ head, tail []byte }
+type encoded struct{ head, tail []byte } // between them stand what was asked, and the anchor
 
 // AppendRow appends row, which is one of t, to b as an api.LookupRow in JSON. What no question and no time changes is encoded once, for the
-// first who asks.
-func (t *Tables) AppendRow(b []byte, row FoundRow, ageSeconds int64, stale bool) ([]byte, error) {
+// first who asks. pack stands in its anchor, unless it is empty.
+func (t *Tables) AppendRow(b []byte, row FoundRow, pack string, ageSeconds int64, stale bool) ([]byte, error) {
 	text, err := t.encode(row.Row)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,12 @@ func (t *Tables) AppendRow(b []byte, row FoundRow, ageSeconds int64, stale bool)
 		}
 		b = append(append(b, `,"over":`...), over...)
 	}
-	b = strconv.AppendInt(append(b, text.tail...), ageSeconds, 10)
+	ref, err := api.Anchor{Pack: pack, Ref: row.Ref}.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	b = append(append(append(b, `,"ref":`...), ref...), text.tail...)
+	b = strconv.AppendInt(b, ageSeconds, 10)
 	return append(strconv.AppendBool(append(b, `,"stale":`...), stale), '}'), nil
 }
 
@@ -48,13 +53,13 @@ func (t *Tables) encode(row *Row) (encoded, error) {
 	}
 	text, err := jsonx.Encode(api.LookupRow{
 		Kind: row.Kind, Key: row.Key, Entity: row.Entity, Name: row.Name, Symbol: row.Symbol, Fields: fields, Asked: []string{},
-		Ref: row.Ref, URL: row.URL, Of: row.Of, FetchedAt: row.FetchedAt,
+		URL: row.URL, Of: row.Of, FetchedAt: row.FetchedAt,
 	})
 	if err != nil {
 		return encoded{}, err
 	}
 	const asked = `"asked":` // in a string its quotes would be escaped, and no field is an array
-	head, tail, _ := bytes.Cut(text, []byte(asked+`[],"match":""`))
+	head, tail, _ := bytes.Cut(text, []byte(asked+`[],"match":"","ref":0`))
 	made := encoded{append(bytes.Clone(head), asked...), bytes.TrimSuffix(tail, []byte(`0,"stale":false}`))}
 	if len(t.rows) > 0 && t.Row(row.Kind, row.Key) == row {
 		t.encoded.Store(row, made)

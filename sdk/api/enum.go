@@ -99,7 +99,7 @@ const (
 	PackPerps   = "perps"
 
 	DefaultPack = PackCrypto
-	PackAll     = "*" // of a query, all packs that the caller may read
+	PackAll     = "*" // of a lookup or query, all packs that the caller may read
 )
 
 // KeyEnv is the environment part of an API key.

@@ -130,6 +130,9 @@ type LookupMissing struct {
 
 // String is m in words.
 func (m LookupMissing) String() string {
+	if m.Why == MissingNoRows {
+		return "pack " + strings.Join(m.Instead, " and pack ") + " answers this"
+	}
 	why := map[MissingWhy]string{
 		MissingNoSuchField: "no such figure", MissingNoSuchSpan: "not over that span", MissingNoSuchMoment: "not of that moment",
 		MissingNotKept: "not kept", MissingUnknownWord: "not known", MissingAmbiguous: "may mean several things",
@@ -167,7 +170,7 @@ type LookupRow struct {
 	Asked      []string        `json:"asked"` // the fields that the question named; empty where it named none
 	Match      Match           `json:"match"`
 	Over       map[string]Move `json:"over,omitempty"` // by field, where the question has a span of history
-	Ref        int             `json:"ref"`            // anchor of its source
+	Ref        Anchor          `json:"ref"`            // of its source
 	URL        string          `json:"url"`            // of the row itself, not of its source, where there is such a page
 	Of         string          `json:"of,omitempty"`   // what its figures are about, where that is older than the poll: 2026-11-21, 2026-10
 	FetchedAt  time.Time       `json:"fetchedAt"`
@@ -220,7 +223,7 @@ func (r LookupResult) plain() bool {
 
 // LookupResponse answers /v1/lookup.
 type LookupResponse struct {
-	Results   []LookupResult `json:"results"` // in the order of the questions
-	Citations []Citation     `json:"citations"`
-	Freshness Freshness      `json:"freshness"`
+	Results   []LookupResult     `json:"results"` // in the order of the questions
+	Citations []AnchoredCitation `json:"citations"`
+	Freshness Freshness          `json:"freshness"` // of the oldest state that was read
 }

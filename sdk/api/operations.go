@@ -212,9 +212,9 @@ func cite() Operation {
 
 func lookup() Operation {
 	return Operation{
-		PriceMicros: 1_000, Answer: reflect.TypeFor[LookupResponse](),
+		PriceMicros: 1_000, Answer: reflect.TypeFor[LookupResponse](), AnyPack: true,
 		Params: func() []Param {
-			return []Param{packParam(), {
+			return []Param{packsParam(), {
 				Name: "q", Kind: KindQuestions, Required: true, field: func(q *Query) any { return &q.Text },
 				Reason: ReasonInvalidQ, Missing: "missing or empty",
 				Hint: "ask by name, with commas between questions: q=ADA price,tether supply",
@@ -323,9 +323,7 @@ func query() Operation {
 	return Operation{
 		PriceMicros: 2_000, Answer: reflect.TypeFor[QueryResponse](), AnyPack: true,
 		Params: func() []Param {
-			pack, at := packParam(), momentParam()
-			pack.Component, pack.ToolDoc = "Packs", "* is all"
-			pack.Doc = "The id of the pack, or `*` for all packs that the caller may read. Packs that are not served answer 404."
+			pack, at := packsParam(), momentParam()
 			at.Required, at.Missing, at.Pattern, at.Component = false, "", "", "QueryAt"
 			at.ToolDoc = "As snapshot has it"
 			at.Doc = "The time of the rows, as `at` of a snapshot. Rows of the past are those of the state of that time."
@@ -417,6 +415,14 @@ func packParam() Param {
 		Name: "pack", Default: DefaultPack, field: func(q *Query) any { return &q.Pack }, Component: "Pack",
 		Doc: "The id of the pack. Packs that are not served answer 404.", Example: "crypto",
 	}
+}
+
+// packsParam is packParam of an operation that may be about all packs.
+func packsParam() Param {
+	p := packParam()
+	p.Component, p.ToolDoc = "Packs", "* is all"
+	p.Doc = "The id of the pack, or `*` for all packs that the caller may read. Packs that are not served answer 404."
+	return p
 }
 
 func membersParam() Param {

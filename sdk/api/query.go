@@ -236,8 +236,8 @@ func (a *Anchor) UnmarshalJSON(text []byte) error {
 
 // AnchoredCitation is a citation of an answer that may be about several packs.
 type AnchoredCitation struct {
-	Citation
 	Ref Anchor `json:"ref"`
+	Citation
 }
 
 // Aggregate is one number of the rows that meet the conditions of a query, however many are listed.

@@ -53,7 +53,7 @@ func judge(q question, a api.LookupResponse, result api.LookupResult, fetched, n
 
 // judgeProof says whether a row is cited and dated.
 func (v *verdict) judgeProof(q question, a api.LookupResponse, row api.LookupRow, fetched, now time.Time) {
-	i := slices.IndexFunc(a.Citations, func(c api.Citation) bool { return c.Ref == row.Ref })
+	i := slices.IndexFunc(a.Citations, func(c api.AnchoredCitation) bool { return c.Ref == row.Ref })
 	if i >= 0 && a.Citations[i].SourceID == q.want.source {
 		v.cited = deep(row, a.Citations[i].URL)
 	}

@@ -132,9 +132,9 @@ func (b *packBench) askDead(ctx context.Context, t *test, u upstream, ref int) e
 		return nil
 	}
 	rows := a.Results[0].Rows
-	i := slices.IndexFunc(rows, func(r api.LookupRow) bool { return r.Ref == ref })
+	i := slices.IndexFunc(rows, func(r api.LookupRow) bool { return r.Ref.Ref == ref })
 	if i < 0 {
-		b.count(t, len(rows) > 0 && !b.dead(b.host.sources[rows[0].Ref-1], b.tick), "lookup: nothing of the source", "%q: %s", u.about,
+		b.count(t, len(rows) > 0 && !b.dead(b.host.sources[rows[0].Ref.Ref-1], b.tick), "lookup: nothing of the source", "%q: %s", u.about,
 			clip(string(body), 200))
 		return nil
 	}

@@ -95,7 +95,7 @@ func (b *bench) askSick(ctx context.Context, r *raw, source string, ref int, how
 		b.w.count(b.honest, false, fmt.Sprintf("lookup: status %d", status), "%s", clip(string(body), 200))
 		return nil
 	}
-	i := slices.IndexFunc(a.Results[0].Rows, func(row api.LookupRow) bool { return row.Ref == ref })
+	i := slices.IndexFunc(a.Results[0].Rows, func(row api.LookupRow) bool { return row.Ref.Ref == ref })
 	if i < 0 {
 		if len(a.Results[0].Rows) == 0 {
 			b.w.count(b.honest, false, "lookup: nothing found", "%q, near %v", q, a.Results[0].Near)
