@@ -1,0 +1,98 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// askFlags asks for what is out of the ordinary.
+func (a *asking) askFlags() (parts []Part) {
+	a.fields = slices.DeleteFunc(a.fields, func(p piece) bool {
+		peg := strings.Contains(p.text, "peg")
+		if peg {
+			a.flagKind = cmp.Or(a.flagKind, api.FlagDepeg)
+		}
+		return peg
+	})
+	a.kinds = slices.DeleteFunc(a.kinds, func(kind int) bool {
+		name := a.t.kinds[kind].Name
+		if name == "hack" {
+			a.flagKind = cmp.Or(a.flagKind, api.FlagExploit)
+		}
+		return name == "hack" || name == "stablecoin" && a.flagKind == api.FlagDepeg || name == "market"
+	})
+	if len(a.all)+len(a.sorted)+len(a.fields)+len(a.values) > 0 || a.rank > 0 || a.bound != nil || a.order != nil || a.first > 0 {
+		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
+	}
+	for _, p := range a.times {
+		if !p.when.Loose {
+			a.miss(p.text, api.MissingNoSuchSpan, "changes since then")
+		}
+	}
+	if a.kind != "" || len(a.kinds) > 0 {
+		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
+	}
+	if len(a.missing) > 0 {
+		return nil
+	}
+	return a.flagsOf("")
+}
+
+// flagsOf asks for the flags of the things that are asked about, or for all.
+func (a *asking) flagsOf(entity string) (parts []Part) {
+	p := Part{Query: api.RowQuery{Table: api.TableFlags, Limit: api.MaxLookupRows}, Match: api.MatchExact, even: true}
+	if a.flagKind != "" {
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "kind", Op: api.CompareEqual, Value: a.flagKind})
+	}
+	entities := []string{entity}
+	if entity == "" {
+		entities = nil
+		for _, s := range a.subjects {
+			entities = append(entities, a.t.rows[s.rows[0]].Entity)
+		}
+	}
+	switch len(entities) {
+	case 0:
+	case 1:
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "entity", Op: api.CompareEqual, Value: entities[0]})
+	default:
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "entity", Op: api.CompareIn, Value: strings.Join(entities, ",")})
+	}
+	return []Part{p}
+}
+
+// askHappened asks for how things moved, and for the flags and the news of them.
+func (a *asking) askHappened() (parts []Part) {
+	if len(a.all)+len(a.sorted)+len(a.kinds)+len(a.values) > 0 || a.rank > 0 || a.bound != nil || a.order != nil || a.first > 0 {
+		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
+		return nil
+	}
+	for _, s := range a.subjects {
+		f, ok := a.about(s)
+		if !ok {
+			a.missing = append(a.missing, f.lack...)
+			continue
+		}
+		if len(f.fields) == 0 {
+			for _, c := range having(a.t.kinds[f.kind].Fields, changes) {
+				f.fields = append(f.fields, c.Name)
+			}
+		}
+		entity := a.t.rows[f.rows[0]].Entity
+		parts = append(a.put(parts, s, f), a.flagsOf(entity)...)
+		for kind, k := range a.t.kinds {
+			if k.Own && clockOf(k) != "" && len(a.t.within(a.t.entities[entity], kind)) > 0 {
+				p := a.part(kind, nil, nil)
+				p.Query.Where, p.even = []api.Condition{{Field: "entity", Op: api.CompareEqual, Value: entity}}, true
+				parts = append(parts, p)
+			}
+		}
+	}
+	if len(a.missing) > 0 {
+		return nil
+	}
+	return parts
+}

@@ -1,0 +1,472 @@
+package state
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// askRows asks for rows of a kind, or for one figure of all of them.
+func (a *asking) askRows() []Part {
+	if len(a.missing) > 0 {
+		return nil
+	}
+	if len(a.values) > 0 && len(a.kinds)+len(a.fields)+len(a.sorted) == 0 && a.order == nil && a.bound == nil && !a.newsOnly() {
+		a.miss(a.values[0].text, api.MissingAmbiguous)
+		return nil
+	}
+	listed := len(a.kinds) > 0 || len(a.values) > 0 || a.kind != "" || a.order != nil || len(a.sorted) > 0 || a.rank > 0 || a.bound != nil
+	plain := a.order == nil && len(a.sorted) == 0 && a.rank == 0 && a.bound == nil && len(a.values)+len(a.refused) == 0
+	if plain {
+		if p := a.askTotal(); p != nil {
+			return []Part{*p}
+		}
+	}
+	if p := a.askAggregate(); p != nil {
+		return []Part{*p}
+	}
+	if len(a.all) > 0 {
+		for _, all := range a.all {
+			a.miss([]string{"total", "how many", "average"}[int(all-summing)], api.MissingNoSuchField)
+		}
+		return nil
+	}
+	if !listed {
+		for _, p := range slices.Concat(a.fields, a.times) {
+			a.miss(p.text, api.MissingAmbiguous, "a name before it")
+		}
+		return nil
+	}
+	if kinds := slices.Compact(slices.Sorted(slices.Values(a.kinds))); a.order != nil && len(kinds) > 1 {
+		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
+		return nil
+	}
+	if a.rank > 0 && len(a.kinds)+len(a.sorted) == 0 && a.order == nil && !a.ranked {
+		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
+		return nil
+	}
+	var nearest lacks
+	for kind := range a.t.kinds {
+		if !a.candidate(kind) {
+			continue
+		}
+		p, lack := a.askKind(kind)
+		if p != nil {
+			return p
+		}
+		if nearest == nil || len(lack) < len(nearest) {
+			nearest = lack
+		}
+	}
+	a.missing = append(a.missing, nearest...)
+	if len(a.missing) == 0 {
+		a.miss(strings.Join(texts(a.words), " "), api.MissingNoSuchField)
+	}
+	return nil
+}
+
+// newsOnly reports whether the values are those of one kind of news: its publishers. Then it is that kind that is asked for.
+func (a *asking) newsOnly() bool {
+	only := -1
+	for kind, k := range a.t.kinds {
+		if !slices.ContainsFunc(a.values, func(p piece) bool { return a.t.valueOf(p, kind) == nil }) {
+			if only >= 0 || !k.Own || clockOf(k) == "" {
+				return false
+			}
+			only = kind
+		}
+	}
+	if only >= 0 {
+		a.kinds = append(a.kinds, only)
+	}
+	return only >= 0
+}
+
+// candidate reports whether a listing may be of a kind.
+func (a *asking) candidate(kind int) bool {
+	k := a.t.kinds[kind]
+	switch {
+	case a.kind != "":
+		return k.Name == a.kind
+	case len(a.kinds) > 0:
+		return slices.Contains(a.kinds, kind)
+	case len(a.values) > 0:
+		return !k.Own && !slices.ContainsFunc(a.values, func(p piece) bool { return a.t.valueOf(p, kind) == nil })
+	}
+	return !k.Own && len(a.t.of(k.Name)) > 1
+}
+
+// askTotal asks for the one row that sums up a kind or the whole pack, nil if there is none that has what is asked.
+func (a *asking) askTotal() *Part {
+	t := a.t
+	if len(a.fields) == 0 || len(a.kinds) == 0 && slices.ContainsFunc(a.words, func(w term) bool { return refersBack(w.text) }) {
+		return nil
+	}
+	var of []string
+	for _, kind := range a.kinds {
+		of = append(of, t.kinds[kind].Totals...)
+	}
+	if len(a.kinds) > 0 && len(a.all) == 0 && !a.singular { // stablecoins by supply are a list
+		return nil
+	}
+	for kind, k := range t.kinds {
+		rows := t.of(k.Name)
+		if len(rows) != 1 || !slices.Contains(of, k.Name) && !(len(a.kinds) == 0 && k.Sole) || a.kind != "" && k.Name != a.kind {
+			continue
+		}
+		names, left, lack := a.fieldsOf(kind)
+		if len(lack) > 0 || len(names) == 0 || slices.Contains(a.all, counting) != counted(k, names) || slices.Contains(a.all, averaging) {
+			continue
+		}
+		p := a.part(kind, names, left)
+		p.Query.Where, p.keys = []api.Condition{t.keyed(k.Name, []string{rows[0].Key}, "")}, []string{rows[0].Key}
+		p.Query.Limit = api.DefaultQueryLimit
+		return &p
+	}
+	return nil
+}
+
+// askAggregate asks for one figure of the rows of a kind, nil where that says nothing: how many there are of what is fetched is no
+// answer to
+// how many there are.
+func (a *asking) askAggregate() *Part {
+	if len(a.all) != 1 || len(a.sorted) > 0 || a.order != nil || a.rank > 0 || a.first+a.loose > 0 {
+		return nil
+	}
+	for kind, k := range a.t.kinds {
+		if !a.candidate(kind) || len(a.kinds)+len(a.values) == 0 {
+			continue
+		}
+		where, ok := a.filtered(kind)
+		names, left, lack := a.fieldsOf(kind)
+		if !ok || len(lack) > 0 {
+			continue
+		}
+		p := a.part(kind, nil, left)
+		p.Query.Where, p.Asked = where, nil
+		if p.over {
+			continue
+		}
+		field := a.sorting(k, names)
+		if a.bound != nil {
+			c, lacking := a.bounded(k, names)
+			if lacking != nil {
+				continue
+			}
+			p.Query.Where = append(p.Query.Where, *c)
+		} else if op := a.direction(); op != "" && field != "" {
+			p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: op, Value: "0"})
+		}
+		switch {
+		case a.all[0] == counting && (len(p.Query.Where) > 0 || p.since != ""):
+			p.Query.Agg = []string{aggCount}
+		case a.all[0] == summing && strings.HasSuffix(field, "Usd") && !strings.HasPrefix(field, "price"):
+			p.Query.Agg = []string{aggSum + ":" + field}
+		case a.all[0] == averaging && field != "":
+			p.Query.Agg = []string{aggAvg + ":" + field}
+		default:
+			continue
+		}
+		p.even = true
+		return &p
+	}
+	return nil
+}
+
+// direction is how figures that move as the question says compare with none, "" where it does not say.
+func (a *asking) direction() api.Comparison {
+	var op api.Comparison
+	for _, p := range a.fields {
+		switch {
+		case p.role == falling || p.text == "negative" || strings.HasPrefix(p.text, "below"):
+			op = api.CompareLess
+		case p.role == rising || p.text == "positive" || strings.HasPrefix(p.text, "above"):
+			op = api.CompareMore
+		}
+	}
+	return op
+}
+
+// counted reports whether fields count rows.
+func counted(k Kind, names []string) bool {
+	return slices.ContainsFunc(k.Fields, func(f Field) bool { return f.Counts && slices.Contains(names, f.Name) })
+}
+
+// maxFirst is how many rows a question may ask for by a number in it.
+const maxFirst = 20
+
+// askKind asks for rows of a kind in an order.
+func (a *asking) askKind(kind int) ([]Part, lacks) {
+	t := a.t
+	k := t.kinds[kind]
+	off := func(p piece) bool { return strings.HasPrefix(p.text, "depeg") || strings.HasPrefix(p.text, "off ") }
+	if len(a.fields) > 0 && !slices.ContainsFunc(a.fields, func(p piece) bool { return !off(p) }) &&
+		len(a.kinds) == 1 && len(a.sorted)+len(a.times)+len(a.values)+len(a.others)+len(a.refused) == 0 && a.bound == nil && a.rank == 0 {
+		a.flagKind = api.FlagDepeg
+		return a.flagsOf(""), nil
+	}
+	where, ok := a.filtered(kind)
+	if !ok {
+		return nil, lacks{{Word: slices.Concat(a.values, a.refused)[0].text, Why: api.MissingNoSuchField}}
+	}
+	names, left, lack := a.fieldsOf(kind)
+	if len(lack) > 0 {
+		return nil, lack
+	}
+	all := make([]int, 0, len(t.rows))
+	for i := range t.rows {
+		if t.rows[i].Kind == k.Name {
+			all = append(all, i)
+		}
+	}
+	if names = t.had(all, names); len(names) == 0 && a.bound == nil {
+		names = t.had(all, a.implied(kind, ""))
+	}
+	p := a.part(kind, names, left)
+	p.Query.Where = where
+	for _, row := range t.within(a.others, kind) {
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: t.rows[row].Key})
+	}
+	if len(t.within(a.others, kind)) == 0 && len(a.others) > 0 {
+		return nil, lacks{{Word: "not", Why: api.MissingAmbiguous}}
+	}
+	if p.over {
+		return nil, lacks{{Word: left.text, Why: api.MissingNoSuchSpan, Instead: a.insteadOf(*left, k)}}
+	}
+	if a.first > maxFirst {
+		return nil, lacks{{Word: strconv.Itoa(a.first), Why: api.MissingUnknownWord,
+			Instead: []string{"query with table=" + k.Name + " and limit=" + strconv.Itoa(min(a.first, api.MaxQueryRows))}}}
+	}
+	if b := a.bound; b != nil {
+		c, lacking := a.bounded(k, names)
+		if lacking != nil {
+			return nil, lacking
+		}
+		p.Query.Where = append(p.Query.Where, *c)
+	}
+	if ordered := len(a.sorted) > 0 || a.order != nil; a.rank > 0 && (k.field("rank") == nil || ordered) {
+		if !ordered || a.rank > maxFirst {
+			return nil, lacks{{Word: "rank", Why: api.MissingNoSuchField}}
+		}
+		a.nth, a.rank = int(a.rank), 0
+	}
+	if a.first == 0 && a.loose > 0 && (len(a.sorted) > 0 || a.order != nil || len(a.values) > 0) {
+		a.first, a.loose = a.loose, 0
+	}
+	if a.loose > 0 {
+		return nil, lacks{{Word: strconv.Itoa(a.loose), Why: api.MissingUnknownWord}}
+	}
+	if a.rank > 0 {
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareEqual, Value: strconv.Itoa(int(a.rank))})
+		return []Part{p}, nil
+	}
+	if lacking := a.sort(&p, k, names); lacking != nil {
+		return nil, lacking
+	}
+	switch {
+	case a.first > 0 && !a.capped:
+		p.Query.Limit = a.first
+	case a.singular && !a.plural && (len(a.sorted) > 0 || a.order != nil || k.Own && clockOf(k) != ""):
+		p.Query.Limit = 1
+	}
+	if a.nth > 0 {
+		p.Query.Limit, p.skip = a.nth, a.nth-1
+	}
+	if p.drop && slices.ContainsFunc(all, func(i int) bool { return t.rows[i].Echo }) {
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: fieldDerivative, Op: api.CompareEqual, Value: "false"})
+	}
+	if a.order != nil && a.order.Both {
+		return a.both(p), nil
+	}
+	return []Part{p}, nil
+}
+
+// bounded is the condition of a comparison with a figure.
+func (a *asking) bounded(k Kind, names []string) (*api.Condition, lacks) {
+	field := a.sorting(k, names)
+	if field == "" && len(k.Fields) > 0 {
+		field = k.Fields[0].Name
+	}
+	b := a.bound
+	if field == "" || b.percent != strings.HasSuffix(field, "Pct") && b.percent {
+		return nil, lacks{{Word: b.text, Why: api.MissingNoSuchField}}
+	}
+	value, op := b.value, b.op
+	for _, p := range a.fields {
+		if p.role == falling && changes(*k.field(field)) {
+			value = -value
+			op = map[api.Comparison]api.Comparison{api.CompareMore: api.CompareLess, api.CompareLess: api.CompareMore,
+				api.CompareAtLeast: api.CompareAtMost,
+				api.CompareAtMost:  api.CompareAtLeast}[op]
+		}
+	}
+	return &api.Condition{Field: field, Op: op, Value: strconv.FormatFloat(value, 'f', -1, 64)}, nil
+}
+
+// sorting is the field by which rows of a kind stand, of those that were named.
+func (a *asking) sorting(k Kind, names []string) string {
+	numbers := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !a.t.isNumber(k.Name, name) })
+	switch {
+	case len(numbers) == 0:
+		return ""
+	case len(numbers) == 1:
+		return numbers[0]
+	}
+	for _, o := range k.Orders {
+		if slices.Contains(numbers, o.Field) && changes(*k.field(o.Field)) == a.directed() {
+			return o.Field
+		}
+	}
+	for _, name := range numbers {
+		if a.directed() && changes(*k.field(name)) {
+			return name
+		}
+	}
+	for _, name := range numbers {
+		if strings.HasSuffix(name, "Pct") && !strings.HasPrefix(name, "change") {
+			return name
+		}
+	}
+	return numbers[0]
+}
+
+// directed reports whether the question says which way a figure went.
+func (a *asking) directed() bool {
+	return slices.ContainsFunc(a.fields, func(p piece) bool {
+		return p.role == rising || p.role == falling || p.text == "change" || p.text == "moved"
+	})
+}
+
+// both are a query for what rose most and one for what fell most.
+func (a *asking) both(p Part) []Part {
+	other := p
+	p.Query.Order = "-" + strings.TrimPrefix(p.Query.Order, "-")
+	other.Query.Order = strings.TrimPrefix(p.Query.Order, "-")
+	return []Part{p, other}
+}
+
+// sort gives the query of p its order, and says what of it cannot be given.
+func (a *asking) sort(p *Part, k Kind, names []string) lacks {
+	ordered := func(field string, lowest bool) {
+		p.Query.Order = "-" + field
+		if lowest {
+			p.Query.Order = field
+		}
+		if !slices.Contains(p.Asked, field) {
+			p.Asked = append(slices.Clone(p.Asked), field)
+			p.Query.Fields = p.Asked
+		}
+		p.drop = field != k.Size
+		if a.t.Row(k.Name, "total") != nil {
+			p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: "total"})
+		}
+	}
+	field := a.sorting(k, names)
+	if o := a.order; o != nil {
+		if a.sized { // the best of the biggest coins has two orders
+			return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
+		}
+		by := o.Field
+		if field != "" && k.field(by) != nil && changes(*k.field(by)) {
+			if !changes(*k.field(field)) {
+				return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
+			}
+			by = field
+		}
+		p.Asked = nil
+		ordered(by, o.Least)
+		return nil
+	}
+	way, size := role(0), 0
+	for _, s := range a.sorted {
+		switch {
+		case s == top:
+			size++
+		case way != 0 && way != s:
+			return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
+		default:
+			way = s
+		}
+	}
+	// the cheapest of the top 20
+	if other := way == expensive || way == cheap || field != "" && field != k.Size; size > 0 && a.first > 0 && way != 0 && other {
+		if k.field("rank") == nil {
+			return lacks{{Word: "top " + strconv.Itoa(a.first), Why: api.MissingNoSuchField}}
+		}
+		a.capped = true
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareAtMost, Value: strconv.Itoa(a.first)})
+		if len(a.kinds) == 0 || a.singular {
+			p.Query.Limit = 1
+		}
+	}
+	fell, rose := false, false
+	for _, f := range a.fields {
+		fell = fell || f.role == falling || strings.HasPrefix(f.text, "below")
+		rose = rose || f.role == rising || strings.HasPrefix(f.text, "above")
+	}
+	switch {
+	case way == expensive || way == cheap:
+		price := having(k.Fields, func(f Field) bool { return slices.Contains(f.Words, "price") })
+		if len(price) == 0 {
+			return lacks{{Word: "price", Why: api.MissingNoSuchField}}
+		}
+		ordered(price[0].Name, way == cheap)
+	case field != "" && (way != 0 || size > 0):
+		lowest := way == least
+		if changes(*k.field(field)) && fell != rose {
+			lowest = fell
+		}
+		if strings.Contains(field, "Deviation") && way == most {
+			lowest = a.t.lowerEnd(k.Name, field)
+			p.Query.Limit = 1
+		}
+		ordered(field, lowest)
+	case field != "" && fell != rose && a.bound == nil && (signed(*k.field(field)) || a.direction() != ""): // coins that are up
+		ordered(field, fell)
+		op := api.CompareMore
+		if fell {
+			op = api.CompareLess
+		}
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: op, Value: "0"})
+	case way == least:
+		if k.Size == "" {
+			return lacks{{Word: "smallest", Why: api.MissingAmbiguous}}
+		}
+		ordered(k.Size, true)
+		p.Asked, p.Query.Fields = nil, nil
+	case way == most && clockOf(k) != "": // the biggest of what comes one after the other
+		if field = a.t.firstNumber(k); field == "" {
+			return lacks{{Word: "largest", Why: api.MissingAmbiguous}}
+		}
+		ordered(field, false)
+	case way == most && k.Size == "":
+		if field = a.t.firstNumber(k); field == "" {
+			return lacks{{Word: "largest", Why: api.MissingAmbiguous}}
+		}
+		ordered(field, false)
+	}
+	return nil
+}
+
+// firstNumber is the first field of a kind that is a number, "" for none.
+func (t *Tables) firstNumber(k Kind) string {
+	for _, f := range k.Fields {
+		if t.isNumber(k.Name, f.Name) && len(t.of(k.Name)) > 0 {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// lowerEnd reports whether the least of a field is farther from none than the most.
+func (t *Tables) lowerEnd(kind, field string) bool {
+	low, high := 0.0, 0.0
+	for _, r := range t.of(kind) {
+		if x, ok := number(r.Fields.Get(field)); ok {
+			low, high = min(low, x), max(high, x)
+		}
+	}
+	return -low > high
+}

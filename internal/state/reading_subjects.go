@@ -1,0 +1,432 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// offer is what a kind has for a subject.
+type offer struct {
+	kind   int
+	rows   []int
+	fields []string
+	left   *piece
+	where  []api.Condition
+	lack   lacks
+}
+
+// about finds the kind whose rows about s have all that is asked.
+func (a *asking) about(s subject) (best offer, ok bool) {
+	t := a.t
+	about := slices.Clone(s.rows)
+	for _, i := range s.rows {
+		if a.match == "" { // of a thing that is named, other rows speak too
+			about = append(about, t.entities[t.rows[i].Entity]...)
+		}
+	}
+	slices.Sort(about)
+	about = slices.Compact(about)
+	seen := false
+	var order []int               // the kinds that have the name come before others of the same thing
+	lost := func(kind int) bool { // what was stolen of it is no change of it
+		return t.kinds[kind].Own && len(a.times) == 0 && slices.ContainsFunc(a.fields, func(p piece) bool {
+			return p.role == falling && len(having(t.kinds[kind].Fields, func(f Field) bool { return f.means(p.text) })) > 0
+		}) && len(t.within(about, kind)) > 0
+	}
+	for kind := range t.kinds {
+		if lost(kind) {
+			order = append(order, kind)
+		}
+	}
+	for _, first := range [...]bool{true, false} {
+		for kind := range t.kinds {
+			if (len(t.within(s.rows, kind)) > 0) == first {
+				order = append(order, kind)
+			}
+		}
+	}
+	for _, kind := range order {
+		direct := t.within(s.rows, kind)
+		slices.SortStableFunc(direct, func(i, j int) int { return cmp.Compare(slices.Index(s.rows, i), slices.Index(s.rows, j)) })
+		rows := direct
+		if len(rows) == 0 {
+			rows = t.within(about, kind)
+		}
+		own := t.kinds[kind].Own
+		if !a.allowed(kind) && !lost(kind) && !(own && len(direct) > 0 && a.kind == "" && len(a.kinds)+len(a.values) == 0) {
+			continue
+		}
+		if own && (a.kind != "" || len(a.kinds) > 0) {
+			rows = t.within(about, kind)
+		}
+		where, has := a.filtered(kind)
+		if !has {
+			continue
+		}
+		rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return !t.valued(i, where) })
+		if len(rows) == 0 {
+			continue
+		}
+		names, left, lack := a.fieldsOf(kind)
+		f := offer{kind: kind, rows: rows, fields: names, left: left, where: where, lack: lack}
+		if len(lack) == 0 {
+			f.rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return !t.hasAny(i, names) })
+			if len(f.rows) > 0 {
+				if f.lack = a.unmet(kind, f.rows); len(f.lack) > 0 {
+					if !seen || len(f.lack) < len(best.lack) {
+						best, seen = f, true
+					}
+					continue
+				}
+				if f.fields = t.had(f.rows, names); len(names) == 0 {
+					f.fields = t.had(f.rows, a.implied(kind, s.text))
+				}
+				return f, true
+			}
+			for _, p := range a.fields {
+				f.lack = append(f.lack, a.noField(p, t.kinds[kind]))
+			}
+		}
+		if !seen || len(f.lack) < len(best.lack) {
+			best, seen = f, true
+		}
+	}
+	if !seen {
+		best.kind = -1
+	}
+	return best, false
+}
+
+// within are those of rows that are of a kind.
+func (t *Tables) within(rows []int, kind int) (list []int) {
+	for _, i := range rows {
+		if t.kindOf[i] == kind && !slices.Contains(list, i) {
+			list = append(list, i)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (t *Tables) valued(row int, where []api.Condition) bool {
+	for _, c := range where {
+		text, _ := t.rows[row].Fields.Get(c.Field).(string)
+		if slices.ContainsFunc(c.Values(), func(v string) bool { return strings.EqualFold(text, v) }) == (c.Op == api.CompareUnequal) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasAny reports whether a row has one of some fields; where there is none, that it is there is enough.
+func (t *Tables) hasAny(row int, names []string) bool {
+	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return t.rows[row].Fields.Get(name) != nil })
+}
+
+// implied are the fields of a kind that words of a name or of the kind name too: fed funds target, implied volatility.
+func (a *asking) implied(kind int, name string) (names []string) {
+	for _, p := range a.kindly {
+		name += " " + p.text
+	}
+	words := strings.Fields(name)
+	for _, f := range a.t.kinds[kind].Fields {
+		if len(words) > 1 && slices.ContainsFunc(words, f.means) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// unmet is what words ask for that none of rows has.
+func (a *asking) unmet(kind int, rows []int) (lack lacks) {
+	k := a.t.kinds[kind]
+	for _, p := range a.fields {
+		list := having(k.Fields, func(f Field) bool { return f.means(p.text) })
+		var names []string
+		for _, f := range list {
+			names = append(names, f.Name)
+		}
+		if len(list) > 0 && len(a.t.had(rows, names)) == 0 {
+			lack = append(lack, a.noField(p, k))
+		}
+	}
+	return lack
+}
+
+// had are the fields that any of rows has.
+func (t *Tables) had(rows []int, names []string) (list []string) {
+	for _, name := range names {
+		if slices.ContainsFunc(rows, func(i int) bool { return t.rows[i].Fields.Get(name) != nil }) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// askSubjects asks for figures of things.
+func (a *asking) askSubjects() (parts []Part) {
+	soft := len(a.kinds) > 0 && a.kinds[0] == 0 && len(a.kinds) == 1
+	for _, all := range a.all {
+		if all != summing && (all != counting || len(a.fields) == 0) { // how many jobs were added
+			a.miss([]string{"how many", "average"}[min(int(all-counting), 1)], api.MissingNoSuchField)
+		}
+	}
+	if n := max(a.first, a.loose); n > 0 && n != len(a.subjects) {
+		a.miss(strconv.Itoa(n), api.MissingUnknownWord)
+	}
+	if b := a.bound; b != nil && len(a.subjects) != 1 {
+		a.miss(b.text, api.MissingUnknownWord)
+	}
+	if n := len(a.subjects); n > 1 && a.quoted() {
+		a.subjects = a.subjects[:n-1] // the price in dollars is what there is
+	}
+	if whole := !slices.ContainsFunc(a.subjects,
+		func(s subject) bool { return !a.t.kinds[a.t.place[a.t.rows[s.rows[0]].Kind]].Sole }); whole {
+		for _, w := range a.words {
+			if w.text == "its" || w.text == "their" {
+				a.miss(w.text, api.MissingAmbiguous)
+				return nil
+			}
+		}
+	}
+	if len(a.subjects) > 1 { // a part of a thing that is named too is meant alone
+		key := func(s subject) string { return a.t.rows[s.rows[0]].Key }
+		a.subjects = slices.DeleteFunc(a.subjects, func(s subject) bool {
+			return slices.ContainsFunc(a.subjects, func(o subject) bool { return strings.HasPrefix(key(o), key(s)+"/") })
+		})
+	}
+	if len(a.subjects) > 1 { // total open interest is something by itself, and of a thing that is named a figure
+		for _, s := range a.subjects {
+			if a.t.ordinary(s.text) {
+				a.miss(s.text, api.MissingAmbiguous)
+				return nil
+			}
+		}
+	}
+	if n := len(a.subjects); len(a.others) > 0 {
+		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
+	} else if n == 2 && a.pair() {
+		a.miss(a.subjects[0].text+" "+a.subjects[1].text, api.MissingAmbiguous, a.subjects[0].text+", "+a.subjects[1].text)
+		return nil
+	}
+	for _, s := range a.subjects {
+		f, ok := a.about(s)
+		if !ok && soft {
+			kinds := a.kinds
+			a.kinds = nil
+			if again, fits := a.about(s); fits {
+				f, ok = again, true
+			}
+			a.kinds = kinds
+		}
+		if !ok {
+			if found := a.named(s); len(found) > 0 {
+				parts = append(parts, found...)
+				continue
+			}
+		}
+		switch {
+		case ok:
+			parts = a.put(parts, s, f)
+		case f.kind < 0:
+			a.miss(s.text, api.MissingNotKept)
+		default:
+			for _, m := range f.lack {
+				if !slices.ContainsFunc(a.missing, func(known api.LookupMissing) bool { return known.Word == m.Word }) {
+					a.missing = append(a.missing, m)
+				}
+			}
+		}
+	}
+	for _, p := range parts {
+		for _, name := range p.Asked {
+			pct, usd := strings.HasSuffix(name, "Pct"), strings.HasSuffix(name, "Usd")
+			if slices.Contains(a.all, summing) && (strings.HasPrefix(name, "price") || pct || name == "rank") {
+				a.miss("total", api.MissingNoSuchField) // there is none of it
+			}
+			if slices.Contains(a.all, counting) && (pct || usd) {
+				a.miss("how many", api.MissingNoSuchField)
+			}
+		}
+	}
+	if len(parts) > 1 && len(a.subjects) == 2 && len(a.fields)+len(a.times) == 0 && a.subjects[0].to == a.subjects[1].from {
+		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous) // things of different kinds, and nothing between them
+	}
+	if len(a.missing) > 0 {
+		return nil
+	}
+	return parts
+}
+
+// ordinary reports whether a name is made of words that mean something in every question.
+func (t *Tables) ordinary(name string) bool {
+	words := strings.Fields(name)
+	return len(words) > 1 && !slices.ContainsFunc(words, func(w string) bool { return !t.fields[w] && t.vocabulary[w] == unknown })
+}
+
+// pair reports whether two names beside each other may be a price of one in the other.
+func (a *asking) pair() bool {
+	first, second := a.subjects[0], a.subjects[1]
+	if first.to != second.from {
+		return false
+	}
+	price := func(p piece) bool { return p.text == "price" || p.text == "rate" }
+	return a.words[second.from].slash && (len(a.fields) == 0 || slices.ContainsFunc(a.fields, price))
+}
+
+// quoted reports whether the last name is what prices are in: SOL/USDT, btc in usdt.
+func (a *asking) quoted() bool {
+	last := a.subjects[len(a.subjects)-1]
+	if last.from == 0 || !slices.Contains([]string{"usdt", "usdc", "usd", "tether"}, last.text) {
+		return false
+	}
+	before := a.words[last.from-1].text
+	return a.words[last.from].slash || before == "in" || before == "to"
+}
+
+// named asks for rows of a kind of its own that have the name of a thing in theirs: news of it.
+func (a *asking) named(s subject) (parts []Part) {
+	t := a.t
+	for _, kind := range a.kinds {
+		k := t.kinds[kind]
+		if !k.Own || len(a.values) > 0 || a.kind != "" && k.Name != a.kind {
+			continue
+		}
+		rows := t.within(t.naming(t.nameOf(s)), kind)
+		names, left, lack := a.fieldsOf(kind)
+		if len(rows) == 0 || len(lack) > 0 {
+			continue
+		}
+		p := a.part(kind, names, left)
+		if words := wordsOf(t.nameOf(s)); len(t.within(t.matching(words), kind)) == len(rows) {
+			p.Query.Where = append(p.Query.Where, api.Condition{Field: "name", Op: api.CompareHasWords, Value: t.nameOf(s)})
+			return []Part{p}
+		}
+		for _, i := range rows[:min(len(rows), a.limit)] { // where the name is a word too, those count that are written as it is
+			p.keys = append(p.keys, t.rows[i].Key)
+		}
+		p.Query.Where = append(p.Query.Where, t.keyed(k.Name, p.keys, ""))
+		return []Part{p}
+	}
+	return nil
+}
+
+// nameOf is how a thing is called in full.
+func (t *Tables) nameOf(s subject) string { return t.rows[s.rows[0]].Name }
+
+// put adds a query for the rows of a subject, or adds them to the last one if that asks alike.
+func (a *asking) put(parts []Part, s subject, f offer) []Part {
+	t := a.t
+	k := t.kinds[f.kind]
+	apart := func(i int) bool { return t.rows[i].Entity != t.rows[f.rows[0]].Entity }
+	if k.Own && len(a.kinds) > 0 && s.match == api.MatchExact && !slices.ContainsFunc(f.rows, apart) {
+		p := a.part(f.kind, f.fields, f.left)
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "entity", Op: api.CompareEqual, Value: t.rows[f.rows[0]].Entity})
+		p.Query.Where = append(p.Query.Where, f.where...)
+		p.Match = api.MatchExact
+		if len(a.subjects) > 1 {
+			p.Query.Limit = 1
+		}
+		if len(a.subjects) == 1 && len(f.rows) < p.Query.Limit {
+			return append(append(parts, p), a.named(s)...)
+		}
+		return append(parts, p)
+	}
+	match := s.match
+	if match == api.MatchExact {
+		match = t.matched(s, f.rows)
+	}
+	rows := f.rows[:min(len(f.rows), a.limit)]
+	if k.Own && len(a.subjects) > 1 {
+		rows = rows[:1]
+	}
+	keys := make([]string, len(rows))
+	for i, row := range rows {
+		keys[i] = t.rows[row].Key
+	}
+	p := a.part(f.kind, f.fields, f.left)
+	p.Match, p.keys = match, keys
+	for _, had := range parts {
+		if had.Query.Table == k.Name && !slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(had.keys, key) }) {
+			return parts
+		}
+	}
+	if n := len(parts); n > 0 && parts[n-1].Query.Table == k.Name && parts[n-1].Match == match && slices.Equal(parts[n-1].Asked, p.Asked) {
+		last := &parts[n-1]
+		for _, key := range keys {
+			if !slices.Contains(last.keys, key) {
+				last.keys = append(last.keys, key)
+			}
+		}
+		last.Query.Limit = max(api.DefaultQueryLimit, len(last.keys))
+		last.Query.Where[0] = t.keyed(k.Name, last.keys, "")
+		return parts
+	}
+	p.Query.Limit = max(api.DefaultQueryLimit, len(keys))
+	symbol := ""
+	if match == api.MatchSymbol && len(rows) == 1 {
+		symbol = t.rows[rows[0]].Symbol
+	}
+	p.Query.Where = append([]api.Condition{t.keyed(k.Name, keys, symbol)}, f.where...)
+	return append(parts, p)
+}
+
+// keyed is the condition of being one of some rows: by the symbol, where that is one row's alone.
+func (t *Tables) keyed(kind string, keys []string, symbol string) api.Condition {
+	if symbol != "" {
+		one := 0
+		for _, r := range t.of(kind) {
+			if strings.EqualFold(r.Symbol, symbol) {
+				one++
+			}
+		}
+		if one == 1 {
+			return api.Condition{Field: "symbol", Op: api.CompareEqual, Value: symbol}
+		}
+	}
+	if len(keys) == 1 {
+		return api.Condition{Field: "key", Op: api.CompareEqual, Value: keys[0]}
+	}
+	return api.Condition{Field: "key", Op: api.CompareIn, Value: strings.Join(keys, ",")}
+}
+
+// matched says by what rows were found that have a name, or are about what has it.
+func (t *Tables) matched(s subject, rows []int) api.Match {
+	for _, h := range s.hits {
+		if !slices.Contains(rows, h.row) {
+			continue
+		}
+		switch h.class {
+		case bySymbol:
+			return api.MatchSymbol
+		case byAlias:
+			return api.MatchAlias
+		}
+		return api.MatchExact
+	}
+	if len(s.hits) > 0 && s.hits[0].class == bySymbol {
+		return api.MatchSymbol
+	}
+	return api.MatchExact
+}
+
+// part is a query for rows of a kind.
+func (a *asking) part(kind int, names []string, left *piece) Part {
+	k := a.t.kinds[kind]
+	p := Part{Query: api.RowQuery{Table: k.Name, Limit: a.limit, Fields: names}, Match: api.MatchExact, Asked: names}
+	if left == nil {
+		return p
+	}
+	p.when, p.word = &left.when, left.text
+	switch clock := clockOf(k); {
+	case clock != "" && k.Own && (left.when.Span > 0 || left.when.Since || !left.when.End().IsZero()):
+		p.since = clock
+	case left.when.Span > 0 || left.when.Since:
+		p.over = true
+	}
+	return p
+}
