@@ -38,7 +38,9 @@ func TestCoinGeckoPlans(t *testing.T) {
 		}
 		var asked *http.Request
 		transport := roundTrip(func(r *http.Request) (*http.Response, error) {
-			asked = r
+			if asked == nil { // who stands in is asked after it
+				asked = r
+			}
 			return respond(r, 401, "{}"), nil
 		})
 		f := source.NewFetcher(source.Config{Transport: transport, CoinGecko: tt.account})

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -38,6 +39,7 @@ func (f *Fetcher) withFallback(ctx context.Context, c Connector, last Doc) Outco
 			continue
 		}
 		c.shift(doc, a)
+		f.client.forget(c.Asks)
 		out := Outcome{
 			Doc: doc, Bodies: a.bodies, Class: ClassOK, Dropped: dropped, Ending: own.Ending, Latency: own.Latency + a.Latency(),
 			Via: b.Via, Own: own.Err,
@@ -48,6 +50,18 @@ func (f *Fetcher) withFallback(ctx context.Context, c Connector, last Doc) Outco
 		return out
 	}
 	return own
+}
+
+// forget has what hosts say read whatever its version: it is not what a source said last any more.
+func (c *client) forget(asks []Ask) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for url := range c.known {
+		host := Ask{URL: url}.Host()
+		if slices.ContainsFunc(asks, func(a Ask) bool { return a.Host() == host }) {
+			delete(c.known, url)
+		}
+	}
 }
 
 // own asks c itself, or says what came of it before where it is to be left alone.

@@ -75,6 +75,37 @@ func TestFallback(t *testing.T) {
 	})
 }
 
+// TestFallbackIsNotConfirmed: a source that is back is read whatever its version, or it would confirm what another said.
+func TestFallbackIsNotConfirmed(t *testing.T) {
+	t.Parallel()
+	down, confirmed := false, 0
+	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
+		switch {
+		case r.URL.Host == "other.example":
+			return respond(r, 200, "other"), nil
+		case down:
+			return respond(r, 403, ""), nil
+		case r.Header.Get("If-None-Match") == `"1"`:
+			confirmed++
+			return respond(r, 304, ""), nil
+		}
+		return respond(r, 200, "own", "ETag", `"1"`), nil
+	})
+	now := recordedAt
+	f := source.NewFetcher(source.Config{Transport: transport, Now: func() time.Time { return now }})
+	c := withFallback()
+	own := f.Fetch(t.Context(), c, nil)
+	if again := f.Fetch(t.Context(), c, own.Doc); !again.NotModified || confirmed != 1 {
+		t.Fatalf("not confirmed: %+v", again)
+	}
+	down = true
+	other := f.Fetch(t.Context(), c, own.Doc)
+	down, now = false, now.Add(time.Hour)
+	if back := f.Fetch(t.Context(), c, other.Doc); back.Doc == nil || back.Via != "" || confirmed != 1 {
+		t.Errorf("back: %+v, confirmed %d times", back, confirmed)
+	}
+}
+
 // history is what a node says of a base fee in gwei, with tips of 0.01, 0.1 and 1.
 func history(gwei float64) string {
 	block := `["0x989680","0x5f5e100","0x3b9aca00"]`

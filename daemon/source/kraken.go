@@ -10,9 +10,10 @@ import (
 // Kraken is kraken-ticker: the last prices on one exchange, to hold others against.
 func Kraken() Connector {
 	c := Connector{ID: "kraken-ticker", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, moves: true}
-	return document(c, "https://api.kraken.com/0/public/Ticker?pair=XBTUSD,ETHUSD,SOLUSD,XRPUSD,USDTUSD,USDCUSD,XDGUSD,ADAUSD,"+
-		"ZECUSD,LINKUSD", decodeTicker)
+	return document(c, krakenTicker, decodeTicker)
 }
+
+const krakenTicker = "https://api.kraken.com/0/public/Ticker?pair=XBTUSD,ETHUSD,SOLUSD,XRPUSD,USDTUSD,USDCUSD,XDGUSD,ADAUSD,ZECUSD,LINKUSD"
 
 // listing is a coin by the key of an exchange and by CoinGecko's id.
 type listing struct{ key, coinID string }

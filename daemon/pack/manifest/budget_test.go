@@ -23,7 +23,7 @@ func limits(account source.CoinGecko) map[string]published {
 		gecko = published{minute: 250, month: 100_000} // of the smallest of the paid plans
 	}
 	return map[string]published{
-		"api.coingecko.com": gecko, "api.geckoterminal.com": {minute: 10},
+		"api.coingecko.com": gecko, "api.geckoterminal.com": {minute: 10}, "pro-api.coinmarketcap.com": {minute: 30},
 		"api.kraken.com": {minute: 20}, "api.exchange.coinbase.com": {minute: 600}, "www.deribit.com": {minute: 1200},
 		"api.hyperliquid.xyz": {minute: 60}, "eth.blockscout.com": {minute: 180}, "gamma-api.polymarket.com": {minute: 3000},
 		"api.alternative.me": {minute: 60}, "api.bls.gov": {day: 25}, "www.sec.gov": {minute: 600}, "huggingface.co": {minute: 100},
