@@ -76,6 +76,9 @@ func (o *mcpConfigOptions) run(ctx context.Context) error {
 		return err
 	}
 	o.Note("for %s", at.file)
+	if !o.remote && !o.Payments.On() {
+		o.warn()
+	}
 	return o.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
 		var b bytes.Buffer
 		if err := json.Indent(&b, doc, "", "  "); err != nil {
@@ -84,6 +87,19 @@ func (o *mcpConfigOptions) run(ctx context.Context) error {
 		_, err := fmt.Fprintln(w, human.Text(b.String()))
 		return err
 	}})
+}
+
+// warn says that a client that runs ctx would have no key: of the environment of a shell it has nothing.
+func (o *mcpConfigOptions) warn() {
+	key, origin, err := o.Key()
+	switch {
+	case err != nil: // which ctx mcp stdio says
+	case key.IsZero():
+		o.Note("there is no key yet: ctx auth login --email ADDRESS, then ctx keys create NAME --save")
+	case strings.HasPrefix(origin, "environment"):
+		o.Note("the key is only in %s, which the client does not pass on: put it into a file with mode 0600, then "+
+			"ctx config set api_key_file FILE", sdk.EnvAPIKey)
+	}
 }
 
 func (o *mcpConfigOptions) bridged() (map[string]any, error) {
