@@ -169,6 +169,37 @@ func TestOfferTellsCatalogues(t *testing.T) {
 	}
 }
 
+// TestBareProbe: an operation that a catalogue asks without anything says what it costs and which parameter is missing, and quotes no
+// transfer. A wrong value, a key, a payment, and a daemon that takes no standard x402 have 400 as ever.
+func TestBareProbe(t *testing.T) {
+	t.Parallel()
+	m, plain := newSettlingMarket(t), daemontest.Start(t)
+	key := m.d.Key(t, api.TierFree)
+	for _, c := range []struct{ method, path, missing string }{
+		{"GET", "/v1/search", "q"}, {"GET", "/v1/lookup", "q"}, {"GET", "/v1/snapshot", "at"}, {"GET", "/v1/cite", "ref"},
+		{"GET", "/v1/query", "table"}, {"POST", "/v1/cite", "ref"}, {"GET", "/v1/changes", "since"},
+	} {
+		a := call(t, c.method, m.d.URL()+c.path)
+		offer := unwrap[api.StandardRequired](t, a, api.HeaderRequired)
+		var body api.ErrorBody
+		if err := json.Unmarshal(a.Body, &body); err != nil || a.Status != http.StatusPaymentRequired || body.Payment != nil ||
+			!strings.Contains(offer.Error, "the parameter "+c.missing+" is missing") || offer.Extensions["bazaar"].Info == nil ||
+			!strings.Contains(body.Error.Message, "needs the parameter "+c.missing) {
+			t.Errorf("%s %s: %d %s, offered %+v", c.method, c.path, a.Status, a.Body, offer)
+		}
+		for what, a := range map[string]answer{
+			"with a key":     call(t, c.method, m.d.URL()+c.path, with("Authorization", "Bearer "+key)),
+			"not sold":       call(t, c.method, plain.URL()+c.path),
+			"a wrong value":  call(t, c.method, m.d.URL()+c.path+"?"+c.missing+"="),
+			"with a payment": call(t, c.method, m.d.URL()+c.path, with(api.HeaderSignature, "e30=")),
+		} {
+			if a.Status != http.StatusBadRequest {
+				t.Errorf("%s %s %s: %d %s", c.method, c.path, what, a.Status, a.Body)
+			}
+		}
+	}
+}
+
 // tellsHow holds the extension bazaar of an offer to its own schema, and to how the operation was called.
 func tellsHow(t *testing.T, name, query string, e api.StandardExtension) {
 	t.Helper()

@@ -203,7 +203,7 @@ func (s *Server) operation(op api.Op) Handler {
 		}
 		q, former, err := parse(op, w, r)
 		if err != nil {
-			return err
+			return s.probed(w, r, op, err)
 		}
 		if q.Describe {
 			return s.describe(w, r, q)

@@ -34,6 +34,7 @@ type Asked struct {
 	x402.Subject
 	Resource api.StandardResource   // its Description is put behind that of the subject
 	Bazaar   *api.StandardExtension // for catalogues; nil for none
+	Missing  string                 // parameter that a request has to have and has not; "" for none
 }
 
 // Offer is how standard x402 is asked to pay for a. ok is false where nothing can be settled.
@@ -48,6 +49,9 @@ func (s Standard) Offer(a Asked) (offer api.StandardRequired, ok bool) {
 	r.URL, r.Tags = a.Resource.URL, a.Resource.Tags
 	if a.Resource.Description != "" {
 		r.Description += ": " + a.Resource.Description
+	}
+	if a.Missing != "" {
+		offer.Error += "; the parameter " + a.Missing + " is missing, and a payment without it is refused"
 	}
 	if a.Bazaar != nil {
 		offer.Extensions[extensionBazaar] = *a.Bazaar
@@ -99,6 +103,9 @@ const (
 func (s *Server) writeStandard(w http.ResponseWriter, r *http.Request, who gate.Credentials, paid *x402.Claim, err error) {
 	s.cfg.Standard.WriteHeaders(w.Header(), who, paid, err, func() Asked {
 		a := Asked{Subject: who.Subject, Resource: api.StandardResource{URL: s.cfg.Standard.URL(r), Tags: tags(r, who.Subject)}}
+		if op := who.Subject.Op; op != "" {
+			a.Missing = missing(r, op)
+		}
 		method := r.Method
 		if method == http.MethodHead {
 			method = http.MethodGet
@@ -112,6 +119,39 @@ func (s *Server) writeStandard(w http.ResponseWriter, r *http.Request, who gate.
 		}
 		return a
 	})
+}
+
+// probed is err, of a request of op that cannot be read or, where it only lacks what it has to have and shows no credentials, what it would
+// cost: catalogues of x402 list what answers a bare request so. There is no quote in the body: a transfer for it would pay for nothing.
+func (s *Server) probed(w http.ResponseWriter, r *http.Request, op api.Op, err error) error {
+	who := gate.Credentials{Subject: x402.Subject{Op: op}}
+	name := missing(r, op)
+	if name == "" {
+		return err
+	}
+	if _, ok := s.cfg.Standard.Offer(Asked{Subject: who.Subject}); !ok {
+		return err
+	}
+	refused := api.Errorf(api.ReasonPaymentRequired, "%s needs the parameter %s, and an API key or a payment", op, name).
+		WithHint("%s", api.AsError(err).Hint)
+	s.writeStandard(w, r, who, nil, refused)
+	return refused
+}
+
+// missing is the first parameter that r, a request of op without credentials or a body, has to have and has not; "" if there is none.
+func missing(r *http.Request, op api.Op) string {
+	for _, name := range []string{"Authorization", api.HeaderSignature, api.HeaderPayment, api.HeaderPaymentAlias} {
+		if len(r.Header.Values(name)) > 0 {
+			return ""
+		}
+	}
+	values := r.URL.Query()
+	for _, p := range op.Operation().ParamsOn(api.FaceHTTP) {
+		if p.Required && !values.Has(p.Name) && r.ContentLength == 0 {
+			return p.Name
+		}
+	}
+	return ""
 }
 
 // tags are the words by which catalogues find what r asks for: the pack.
