@@ -54,7 +54,9 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, rq *request
 		}
 		return writeFault(w, m, err)
 	}
-	if errors.Is(err, &api.Error{Reason: api.ReasonNothingFound}) && m.ID != nil {
+	// A tool that takes a key, which those see who come without one: the SDKs take a 401 for the end of the connection.
+	keyed := s.cfg.PublicDiscovery && m.Method == methodCall && errors.Is(err, &api.Error{Reason: api.ReasonMissingToken})
+	if (keyed || errors.Is(err, &api.Error{Reason: api.ReasonNothingFound})) && m.ID != nil {
 		return writeRefusal(w, m, err)
 	}
 	if err != nil {
