@@ -102,7 +102,7 @@ func TestStandIns(t *testing.T) {
 				t.Errorf("%s: %s is not %v in %+v", id, name, x, row)
 			}
 		}
-		if v := row.Value("due"); !want.due.IsZero() && (v == nil || v.Time == nil || !v.Time.Equal(want.due)) {
+		if v := row.Value("dueAt"); !want.due.IsZero() && (v == nil || v.Time == nil || !v.Time.Equal(want.due)) {
 			t.Errorf("%s: due %+v, want %v", id, v, want.due)
 		}
 	}
