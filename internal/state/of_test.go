@@ -81,7 +81,7 @@ func TestOfInEveryRow(t *testing.T) {
 	}
 	tables := state.NewTables([]state.Kind{{Name: "fx"}}, []state.Row{{Kind: "fx", Key: "a", Of: "2026-10"}, {Kind: "fx", Key: "b"}})
 	for i, want := range []string{"2026-10", ""} {
-		text, err := tables.AppendRow(nil, state.FoundRow{Row: &tables.Rows()[i]}, 1, true)
+		text, err := tables.AppendRow(nil, state.FoundRow{Row: &tables.Rows()[i]}, "", 1, true)
 		var row api.LookupRow
 		if err := json.Unmarshal(text, &row); err != nil || row.Of != want || !row.Stale {
 			t.Errorf("%s: %v", text, err)
