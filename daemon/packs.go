@@ -248,6 +248,9 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 		c.stopped = append(c.stopped, old)
 		s.node.Remove(old)
 		old.tasks.Stop() // two pipelines of a pack would both save its states
+		for _, source := range p.Sources {
+			s.sources.Forget(source.Connector)
+		}
 	default:
 		c.added = append(c.added, next)
 		s.feed.Add(p.ID)
@@ -263,7 +266,7 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 	if next.line, err = pipeline.Open(ctx, pipeline.Config{
 		Pack: p.Pack, Writer: p.Writer, Fetcher: s.sources.Fetcher, Store: s.history, Feed: s.feed, Models: s.models,
 		Every: s.cfg.Every, Early: s.early(), BriefAt: s.cfg.Briefs.At, TextWithin: s.cfg.Briefs.TextWithin, Disabled: disabled,
-		Unasked:   s.sources.unasked,
+		Unasked: s.sources.unasked, Remade: old != nil,
 		AlwaysDue: s.cfg.Recording != nil, Before: advance, Observer: s.metrics,
 		Track: s.jobs.Track, Now: s.cfg.Now, Logger: s.cfg.Logger,
 	}); err != nil {

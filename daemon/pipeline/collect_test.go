@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -207,6 +208,24 @@ func TestOnlyWhatWasAskedIsSaved(t *testing.T) {
 			_, _ = r.Refresh(t.Context(), false)
 		}
 		want(t, "sources saved", s.saved, []string{"s1,s2", "s1", "s1", "s1"})
+	})
+}
+
+// TestRemadePackIsAskedAtOnce: the pause of a failure that another manifest may have mended ends with it, one that upstream asked for not.
+func TestRemadePackIsAskedAtOnce(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		for class, wanted := range map[source.Class][2]int{
+			source.ClassBadContent: {1, 2}, source.ClassEmpty: {1, 2}, source.ClassUpstream: {1, 2}, source.ClassRateLimited: {1, 1},
+		} {
+			for i, remade := range []bool{false, true} {
+				r := build(t, newPack(times(2)...), nil)
+				r.fetcher.tell(failing(class, 0), "s2")
+				r.refresh()
+				r.reopen(func(r *rig) { r.cfg.Remade = remade })
+				_, _ = r.Refresh(t.Context(), true)
+				want(t, fmt.Sprintf("attempts, %s, remade %t", class, remade), r.fetcher.asked("s2"), wanted[i])
+			}
+		}
 	})
 }
 

@@ -38,6 +38,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -107,6 +108,7 @@ type Config struct {
 	Disabled []string                      // ids of sources that are not asked; they keep their places
 	Unasked  func(source.Connector) string // why a source is not asked beside these, "" where it is; nil means that all are
 
+	Remade     bool          // the pack is another than that whose records are stored, so that what failed may be mended
 	Every      time.Duration // from refresh to refresh, aligned to the clock; 0 means api.RefreshInterval
 	Deadline   time.Duration // bound of one refresh; 0 means 60 s
 	Jitter     time.Duration // the most that this process shifts its refreshes; 0 means Every/20, at most 15 s, and less means none
@@ -207,7 +209,11 @@ func (p *Pipeline) restore(ctx context.Context) error {
 		records[r.Source] = r
 	}
 	for i, s := range p.cfg.Pack.Sources {
-		p.tracks[i] = newTrack(s.Connector, records[s.ID], p.off(s.Connector, p.cfg.Disabled), p.cfg.Logger)
+		r := records[s.ID]
+		if p.cfg.Remade && r.Err != "" && !strings.HasPrefix(r.Err, string(source.ClassRateLimited)) {
+			r.AttemptedAt, r.NotBefore = time.Time{}, time.Time{}
+		}
+		p.tracks[i] = newTrack(s.Connector, r, p.off(s.Connector, p.cfg.Disabled), p.cfg.Logger)
 	}
 	if saved.Damaged > 0 {
 		p.cfg.Logger.Error("newest stored states are damaged; serving an older one", "damaged", saved.Damaged)

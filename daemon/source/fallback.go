@@ -64,6 +64,14 @@ func (c *client) forget(asks []Ask) {
 	}
 }
 
+// Forget has the next attempt at c read its answer whatever its version, and whatever came of those before: c is another than it was.
+func (f *Fetcher) Forget(c Connector) {
+	f.client.forget(c.Asks)
+	f.client.mu.Lock()
+	defer f.client.mu.Unlock()
+	delete(f.client.troubles, c.ID)
+}
+
 // own asks c itself, or says what came of it before where it is to be left alone.
 func (f *Fetcher) own(ctx context.Context, c Connector, last Doc) Outcome {
 	now := f.client.cfg.Now()

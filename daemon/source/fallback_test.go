@@ -98,6 +98,10 @@ func TestFallbackIsNotConfirmed(t *testing.T) {
 	if again := f.Fetch(t.Context(), c, own.Doc); !again.NotModified || confirmed != 1 {
 		t.Fatalf("not confirmed: %+v", again)
 	}
+	f.Forget(c)
+	if out := f.Fetch(t.Context(), c, own.Doc); out.Doc == nil || confirmed != 1 {
+		t.Errorf("another source at the address: %+v, confirmed %d times", out, confirmed)
+	}
 	down = true
 	other := f.Fetch(t.Context(), c, own.Doc)
 	down, now = false, now.Add(time.Hour)
