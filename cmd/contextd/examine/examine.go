@@ -64,8 +64,8 @@ const (
 	fewBytes    = 1 << 30   // free on the disk: a warning
 	noBytes     = 100 << 20 // free on the disk: a failure
 	maxSkew     = 30 * time.Second
-	sourceTime  = 30 * time.Second // for one source
-	sourcesOnce = 6                // asked at the same time
+	sourceTime  = time.Minute // for one source, with those that stand in for it
+	sourcesOnce = 6           // asked at the same time
 )
 
 type examiner struct {
@@ -211,6 +211,10 @@ func (e examiner) sources(ctx context.Context) {
 			e.Warn("source "+s.ID, fix, "%s", e.unasked(s))
 		case o.Doc == nil && !o.NotModified:
 			e.Warn("source "+s.ID, sourceFix(o.Class), "%v", o.Err)
+		case o.Via != "":
+			e.Warn("source "+s.ID, "contextd doctor --live says more; the daemon retries by itself", "%s answers in its place: %v", o.Via, o.Own)
+		case o.Ending != "":
+			e.Warn("source "+s.ID, "look for a newer version of contextd", "announces an end: %s", o.Ending)
 		default:
 			e.OK("source "+s.ID, "answers in %s", o.Latency.Round(time.Millisecond))
 		}

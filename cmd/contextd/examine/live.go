@@ -93,7 +93,7 @@ func (e examiner) ask(ctx context.Context, fetcher *source.Fetcher, t *tape, of 
 	if a.Error != "" {
 		return a
 	}
-	ctx, cancel := context.WithTimeout(ctx, liveTime)
+	ctx, cancel := context.WithTimeout(ctx, sourceTime)
 	defer cancel()
 	o := fetcher.Fetch(ctx, s.Connector, nil)
 	a.Class, a.Via, a.Dropped, a.Ending = o.Class, o.Via, o.Dropped, o.Ending
@@ -121,9 +121,6 @@ func (e examiner) ask(ctx context.Context, fetcher *source.Fetcher, t *tape, of 
 	}
 	return a
 }
-
-// liveTime is how long one source may take, with those that stand in for it.
-const liveTime = time.Minute
 
 // keptBody is how much of one answer is kept.
 const keptBody = 16 << 20

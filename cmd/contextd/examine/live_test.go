@@ -15,6 +15,7 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/examine"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/internal/doctor"
 )
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -157,5 +158,21 @@ func TestLiveSaysWhyNot(t *testing.T) {
 	want := "sec: not asked: www.sec.gov wants an e-mail address, see sources.contact|off: disabled"
 	if got := strings.Join(said, "|"); got != want || asked != 0 {
 		t.Errorf("%q, asked %d times; want %q", got, asked, want)
+	}
+}
+
+// TestDoctorTellsTheEnd: what a source announces of its end is a finding.
+func TestDoctorTellsTheEnd(t *testing.T) {
+	t.Parallel()
+	cfg := examine.Config{DataDir: t.TempDir(), Packs: []*pack.Pack{{ID: "test", Sources: []pack.Source{loads("sunset")}}}}
+	cfg.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		resp := &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`[{"key":"a","load":1}]`)), Request: r}
+		resp.Header.Set("Sunset", "Fri, 01 May 2026 00:00:00 GMT")
+		return resp, nil
+	})
+	found := map[string]doctor.Finding{}
+	examine.All(t.Context(), cfg, func(f doctor.Finding) { found[f.Check] = f })
+	if f := found["source sunset"]; f.Outcome != doctor.Warning || f.Found != "announces an end: ends on 2026-05-01" {
+		t.Errorf("%+v", f)
 	}
 }
