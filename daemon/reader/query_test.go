@@ -296,3 +296,22 @@ func TestQueryStale(t *testing.T) {
 		}
 	}
 }
+
+// TestQueryOverTheWindow: a span may be as long as the window of the caller, though its beginning is told in whole milliseconds, which is a
+// moment too early.
+func TestQueryOverTheWindow(t *testing.T) {
+	t.Parallel()
+	w := queryWorld(t)
+	long := pulse("crypto", newest().Add(-26*time.Hour), `{"assets":[{"id":"bitcoin","priceUsd":70000,"ref":1}]}`)
+	w.history.pulses = append([]state.Pulse{long}, w.history.pulses...)
+	w.clock(newest().Add(61*time.Second + 500*time.Microsecond))
+	for query, want := range map[string]api.Reason{
+		"table=asset&where=key%3Dbitcoin&over=24h": "", "table=asset&where=key%3Dbitcoin&over=25h": api.ReasonSnapshotNotFound,
+	} {
+		r, _, err := w.query(t, query, true)
+		if e := (*api.Error)(nil); errors.As(err, &e) != (want != "") || want != "" && e.Reason != want ||
+			want == "" && r.Rows[0].Over["priceUsd"].From != 70_000 {
+			t.Errorf("%s: %+v, %v", query, r.Rows, err)
+		}
+	}
+}
