@@ -89,8 +89,10 @@ func wayBehind(before, w string) int {
 		return 0
 	case "give up", "gave up", "given up", "giving up":
 		return -1
-	case "put on", "putting on":
+	case "put on", "putting on", "a plus":
 		return 1
+	case "a minus":
+		return -1
 	}
 	return wayOf(w)
 }

@@ -36,7 +36,7 @@ func Periods(words []Word) []Period {
 
 // periodAt reads the period that starts with word i, and how many words it has, 0 for none.
 func periodAt(words []Word, i int) (p Period, n int) {
-	w := words[i].Text
+	w, ended := words[i].Text, false
 	p.Start, p.End, n = words[i].Start, words[i].End, 1
 	switch w {
 	case "today", "daily", "intraday", "overnight":
@@ -81,7 +81,8 @@ func periodAt(words []Word, i int) (p Period, n int) {
 		}
 		p.Length, p.End, n = time.Duration(count*float64(unit)), words[at].End, at-i+1
 		before := words[at-1].Text
-		p.Ago = before == "previous" || before == "prior" || before == "last" && i == at-1 // last week is not the last week
+		ended = before == "last" && i == at-1 // last week is not the last week
+		p.Ago = ended || before == "previous" || before == "prior"
 	}
 	if next := i + n; next < len(words) {
 		switch words[next].Text {
@@ -90,7 +91,7 @@ func periodAt(words []Word, i int) (p Period, n int) {
 			n++
 		}
 	}
-	p.Over = p.Ago && n == 3 && w == "the" && i > 0 && within(words[i-1].Text)
+	p.Over = ended || p.Ago && n == 3 && w == "the" && i > 0 && within(words[i-1].Text)
 	return p, n
 }
 

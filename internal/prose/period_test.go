@@ -30,3 +30,17 @@ func TestPeriods(t *testing.T) {
 		}
 	}
 }
+
+// TestPeriodsThatEnded: last week is over, which the last week is not.
+func TestPeriodsThatEnded(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"gained 2% last week": true, "last month": true, "in the week before": true, "in the last week": false, "over the past week": false,
+		"a week ago": false, "yesterday": false, "in the last seven days": false, "this week": false,
+	} {
+		list := prose.Periods(prose.Words(text))
+		if len(list) != 1 || list[0].Over != want {
+			t.Errorf("%q: %+v", text, list)
+		}
+	}
+}

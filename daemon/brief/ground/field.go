@@ -164,6 +164,9 @@ func conceptAt(words []string) (list []string, n int) {
 	case "cap", "capitalization", "capitalisation", "mcap", "valuation", "capitalized":
 		return []string{"cap"}, 1
 	case "worth", "valued":
+		if next(1) == "of" {
+			return nil, 0 // $2 billion worth of it was traded
+		}
 		return []string{"cap", "price"}, 1
 	case "trading":
 		if next(1) == "in" {
@@ -282,6 +285,8 @@ func fieldFits(f *assertion, x *row, n *number) bool {
 		return slices.ContainsFunc(f.stems, func(w string) bool { return w == "threshold" || w == "limit" || w == "bound" })
 	case n.rank || f.ranked:
 		return n.rank && f.ranked
+	case slices.ContainsFunc(n.words, breadth) && f.bareCount() && !f.ofCoins():
+		return false
 	case n.ago != 0 && len(n.words) == 0:
 		return true // of the same field as what is told of now
 	case n.change:
@@ -312,6 +317,18 @@ func fieldFits(f *assertion, x *row, n *number) bool {
 		return false
 	}
 	return f.says(n) > 0 || n.unit == prose.USD && f.of || x.primary(n)
+}
+
+// ofCoins reports whether f counts coins, as breadth does, or does not say what it counts.
+func (f *assertion) ofCoins() bool {
+	return !slices.ContainsFunc(f.after, func(w string) bool {
+		switch w {
+		case "protocol", "chain", "pool", "stablecoin", "narrative", "category", "sector", "theme", "venue", "exchange", "perpetual",
+			"network", "market", "source", "flag", "headline", "model", "paper", "story":
+			return true
+		}
+		return false
+	})
 }
 
 // extreme reports whether f is told as the highest or the lowest of a time, as in a high of, and n is not.

@@ -90,6 +90,13 @@ func (c *checker) read(s prose.Sentence) *reading {
 			a.over = b.over
 		}
 	}
+	for i := 1; i < len(r.figures); i++ { // A rose 1 % in a week, and B fell 2 %
+		a, b := &r.figures[i-1], &r.figures[i]
+		moves := a.percent() && b.percent() && a.goes && b.goes
+		if moves && a.over > 0 && !a.ended && b.over == 0 && b.ago == 0 && strings.Contains(r.text[a.End:b.Start], " and ") {
+			b.over = a.over
+		}
+	}
 	return r
 }
 
@@ -444,7 +451,7 @@ func (r *reading) subjects(i int) []*mention {
 		}
 		return all
 	}
-	if next != nil && !r.pronoun() {
+	if next != nil && (!r.pronoun() || r.Opens || len(r.known) == 0) { // its price down 2 %, A stands out
 		return []*mention{next}
 	}
 	if !r.Opens {

@@ -34,6 +34,10 @@ func TestTrueStatements(t *testing.T) {
 	t.Parallel()
 	doc, citations := recorded(t)
 	for _, text := range []string{
+		"Bitcoin rose 2.18% in a week, and Ethereum fell 7.62% [1].",
+		"Bitcoin trades at $91,286 [1], while Holders of Ethereum are down 2.92% in 24 hours [1].",
+		"Its price down 1.79% in 24 hours, Bitcoin stands out [1].",
+		"Sliding 2.92% within a day, Ethereum drew attention [1].",
 		"Bitcoin trades at $91,286 [1].",
 		"Bitcoin is trading at $91,285.80, down 1.79% in 24 hours [1].",
 		"BTC is down 1.8% on the day and up 2.2% on the week [1].",
@@ -241,6 +245,13 @@ func TestFalseStatements(t *testing.T) {
 	t.Parallel()
 	doc, citations := recorded(t)
 	for _, text := range []string{
+		"Bitcoin gained 2.18% last week [1].", // the last seven days are another one
+		"The daily change of Bitcoin is a plus of 1.79% [1].",
+		"Bitcoin rose 2.18% in a week, and Ethereum fell 2.92% [1].",
+		"Over 24 hours, $1.82 trillion worth of Bitcoin was traded [1].",
+		"Bitcoin and Ethereum trade at $91,286 and $385 billion [1].",
+		"32 protocols rose [1].",
+		"Its price down 2.92% in 24 hours, Bitcoin stands out [1].",
 		// another row
 		"Bitcoin trades at $3,191 [1].",
 		"Ethereum trades at $91,286 [1].",

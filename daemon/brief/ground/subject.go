@@ -171,7 +171,8 @@ func (c *checker) others(s prose.Sentence, words []prose.Word, list []*mention) 
 func (c *checker) opens(s prose.Sentence, w prose.Word) bool {
 	before := strings.TrimRight(c.text[s.Start:s.Start+w.Start], " \n\t*_([#")
 	r, _ := utf8.DecodeLastRuneInString(before)
-	return before == "" || strings.ContainsRune(".!?:;“\"", r)
+	joins := func(word string) bool { return strings.HasSuffix(before, " "+word) }
+	return before == "" || strings.ContainsRune(".!?:;“\"", r) || slices.ContainsFunc([]string{"and", "but", "while", "whereas"}, joins)
 }
 
 // foreign adds a capital word that is no name of the state, unless it is one that a source or a title has. Beside a name it makes another
@@ -255,6 +256,9 @@ func ordinary(w string, opens bool) bool {
 	if !opens {
 		return false
 	}
+	if prose.Heading(w, "") != 0 {
+		return true
+	}
 	switch w {
 	case "the", "a", "an", "in", "of", "on", "at", "by", "for", "from", "with", "while", "also", "only", "both", "all", "among",
 		"between", "over", "under", "after", "before", "since", "meanwhile", "today", "yesterday", "here", "there", "this", "that",
@@ -267,6 +271,7 @@ func ordinary(w string, opens bool) bool {
 		"protocols", "pools", "chains", "majors", "gainers", "losers", "sources", "stablecoins", "longs", "shorts", "treasuries",
 		"rows", "flags", "news", "headlines", "papers", "models", "funding", "options", "breadth", "be",
 		"total", "global", "aggregate", "crypto", "trading", "spot", "market", "markets", "investors", "analysts", "attackers", "hackers",
+		"users", "buyers", "sellers", "holders", "winners", "ranked", "valued", "liked",
 		"sentiment", "liquidity", "altogether", "smaller", "larger", "altcoins", "fees", "gas", "odds", "losses", "gains":
 		return true
 	}
