@@ -59,7 +59,7 @@ type SettlingResponse struct {
 
 func settlementOf(s x402.Settlement) Settlement {
 	row := Settlement{
-		ID: "0x" + hex.EncodeToString(s.Nonce[:]), Rail: s.Rail, Payer: s.From, Op: cmp.Or(string(s.Op), "credits "+string(s.Pack)),
+		ID: "0x" + hex.EncodeToString(s.Nonce[:]), Rail: s.Rail, Payer: s.From, Op: s.For(),
 		AmountUSDG: usdg.Amount(s.Value).String(), State: s.State, Why: s.Why, At: s.At,
 		ValidBefore: time.Unix(min(s.ValidBefore, endOfTime), 0).UTC(), By: s.Facilitator, Tries: []Try{},
 	}

@@ -184,7 +184,7 @@ func (s *Server) enterUnknown(r *http.Request, rq *request, m message, fault err
 		Answer: func(context.Context, gate.Caller) (reader.Answer, error) {
 			return reader.Answer{JSON: []byte("{}")}, nil
 		}}
-	o.Subject = x402.Subject{Op: o.Op, Fingerprint: x402.Fingerprint("MCP", "handshake", ""), Daily: true}
+	o.Subject = x402.Handshake()
 	rq.paysFor = o.Subject
 	served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
 	if err == nil && served.Caller.Payment != nil {

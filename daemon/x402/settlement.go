@@ -41,6 +41,22 @@ type Settlement struct {
 	Facilitator string     // host of who settles it, "" where Txs do
 }
 
+// Handshake is the subject of a payment that opens handshake and lists of MCP for a day, at the price of the cheapest operation.
+func Handshake() Subject {
+	return Subject{Op: api.OpFresh, Fingerprint: Fingerprint("MCP", "handshake", ""), Daily: true}
+}
+
+// For is what s pays for, for people.
+func (s Settlement) For() string {
+	switch {
+	case s.Op == "":
+		return "credits " + string(s.Pack)
+	case s.Fingerprint == Handshake().Fingerprint:
+		return "mcp handshake"
+	}
+	return string(s.Op)
+}
+
 // paidBy reports whether t is the transfer that the authorization allows.
 func (s Settlement) paidBy(t Transfer) bool {
 	return t.Authorized && t.Authorization == s.Nonce && usdg.SameAddress(t.From, s.From) && usdg.SameAddress(t.To, s.To) &&
