@@ -212,7 +212,8 @@ func (e examiner) sources(ctx context.Context) {
 		case o.Doc == nil && !o.NotModified:
 			e.Warn("source "+s.ID, sourceFix(o.Class), "%v", o.Err)
 		case o.Via != "":
-			e.Warn("source "+s.ID, "contextd doctor --live says more; the daemon retries by itself", "%s answers in its place: %v", o.Via, o.Own)
+			const fix = "contextd doctor --live says more; the daemon retries by itself"
+			e.Warn("source "+s.ID, fix, "%s answers in its place: %v", o.Via, o.Own)
 		case o.Ending != "":
 			e.Warn("source "+s.ID, "look for a newer version of contextd", "announces an end: %s", o.Ending)
 		default:
