@@ -40,6 +40,8 @@ func cryptoKinds() []state.Kind {
 		return list[slices.IndexFunc(list, func(f state.Field) bool { return f.Name == name })]
 	}
 	price, day, volume := of("priceUsd"), of("change24hPct"), of("volume24hUsd")
+	worth := of("marketCapUsd") // of a whole market
+	worth.Words = append(slices.Clone(worth.Words), "worth")
 	list := []state.Kind{
 		{Name: kindAsset, Words: []string{"asset", "coin", "token", "cryptocurrency", "cryptos"}, Totals: []string{kindMarket, kindBreadth},
 			Fields: fieldsOf(kindAsset), Orders: []state.Order{
@@ -51,13 +53,13 @@ func cryptoKinds() []state.Kind {
 					"did worst", "dumps", "dump", "hit the hardest", "hit hardest"}, Field: day.Name, Least: true},
 				{Words: []string{"movers"}, Field: day.Name, Both: true},
 			}},
-		{Name: kindStablecoin, Words: []string{"stablecoin", "stable coin"}, Totals: []string{kindSupply}, Fields: []state.Field{
+		{Name: kindStablecoin, Words: []string{"stablecoin", "stable coin", "dollar stablecoin"}, Totals: []string{kindSupply}, Fields: []state.Field{
 			field("priceUsd", "price", "peg", "pegged", "depeg", "depegged", "quote", "value", "at a dollar", "at one dollar",
 				"at 1 dollar",
 				"on peg", "at peg", "stable", "worth", "trading"),
 			field("pegDeviationPct", "peg", "depeg", "depegged", "deviation", "below peg", "above peg", "off peg", "from peg",
 				"off its peg",
-				"from its peg", "below its peg"),
+				"from its peg", "below its peg", "losing its peg", "loses its peg", "lost its peg", "losing their peg"),
 			field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "cap", "mcap",
 				"marketcap",
 				"market cap", "total supply", "capitalization"),
@@ -72,9 +74,9 @@ func cryptoKinds() []state.Kind {
 		{
 			Name: kindChain, Words: []string{"chain", "blockchain", "network"}, Fields: fieldsOf(kindChain),
 		},
-		{Name: kindCategory, Words: []string{"category", "sector", "theme", "narrative"}, Fields: []state.Field{of("marketCapUsd"), day}},
+		{Name: kindCategory, Words: []string{"category", "sector", "segment", "theme", "narrative"}, Fields: []state.Field{of("marketCapUsd"), day}},
 		{Name: kindMarket, Sole: true, Fields: []state.Field{
-			of("marketCapUsd"), volume, day, field("btcDominancePct", "dominance", "btc dominance", "bitcoin dominance"),
+			worth, volume, day, field("btcDominancePct", "dominance", "btc dominance", "bitcoin dominance"),
 			field("ethDominancePct", "dominance", "eth dominance", "ethereum dominance", "ether dominance"),
 		}},
 		{Name: kindBreadth, Sole: true, Words: []string{"breadth", "market breadth"}, Fields: []state.Field{
@@ -93,7 +95,7 @@ func cryptoKinds() []state.Kind {
 			field("supplyChange24hPct", "supply change", "change", "minted", "burned", "24h", "day"),
 		}},
 		{Name: kindIndex, Words: []string{"fear and greed", "fear greed", "fear index", "greed index", "greed and fear", "sentiment",
-			"market sentiment",
+			"market sentiment", "sentiment of market", "sentiment of the market", "mood of the market", "market mood",
 			"fear and greed index"}, Fields: []state.Field{
 			field("value", "value", "index", "today"), field("label", "label", "mood"), field("previousDay", "yesterday"),
 			field("weekAgo", "week", "week ago"),
@@ -115,13 +117,14 @@ func cryptoKinds() []state.Kind {
 		{
 			Name: kindPrediction, Own: true,
 			Words: []string{"prediction", "odds", "bet", "probability", "chance", "polymarket", "prediction market", "likelihood",
-				"how likely"},
+				"how likely", "bettors", "implied probability", "implied odds"},
 			Fields: []state.Field{
-				field("probabilityPct", "odds", "probability", "chance", "likelihood", "how likely"), field("outcome", "outcome"), volume,
+				field("probabilityPct", "odds", "probability", "chance", "likelihood", "how likely", "bettors", "implied probability",
+					"implied odds"), field("outcome", "outcome"), volume,
 				field("endsAt", "end", "ends", "ending", "deadline", "expires", "expiry", "resolves"),
 			},
 		},
-		{Name: kindHeadline, Words: []string{"news", "headline", "article", "story"}, Own: true, Fields: []state.Field{
+		{Name: kindHeadline, Words: []string{"news", "headline", "article", "story", "in the papers", "in the press", "in the media"}, Own: true, Fields: []state.Field{
 			field("publishedAt", "published"), field("publisher", "publisher"),
 		}},
 		{Name: kindHack, Words: []string{"hack", "hacked", "exploit", "exploited", "theft", "heist"}, Own: true, Fields: []state.Field{

@@ -111,7 +111,9 @@ func (v View) questions() []string {
 	all := func(q string, is func(read state.Question) bool) bool {
 		return !slices.ContainsFunc(v.readable(), func(a asked) bool { return !is(a.edition.Question(q, v.Kinds, v.Limit)) })
 	}
-	unreadable := func(read state.Question) bool { return len(read.Missing) > 0 }
+	unreadable := func(read state.Question) bool { // or what it finds may be another thing than was meant
+		return len(read.Missing) > 0 || slices.ContainsFunc(read.Parts, func(p state.Part) bool { return !p.Match.Sure() })
+	}
 	unread, partial := false, false
 	for _, q := range list {
 		unread = unread || all(q, unreadable)

@@ -77,6 +77,7 @@ func TestCommasOfASentence(t *testing.T) {
 		"btc price,nothing":                   2, // a name that is not known
 		"btc price,supply of btc":             2, // a figure that is not known
 		"btc, price":                          1,
+		"rises, news":                         1, // what is found by words alone may be another thing
 		"assets, first two":                   1,
 		"assets, highest":                     1,
 		"of all assets, which one is highest": 1,

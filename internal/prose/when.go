@@ -140,12 +140,16 @@ func ReadWhen(words []string) (w When, taken int) {
 		}
 	}
 	r.at = 0
-	since := r.skip("since", "from", "between") // from 14:05
+	back := r.skip("looking back", "going back", "back")
+	since := !back && r.skip("since", "from", "between") // from 14:05
 	if !since {
 		r.skip("over the course of", "in", "over", "during", "within", "for", "at", "on", "as of", "around", "by", "before", "across")
 	}
 	r.skip("exactly this time", "this time", "the same time", "exactly", "about")
 	r.skip("the")
+	if back {
+		r.skip("a full", "full")
+	}
 	lead := r.at
 	switch {
 	case r.span(&w), r.moment(&w):
@@ -158,6 +162,13 @@ func ReadWhen(words []string) (w When, taken int) {
 		return When{}, 0
 	}
 	w.Since = since
+	if back {
+		if w.Span == 0 {
+			return When{}, 0
+		}
+		w.ago, w.Span, w.Names = w.Span, 0, agoNames(w.Span)
+		r.skip("from now")
+	}
 	if words[0] == "before" && w.Span > 0 { // before one Day
 		w.ago, w.Span, w.Names = w.Span, 0, nil
 	}
@@ -224,6 +235,8 @@ func (r *whenReader) next() string {
 func (r *whenReader) span(w *When) bool {
 	begin := r.at
 	switch {
+	case r.has("day before yesterday"):
+		return false
 	case r.skip("today", "so far today", "tonight"):
 		w.Span, w.Loose, w.Names = Day, true, []string{"24h", "1d", "day", "daily", "today"}
 		return true
@@ -292,15 +305,20 @@ func (r *whenReader) length(w *When, n int, word string) bool {
 // ago makes a moment of a length that ago stands behind.
 func (r *whenReader) ago(w *When) bool {
 	if r.skip("ago", "earlier", "before", "back") {
-		w.ago, w.Span, w.Names = w.Span, 0, nil
-		switch w.ago {
-		case Day:
-			w.Names = []string{"yesterday", "previous day"}
-		case Week:
-			w.Names = []string{"week ago"}
-		}
+		w.ago, w.Span, w.Names = w.Span, 0, agoNames(w.Span)
 	}
 	return true
+}
+
+// agoNames are what a table may call what was so long ago.
+func agoNames(ago time.Duration) []string {
+	switch ago {
+	case Day:
+		return []string{"yesterday", "previous day"}
+	case Week:
+		return []string{"week ago"}
+	}
+	return nil
 }
 
 // moment reads a day, or a word for a time of the day.
@@ -339,12 +357,19 @@ func (r *whenReader) moment(w *When) bool {
 // rest reads what stands behind a day or a time of the day: yesterday at noon, 14:05 yesterday.
 func (r *whenReader) rest(w *When) {
 	begin := r.at
+	r.skip("utc", "gmt")
 	r.skip("at", "on", "around")
 	dayless := w.days == 0 && w.week == 0 && w.date.IsZero()
 	switch {
 	case !dayless && w.clock == 0 && r.skip("morning"):
-		r.skip("at")
-		r.clock(w)
+		if r.skip("at"); !r.clock(w) {
+			if m := clockForm.FindStringSubmatch(r.next()); m != nil && m[2]+m[3] == "" { // at nine
+				if hour, _ := strconv.Atoi(m[1]); hour >= 1 && hour < 12 {
+					w.clock = 1 + hour*60
+					r.at++
+				}
+			}
+		}
 	case !dayless && w.clock == 0 && (r.skip("noon", "midday") || r.skip("midnight") || r.clock(w)):
 		if w.clock == 0 {
 			w.clock = 1

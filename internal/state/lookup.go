@@ -212,7 +212,7 @@ func (t *Tables) byParts(words []term, kind string, limit int) (found Question, 
 	for _, by := range []struct {
 		match api.Match
 		rows  func(name string) []int
-	}{{api.MatchPrefix, t.beginning}, {api.MatchWords, func(name string) []int { return t.matching(strings.Fields(name)) }}} {
+	}{{api.MatchAlias, t.reordered}, {api.MatchPrefix, t.beginning}, {api.MatchWords, func(name string) []int { return t.matching(strings.Fields(name)) }}} {
 		t.readings(words, func(list []piece) bool {
 			for _, as := range t.renamed(list, by.rows) {
 				if got := t.ask(as, words, kind, limit, by.match); len(got.Parts) > 0 {
@@ -410,6 +410,39 @@ func (t *Tables) Lookup(q, kind string, limit int) Found {
 // naming are the rows whose names have a name in them, written as it is: one that is a word too is none in small letters.
 func (t *Tables) naming(name string) []int {
 	return slices.DeleteFunc(t.matching(wordsOf(name)), func(i int) bool { return !strings.Contains(t.rows[i].Name, name) })
+}
+
+// reordered are the rows that have a name with the same words in another order: meeting of the fed. It is one name of theirs.
+func (t *Tables) reordered(name string) (rows []int) {
+	words := strings.Fields(name)
+	if len(words) < 2 {
+		return nil
+	}
+	for _, h := range t.anyOrder()[inAnyOrder(words)] {
+		rows = append(rows, h.row)
+	}
+	return rows
+}
+
+// newAnyOrder are the names of several words, by these in the order of the alphabet and without endings.
+func (t *Tables) newAnyOrder() map[string][]hit {
+	all := make(map[string][]hit)
+	for name, hits := range t.names {
+		if words := strings.Fields(name); len(words) > 1 {
+			key := inAnyOrder(words)
+			all[key] = append(all[key], hits...)
+		}
+	}
+	return all
+}
+
+func inAnyOrder(words []string) string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = inflected(w)
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
 }
 
 // beginning are the rows that have a name with a beginning.

@@ -53,6 +53,7 @@ func readWords(q string) (words []term) {
 	if strings.Contains(q, ",") {
 		q = thousands.ReplaceAllString(q, "$1$2")
 	}
+	q = perMillion.ReplaceAllString(dominanceForm.ReplaceAllString(q, "$1 dominance"), " per million")
 	for chunk := range strings.FieldsSeq(q) {
 		if chunk == "&" || chunk == "+" {
 			chunk = "and"
@@ -75,7 +76,34 @@ func readWords(q string) (words []term) {
 			at = i + len(string(r))
 		}
 	}
-	return digits(foreign(words))
+	return shares(digits(foreign(words)))
+}
+
+var (
+	dominanceForm = regexp.MustCompile(`(?i)\b(\w+)\.d\b`)                   // BTC.D
+	perMillion    = regexp.MustCompile(`(?i)(?:^|\s)(?:\$|usd)/m(?:tok)?\b`) // $/M
+	shareForm     = regexp.MustCompile(`\b(?:share|percentage|portion) of (\w+(?: \w+)?) (?:in|of|within) ` + marketForm + `$`)
+	madeForm      = regexp.MustCompile(`\b(?:how much|what share|what percentage|what part) of ` + marketForm +
+		` (?:is|does|comes from) ?(?:made up of|made of|accounted for by|make up|from)? (\w+)\b`)
+)
+
+const marketForm = `(?:the )?(?:(?:total|overall|whole|entire|global) )?(?:crypto(?:currency)? )?market(?: cap(?:itali[sz]ation)?)?`
+
+// shares says what is a share of the whole market by the word for it.
+func shares(words []term) []term {
+	text := strings.Join(texts(words), " ")
+	if !strings.Contains(text, "market") {
+		return words
+	}
+	said := madeForm.ReplaceAllString(shareForm.ReplaceAllString(text, "$1 dominance"), "$1 dominance")
+	if said == text {
+		return words
+	}
+	var list []term
+	for w := range strings.FieldsSeq(said) {
+		list = append(list, term{text: w, raw: w})
+	}
+	return list
 }
 
 // contractions are the endings that stand behind an apostrophe: who's, I'd, isn't. What is somebody's is theirs without it.
@@ -147,6 +175,9 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 		}
 		name := strings.Join(wordsOf(phrase), " ")
 		hits := t.names[name]
+		if one := singular(name); len(hits) == 0 && n > 1 && one != name {
+			hits = t.names[one] // 30 years
+		}
 		if len(hits) == 0 && n >= leastTitle {
 			hits = t.titles[name]
 		}

@@ -50,6 +50,7 @@ type asking struct {
 	values   []piece
 	refused  []piece // values that are negated
 	others   []int   // rows that are left out
+	beyond   int     // and so many of the largest, 0 for none
 	times    []piece
 	order    *Order  // that a kind's own words ask for
 	sorted   []role  // most, least, top, expensive, cheap
@@ -61,7 +62,8 @@ type asking struct {
 	loose    int     // a number that nothing beside it says what it is for
 	first    int     // how many are asked for, 0 for no number
 	bound    *bound
-	all      []role // summing, counting, averaging
+	all      []role  // summing, counting, averaging
+	asides   []piece // words that say nothing by themselves
 	flags    bool
 	flagKind string
 	happened bool
@@ -95,18 +97,19 @@ func (a *asking) miss(word string, why api.MissingWhy, instead ...string) {
 func (a *asking) collect(list []piece) {
 	negated := false
 	for i, p := range list {
-		next := piece{}
-		for _, n := range list[i+1:] {
-			if n.role != grammar {
-				next = n
-				break
-			}
-		}
-		if negated && p.role == naming {
+		next := beside(list, i, 1)
+		if negated && p.role == naming && a.match == "" {
 			for _, h := range p.hits {
 				a.others = append(a.others, h.row)
 			}
 			negated = next.role == naming || next.role == joining
+			continue
+		}
+		if last := beside(list, i, -1); negated && p.role == top && next.role == figuring && next.number >= 1 && a.beyond == 0 && !next.percent {
+			a.beyond = int(min(next.number, 1e6)) // outside of the top ten
+			continue
+		} else if negated && p.role == figuring && last.role == top && a.beyond > 0 {
+			negated = false
 			continue
 		}
 		if negated && !slices.Contains([]role{grammar, negating, valued, joining}, p.role) {
@@ -146,6 +149,10 @@ func (a *asking) collect(list []piece) {
 		case most, least, top, expensive, cheap:
 			a.sorted = append(a.sorted, p.role)
 			a.sized = a.sized || next.role == ofKind && next.order == nil
+			if p.role == top && next.role == figuring { // the worst of the top 10, the gainers of the top 10 coins: not the top 10 gainers
+				of := beside(list, slices.IndexFunc(list, func(o piece) bool { return o.from == next.from }), 1)
+				a.sized = a.sized || a.order != nil || of.role == ofKind && of.order == nil
+			}
 		case ranking:
 			if a.rank > 0 {
 				a.miss(p.text, api.MissingAmbiguous)
@@ -165,25 +172,48 @@ func (a *asking) collect(list []piece) {
 			a.flags, a.flagKind = true, cmp.Or(a.flagKind, flagOf(p.text))
 		case happening:
 			a.happened = true
+		case every:
+			if next.role != ofKind {
+				a.miss(p.text, api.MissingUnknownWord) // every 8 hours
+			}
+		case describing, comparing, everTime:
+			a.asides = append(a.asides, p)
+			if before := beside(list, i, -1); before.role == most || before.role == least || before.role == top {
+				a.miss(p.text, api.MissingUnknownWord) // the most tracked coins stand in an order of their own
+			}
 		}
 	}
 	if negated {
 		a.miss("not", api.MissingAmbiguous)
+	}
+	a.aside()
+}
+
+// aside misses the words that say nothing by themselves, where what they go with is not asked for.
+func (a *asking) aside() {
+	for _, p := range a.asides {
+		goes := len(a.fields)+len(a.kinds) > 0
+		switch p.role {
+		case comparing:
+			if p.text == "stronger" || p.text == "weaker" {
+				a.fields = append(a.fields, piece{role: ofField, from: p.from, to: p.to, text: "change"})
+			}
+			goes = len(a.fields) > 0 && len(a.sorted) == 0 && a.order == nil && max(len(a.subjects), len(a.values)) > 1
+		case everTime:
+			goes = len(a.kinds) > 0 && !slices.ContainsFunc(a.kinds, func(kind int) bool {
+				return !a.t.kinds[kind].Own || clockOf(a.t.kinds[kind]) == ""
+			})
+		}
+		if !goes {
+			a.miss(p.text, api.MissingUnknownWord)
+		}
 	}
 }
 
 // figure reads a number by what stands beside it: how many rows, or what figures are compared with.
 func (a *asking) figure(list []piece, i int) {
 	p := list[i]
-	beside := func(step int) piece {
-		for j := i + step; j >= 0 && j < len(list); j += step {
-			if list[j].role != grammar {
-				return list[j]
-			}
-		}
-		return piece{}
-	}
-	before, behind := beside(-1), beside(1)
+	before, behind := beside(list, i, -1), beside(list, i, 1)
 	switch {
 	case (before.role == above || before.role == below) && a.bound == nil:
 		op := api.CompareMore
@@ -205,6 +235,16 @@ func (a *asking) figure(list []piece, i int) {
 	default:
 		a.miss(p.text, api.MissingUnknownWord)
 	}
+}
+
+// beside is the next piece of list before or behind the place i that means something.
+func beside(list []piece, i, step int) piece {
+	for j := i + step; j >= 0 && j < len(list); j += step {
+		if list[j].role != grammar {
+			return list[j]
+		}
+	}
+	return piece{}
 }
 
 // name adds a thing that is asked about. Names of one thing beside each other are one.

@@ -24,6 +24,9 @@ func (a *asking) askFlags() (parts []Part) {
 		}
 		return name == "hack" || name == "stablecoin" && a.flagKind == api.FlagDepeg || name == "market"
 	})
+	a.subjects = slices.DeleteFunc(a.subjects, func(s subject) bool { // the whole market: all flags are about it
+		return a.t.kinds[a.t.place[a.t.rows[s.rows[0]].Kind]].Sole
+	})
 	if len(a.all)+len(a.sorted)+len(a.fields)+len(a.values) > 0 || a.rank > 0 || a.bound != nil || a.order != nil || a.first > 0 {
 		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
 	}

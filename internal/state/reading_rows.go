@@ -59,6 +59,9 @@ func (a *asking) askRows() []Part {
 		if nearest == nil || len(lack) < len(nearest) {
 			nearest = lack
 		}
+		if len(a.others) > 0 && len(a.kinds)+len(a.values) == 0 {
+			break // what is left out does not say what is asked for
+		}
 	}
 	a.missing = append(a.missing, nearest...)
 	if len(a.missing) == 0 {
@@ -95,7 +98,10 @@ func (a *asking) candidate(kind int) bool {
 	case len(a.values) > 0:
 		return !k.Own && !slices.ContainsFunc(a.values, func(p piece) bool { return a.t.valueOf(p, kind) == nil })
 	}
-	return !k.Own && len(a.t.of(k.Name)) > 1
+	return !k.Own && len(a.t.of(k.Name)) > 1 && !slices.ContainsFunc(a.fields, func(p piece) bool {
+		r := a.t.vocabulary[p.text] // which asks for one figure of all rows, and is no field of some
+		return r >= summing && r <= averaging
+	})
 }
 
 // askTotal asks for the one row that sums up a kind or the whole pack, nil if there is none that has what is asked.
@@ -108,7 +114,11 @@ func (a *asking) askTotal() *Part {
 	for _, kind := range a.kinds {
 		of = append(of, t.kinds[kind].Totals...)
 	}
-	if len(a.kinds) > 0 && len(a.all) == 0 && !a.singular { // stablecoins by supply are a list
+	share := slices.ContainsFunc(a.fields, func(p piece) bool { return strings.Contains(p.text, "share") })
+	if share && slices.ContainsFunc(a.fields, func(p piece) bool { return t.vocabulary[p.text] == falling }) { // the other share is known
+		return nil
+	}
+	if len(a.kinds) > 0 && len(a.all) == 0 && !a.singular && !share { // stablecoins by supply are a list
 		return nil
 	}
 	for kind, k := range t.kinds {
@@ -117,6 +127,9 @@ func (a *asking) askTotal() *Part {
 			continue
 		}
 		names, left, lack := a.fieldsOf(kind)
+		if share {
+			names = slices.DeleteFunc(names, func(name string) bool { return k.field(name).Counts })
+		}
 		if len(lack) > 0 || len(names) == 0 || slices.Contains(a.all, counting) != counted(k, names) || slices.Contains(a.all, averaging) {
 			continue
 		}
@@ -228,6 +241,12 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 	p.Query.Where = where
 	for _, row := range t.within(a.others, kind) {
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: t.rows[row].Key})
+	}
+	if a.beyond > 0 {
+		if k.field("rank") == nil {
+			return nil, lacks{{Word: "top " + strconv.Itoa(a.beyond), Why: api.MissingNoSuchField}}
+		}
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareMore, Value: strconv.Itoa(a.beyond)})
 	}
 	if len(t.within(a.others, kind)) == 0 && len(a.others) > 0 {
 		return nil, lacks{{Word: "not", Why: api.MissingAmbiguous}}
@@ -365,7 +384,7 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 	}
 	field := a.sorting(k, names)
 	if o := a.order; o != nil {
-		if a.sized { // the best of the biggest coins has two orders
+		if a.sized && !a.among(p, k) { // the best of the biggest coins has two orders, and says not how many are the biggest
 			return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
 		}
 		by := o.Field
@@ -448,6 +467,20 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 		ordered(field, false)
 	}
 	return nil
+}
+
+// among leaves the biggest of a kind in the query of p, where the question says how many these are: the best of the top 20. It is not ok
+// where rows of the kind have no rank.
+func (a *asking) among(p *Part, k Kind) bool {
+	if a.first == 0 || a.capped || k.field("rank") == nil || slices.ContainsFunc(a.sorted, func(r role) bool { return r != top && r != most }) {
+		return false
+	}
+	a.capped = true
+	p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareAtMost, Value: strconv.Itoa(a.first)})
+	if a.singular || !a.plural {
+		p.Query.Limit = 1
+	}
+	return true
 }
 
 // firstNumber is the first field of a kind that is a number, "" for none.

@@ -22,7 +22,11 @@ func (t *Tables) nearly(words []term, kind string, limit int) (found Question, o
 	}
 	options := make([][]string, len(at))
 	for i, place := range at {
-		if options[i] = t.spelled(folded[place]); len(options[i]) == 0 {
+		options[i] = t.spelled(folded[place])
+		if _, part := slices.BinarySearch(t.spellings(), folded[place]); part { // of a phrase whose other words are written wrong
+			options[i] = append(options[i], folded[place])
+		}
+		if len(options[i]) == 0 {
 			return found, false
 		}
 	}
@@ -38,6 +42,9 @@ func (t *Tables) nearly(words []term, kind string, limit int) (found Question, o
 				found.Parts[j].Match = api.MatchSpelling
 			}
 			for _, place := range at {
+				if as[place].text == folded[place] {
+					continue
+				}
 				found.Missing = append(found.Missing, api.LookupMissing{
 					Word: folded[place], Why: api.MissingUnknownWord, Instead: []string{as[place].text},
 				})
@@ -68,13 +75,16 @@ func (t *Tables) covered(words []term, folded []string, i int) bool {
 }
 
 // leastSpelled is how many letters a word has at least that may be written wrong: fewer make any other.
-const leastSpelled = 5
+const (
+	leastSpelled = 5
+	leastKnown   = leastSpelled - 1 // of the word that was meant: a letter may be too many
+)
 
 // newSpellings are the words of names and of questions that may be written wrong, each once.
 func (t *Tables) newSpellings() (list []string) {
 	add := func(text string) {
 		for _, w := range wordsOf(text) {
-			if len(w) >= leastSpelled {
+			if len(w) >= leastKnown {
 				list = append(list, w)
 			}
 		}

@@ -230,6 +230,8 @@ func (a *asking) askSubjects() (parts []Part) {
 			}
 		}
 		switch {
+		case ok && a.bound != nil && a.t.kinds[f.kind].Own: // it stands in a text, and no figure is compared with it
+			a.miss(a.bound.text, api.MissingUnknownWord)
 		case ok:
 			parts = a.put(parts, s, f)
 		case f.kind < 0:
@@ -271,10 +273,15 @@ func (t *Tables) ordinary(name string) bool {
 // pair reports whether two names beside each other may be a price of one in the other.
 func (a *asking) pair() bool {
 	first, second := a.subjects[0], a.subjects[1]
+	price := func(p piece) bool { return p.text == "price" || p.text == "rate" }
+	if first.to < second.from && slices.ContainsFunc(a.fields, price) { // the price of one in the other, in terms of it
+		between := texts(a.words[first.to:second.from])
+		return !slices.ContainsFunc(between, func(w string) bool { return !slices.Contains([]string{"in", "terms", "of", "per", "price"}, w) }) &&
+			slices.ContainsFunc(between, func(w string) bool { return w == "in" || w == "per" })
+	}
 	if first.to != second.from {
 		return false
 	}
-	price := func(p piece) bool { return p.text == "price" || p.text == "rate" }
 	return a.words[second.from].slash && (len(a.fields) == 0 || slices.ContainsFunc(a.fields, price))
 }
 

@@ -10,70 +10,16 @@ import (
 // anywhere finds the rows of kinds of their own whose names have all words of a question that carry a meaning.
 func (t *Tables) anywhere(words []term, kind string, limit int, kindNamed bool) (found Question, ok bool) {
 	t.readings(words, func(list []piece) bool {
-		var kinds []int
-		var content []string
-		for _, p := range list {
-			switch p.role {
-			case grammar, above, below, joining:
-			case ofKind:
-				if p.order != nil {
-					return false
-				}
-				kinds = append(kinds, p.kind)
-			case unknown, naming, figuring, valued:
-				content = append(content, wordsOf(p.text)...)
-			case ofField, rising, falling, timing, most, least:
-				if len(kinds) == 0 && !slices.ContainsFunc(list, func(p piece) bool { return p.role == ofKind && t.kinds[p.kind].Own }) {
-					return false // a figure is asked for, and no text
-				}
-				if p.role == ofField && slices.ContainsFunc(list, func(k piece) bool {
-					return k.role == ofKind && len(having(t.kinds[k.kind].Fields, func(f Field) bool { return f.means(p.text) })) > 0
-				}) {
-					continue
-				}
-				content = append(content, wordsOf(p.text)...)
-			default:
-				return false
-			}
-		}
-		if len(content) == 0 || kindNamed && len(kinds) == 0 {
+		kinds, content, told := t.content(list)
+		if !told || len(content) == 0 || kindNamed && len(kinds) == 0 {
 			return false
 		}
 		for place, k := range t.kinds {
 			if !k.Own || kind != "" && k.Name != kind || len(kinds) > 0 && !slices.Contains(kinds, place) {
 				continue
 			}
-			var keys []string
-			match := api.MatchWords
-			for _, same := range [...]func(w string) string{inflected, stem} {
-				for i := range t.rows {
-					if t.rows[i].Kind == k.Name && len(keys) < limit && tells(wordsOf(t.rows[i].Name), content, same) {
-						keys = append(keys, t.rows[i].Key)
-					}
-				}
-				if len(keys) > 0 {
-					break
-				}
-			}
-			if len(keys) > 0 && len(kinds) > 0 && slices.ContainsFunc(t.of(k.Name), func(r Row) bool {
-				return slices.Contains(keys, r.Key) && tells(wordsOf(r.Name), content, inflected)
-			}) { // its kind is asked for, and the words are what it is about
-				match = api.MatchExact
-			}
-			if len(keys) > 0 {
-				var asked []string
-				for _, p := range list {
-					for _, f := range having(k.Fields, func(f Field) bool {
-						return (p.role == ofKind || p.role == ofField) &&
-							f.means(p.text)
-					}) {
-						asked = append(asked, f.Name)
-					}
-				}
-				found.Parts = append(found.Parts, Part{Match: match, keys: keys, Asked: asked,
-					Query: api.RowQuery{Table: k.Name, Limit: api.DefaultQueryLimit, Where: []api.Condition{t.keyed(k.Name, keys, "")},
-						Fields: asked}})
-				ok = true
+			if keys, match := t.telling(k, content, limit, len(kinds) > 0); len(keys) > 0 {
+				found.Parts, ok = append(found.Parts, t.textPart(k, list, keys, match)), true
 				return true
 			}
 		}
@@ -82,10 +28,107 @@ func (t *Tables) anywhere(words []term, kind string, limit int, kindNamed bool) 
 	return found, ok
 }
 
-// tells reports whether a text has all words, in whatever form of a verb or number.
-func tells(text, words []string, form func(w string) string) bool {
-	return !slices.ContainsFunc(words, func(w string) bool {
-		return !slices.ContainsFunc(text, func(has string) bool { return form(has) == form(w) })
+// content are the kinds of texts that pieces name, and what a text of them has to say: of each, one of several words in a row. It is not ok
+// where they ask for more than a text.
+func (t *Tables) content(list []piece) (kinds []int, content [][]string, ok bool) {
+	for _, p := range list {
+		if p.role == ofKind && p.order == nil && t.kinds[p.kind].Own {
+			kinds = append(kinds, p.kind)
+		}
+	}
+	fieldOf := func(p piece) bool {
+		return slices.ContainsFunc(kinds, func(kind int) bool {
+			return len(having(t.kinds[kind].Fields, func(f Field) bool { return f.means(p.text) })) > 0
+		})
+	}
+	for _, p := range list {
+		say := []string{p.text}
+		switch p.role {
+		case grammar, joining, describing:
+			continue
+		case above, below: // what a bet is on stands in its text
+			if len(kinds) == 0 {
+				return nil, nil, false
+			}
+			say = []string{map[role]string{above: "above", below: "below"}[p.role]}
+		case ofKind:
+			switch {
+			case p.order != nil:
+				return nil, nil, false
+			case t.kinds[p.kind].Own:
+				continue
+			case len(kinds) == 0:
+				kinds = append(kinds, p.kind) // which has no texts
+				continue
+			}
+		case naming:
+			for _, h := range p.hits {
+				if h.class != byAlias && !t.kinds[t.place[t.rows[h.row].Kind]].Own {
+					say = append(say, t.rows[h.row].Name, t.rows[h.row].Symbol)
+				}
+			}
+		case unknown, figuring, valued:
+		case ofField, rising, falling, timing, most, least, happening:
+			if p.role == happening || len(kinds) == 0 {
+				return nil, nil, false // a figure is asked for, and no text
+			}
+			if p.role == ofField && fieldOf(p) {
+				continue
+			}
+		default:
+			return nil, nil, false
+		}
+		content = append(content, say)
+	}
+	return kinds, content, true
+}
+
+// telling are the keys of rows of a kind whose texts say all of content, in whatever form of its words.
+func (t *Tables) telling(k Kind, content [][]string, limit int, named bool) (keys []string, match api.Match) {
+	match = api.MatchWords
+	for i, form := range [...]func(w string) string{inflected, stem} {
+		for _, r := range t.of(k.Name) {
+			if len(keys) < limit && tells(wordsOf(r.Name), content, form) {
+				keys = append(keys, r.Key)
+			}
+		}
+		if len(keys) > 0 {
+			if named && i == 0 { // its kind is asked for, and the words are what it is about
+				match = api.MatchExact
+			}
+			break
+		}
+	}
+	return keys, match
+}
+
+// textPart asks for rows by their texts, with the figures of them that pieces name.
+func (t *Tables) textPart(k Kind, list []piece, keys []string, match api.Match) Part {
+	var asked []string
+	for _, p := range list {
+		if p.role != ofKind && p.role != ofField {
+			continue
+		}
+		for _, f := range having(k.Fields, func(f Field) bool { return f.means(p.text) || f.means(short(p.text)) }) {
+			if !slices.Contains(asked, f.Name) {
+				asked = append(asked, f.Name)
+			}
+		}
+	}
+	return Part{Match: match, keys: keys, Asked: asked, Query: api.RowQuery{Table: k.Name, Limit: api.DefaultQueryLimit,
+		Where: []api.Condition{t.keyed(k.Name, keys, "")}, Fields: asked}}
+}
+
+// tells reports whether a text says one of each of content, each with all of its words, in whatever form of them.
+func tells(text []string, content [][]string, form func(w string) string) bool {
+	has := func(w string) bool {
+		return slices.ContainsFunc(text, func(other string) bool { return form(other) == form(w) })
+	}
+	return !slices.ContainsFunc(content, func(say []string) bool {
+		return !slices.ContainsFunc(say, func(phrase string) bool {
+			words := wordsOf(phrase)
+			return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !has(w) })
+		})
 	})
 }
 
@@ -94,7 +137,7 @@ func stem(w string) string {
 	switch w = inflected(w); w {
 	case "hit", "reach", "abov", "over", "exceed", "top":
 		return "above"
-	case "under", "below":
+	case "under", "below", "beneath":
 		return "below"
 	}
 	return w
@@ -107,6 +150,10 @@ func inflected(w string) string {
 		return "hit"
 	case "cutting":
 		return "cut"
+	case "flippening", "pass", "passes", "overtake", "overtakes", "surpass", "surpasses", "flips":
+		return "flip"
+	case "approval":
+		return "approv"
 	}
 	for _, ending := range [...]string{"ing", "es", "ed", "s"} {
 		if short, cut := strings.CutSuffix(w, ending); cut && len(short) > 2 && !strings.HasSuffix(short, "s") {

@@ -78,9 +78,10 @@ type Tables struct {
 	entities map[string][]int // rows, by the thing that they speak of
 	known    []known          // names that a question may have meant
 
-	vocabulary map[string]role    // what words mean in every pack
-	values     map[string][]value // texts of rows, by their words
-	spellings  func() []string    // words of names and of questions that may be written wrong
+	vocabulary map[string]role         // what words mean in every pack
+	values     map[string][]value      // texts of rows, by their words
+	anyOrder   func() map[string][]hit // names of several words, in any order
+	spellings  func() []string         // words of names and of questions that may be written wrong
 
 	tables  func() []table // what can be asked by structure
 	encoded sync.Map       // encoded by *Row, for the rows that were asked for
@@ -148,6 +149,7 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 		t.all, t.kindOf = append(t.all, i), append(t.kindOf, t.place[r.Kind])
 		t.index(i, r)
 	}
+	t.indexUnversioned()
 	for name, hits := range t.names {
 		slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.row, b.row)) })
 		t.order = append(t.order, name)
@@ -161,6 +163,7 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 	}
 	t.tables = sync.OnceValue(t.newTables)
 	t.spellings = sync.OnceValue(t.newSpellings)
+	t.anyOrder = sync.OnceValue(t.newAnyOrder)
 	return t
 }
 
@@ -200,6 +203,25 @@ func (t *Tables) index(i int, r Row) {
 	for _, f := range r.Fields {
 		if text, is := f.Value.(string); is && t.place[r.Kind] < len(t.kinds) {
 			t.indexValue(t.place[r.Kind], f.Name, text)
+		}
+	}
+}
+
+// versionForm is the number of a version at the end of a name: Nova Premier 1.0.
+var versionForm = regexp.MustCompile(` \d+\.\d+$`)
+
+// indexUnversioned has a name stand for one with the number of a version behind it, where there is but one of them.
+func (t *Tables) indexUnversioned() {
+	bare := map[string][]int{}
+	for i, r := range t.rows {
+		if own := t.kinds[t.place[r.Kind]].Own; !own && versionForm.MatchString(r.Name) {
+			name := strings.Join(wordsOf(versionForm.ReplaceAllString(r.Name, "")), " ")
+			bare[name] = append(bare[name], i)
+		}
+	}
+	for name, rows := range bare {
+		if len(rows) == 1 && len(t.names[name]) == 0 && strings.Contains(name, " ") {
+			t.names[name] = []hit{{rows[0], byAlias}}
 		}
 	}
 }

@@ -37,6 +37,11 @@ const (
 	naming   // a name
 	valued   // is a text of rows: a venue, a group
 	figuring // a number
+
+	describing // says of what is asked what is true of all of it: tracked, recorded
+	comparing  // asks how things differ: more, stronger, the difference between
+	every      // all of a kind that stands behind it
+	everTime   // over all time, which a list of what happened has, and no figure of now
 )
 
 // vocabulary is what words mean in every pack, by phrases of folded words. What a pack's own words mean comes beside it.
@@ -74,7 +79,14 @@ func vocabulary() map[string]role {
 			"anything wrong, something wrong, red flags, risks flagged, trouble with, any trouble with, any problems with, " +
 			"problems with, problem with, what is wrong with, " +
 			"what wrong with, trouble, problems, signs of trouble, alarming, anything to worry about, " +
+			"alerts raised, alerts were raised, flags raised, flags were raised, warnings raised, warnings were raised, signs, " +
+			"signs of, any signs of, sign of, be warned about, warned about, be warned of, " +
 			"depegs, fee spikes, gas spikes, tvl drops, price moves, suspicious names, stale sources, failing sources, sources failing",
+		describing: "tracked, recorded, monitored, covered, logged, registered, held, received, fit, fit into, fits into",
+		comparing: "more, less, stronger, weaker, relative, relative size, relative size of, relative sizes of, difference, " +
+			"the difference, difference between, the difference between, gap between, differ, differs",
+		every:    "every",
+		everTime: "ever, ever recorded, of all time, in history, on record",
 		unkept: "ath, atl, all time high, all time low, all time highs, all time lows, apy, apr, yield, yields, holders, holder, fdv, " +
 			"fully diluted valuation, rsi, macd, moving average, prediction target, target, forecast, hash rate, hashrate, " +
 			"difficulty, halving, " +
@@ -142,7 +154,16 @@ const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s,
 	"thanks a lot, much appreciated, appreciated, grateful, sorry, excuse, pardon, welcome, bye, rn, atm, asap, fyi, btw, " +
 	"lol, haha, tbh, imo, idk, u, ur, r, n, plus what, exchange rate of, number for, numbers, the number, sits at, order to, " +
 	"in order to, together with that, situation, " +
-	"how many percent, by how many percent, by how much, by"
+	"how many percent, by how many percent, by how much, by, single, a single, nothing else, and nothing else, nothing more, " +
+	"and nothing more, that is all, expressed as, expressed in, expressed, in terms of, in terms of value, in percentage terms, " +
+	"as a percentage, in number, in numbers, as a number, i bought, i have bought, we bought, i sold, i have sold, i own, " +
+	"we own, i hold, we hold, i wanted, if i wanted, assuming i wanted, i used, if i used, if i use, if i were to use, " +
+	"i cant decide between, i cannot decide between, i am deciding between, im deciding between, i am torn between, " +
+	"im torn between, i torn between, i deciding between, i have a loan, my loan, i have a mortgage, my mortgage, my portfolio, my wallet, my savings, tied to, " +
+	"linked to, indexed to, would like, should i expect, should i expect to pay, should i expect to see, i should expect, " +
+	"ought to, i ought to, we ought to, as it should, as they should, the company, vs dollar, vs the dollar, vs usd, " +
+	"versus the dollar, against the dollar, against dollar, in us dollars, very next, " +
+	"keeps asking, keep asking, get a transaction into, to get a transaction into"
 
 // refersBack reports whether a word speaks of something that was named before the question.
 func refersBack(w string) bool {

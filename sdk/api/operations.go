@@ -238,9 +238,9 @@ func lookup() Operation {
 			Title: "Look up by name",
 			Description: "Numbers and facts by name: prices, changes, volume, market cap, supply, peg, TVL, pools, fees, odds, news, " +
 				"flags. " +
-				"START HERE for any question. Up to 20 a call: q=\"ADA price, tether supply, top 3 losers, btc price yesterday\". " +
-				"Knows every row fetched. `read` says how a question was read; a word that cannot be given is named, with no row " +
-				"but one marked by prefix, words or spelling.",
+				"START HERE for any question. Up to 20 a call: q=\"ADA price, top 3 losers, btc price yesterday\". " +
+				"Knows every row fetched. `read` says how a question was read; what cannot be given is named, and so is a pack that " +
+				"answers.",
 		},
 	}
 }
@@ -373,9 +373,8 @@ func query() Operation {
 		},
 		Tool: Tool{
 			Title: "Query rows",
-			Description: "Rows by structure: filter, rank, count, total; now, at a moment, over a span. " +
-				"table=protocol, where=[\"group = Lending\"], agg=sum:tvlUsd; 24h high: table=asset, where=[\"symbol = BTC\"], " +
-				"agg=max:priceUsd, over=24h. A wrong name is answered, free, with those there are.",
+			Description: "Rows by structure: filter, rank, total, now or then. 24h high: table=asset, where=[\"symbol = BTC\"], " +
+				"agg=max:priceUsd, over=24h. Tables and fields: context://tables/{pack}; a wrong name is answered with them, free.",
 		},
 	}
 }

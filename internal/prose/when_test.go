@@ -1,0 +1,85 @@
+package prose_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/internal/prose"
+)
+
+// TestReadWhen reads spans and moments on a Friday at 14:05, and says what of the words is left and when it begins.
+func TestReadWhen(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 14, 5, 0, 0, time.UTC)
+	for text, want := range map[string]struct {
+		left  string
+		begin string // "" for what cannot be
+		span  time.Duration
+	}{
+		"yesterday":                 {"", "2026-11-19T14:05", 0},
+		"yesterday at noon":         {"", "2026-11-19T12:00", 0},
+		"yesterday price":           {"price", "2026-11-19T14:05", 0},
+		"the day before yesterday":  {"", "2026-11-18T14:05", 0},
+		"a week ago":                {"", "2026-11-13T14:05", 0},
+		"3 days ago":                {"", "2026-11-17T14:05", 0},
+		"half an hour ago":          {"", "2026-11-20T13:35", 0},
+		"looking back a week":       {"", "2026-11-13T14:05", 0},
+		"back a full week from now": {"", "2026-11-13T14:05", 0},
+		"last 4 hours":              {"", "2026-11-20T10:05", 4 * time.Hour},
+		"in the last hour":          {"", "2026-11-20T13:05", time.Hour},
+		"this week":                 {"", "2026-11-13T14:05", prose.Week},
+		"24h":                       {"", "2026-11-19T14:05", prose.Day},
+		"today":                     {"", "2026-11-19T14:05", prose.Day},
+		"since monday":              {"", "2026-11-16T00:00", 0},
+		"since friday":              {"", "2026-11-20T00:00", 0}, // which it is
+		"since saturday":            {"", "2026-11-14T00:00", 0},
+		"friday at 09:30":           {"", "2026-11-13T09:30", 0}, // the one before
+		"since friday morning at 9": {"", "2026-11-20T09:00", 0},
+		"friday morning at 12":      {"12", "", 0},
+		"friday":                    {"", "", 0}, // has many moments
+		"14:05":                     {"", "2026-11-20T14:05", 0},
+		"14:06":                     {"", "2026-11-19T14:06", 0}, // the last one that was
+		"at 14:05 utc today":        {"", "2026-11-20T14:05", 0},
+		"2pm":                       {"", "2026-11-20T14:00", 0},
+		"2 in the afternoon today":  {"", "2026-11-20T14:00", 0},
+		"2026-11-20t14:05":          {"", "2026-11-20T14:05", 0},
+		"2026-11-20t14:06":          {"", "", 0}, // is to come
+		"2026-11-20t16:05+02:00":    {"", "2026-11-20T14:05", 0},
+		"2026-11-19":                {"", "", 0},
+		"since 2026-11-19":          {"", "2026-11-19T00:00", 0},
+		"in 2025":                   {"", "2025-01-01T00:00", 0},
+		"in 2026":                   {"", "2026-01-01T00:00", 0},
+		"in 2027":                   {"", "", 0},
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			words := strings.Fields(text)
+			w, taken := prose.ReadWhen(words)
+			begin, ok := w.Begin(now)
+			got := ""
+			if ok {
+				got = begin.Format("2006-01-02T15:04")
+			}
+			if left := strings.Join(words[taken:], " "); left != want.left || got != want.begin || w.Span != want.span || w.Future {
+				t.Errorf("begins at %s, %v long, leaves %q; want %s, %v, %q", got, w.Span, left, want.begin, want.span, want.left)
+			}
+		})
+	}
+	for _, text := range []string{"2025", "1 banana", "back then", "back", "25:00", "half", "999 999", "from here", "price", "looking back"} {
+		if w, taken := prose.ReadWhen(strings.Fields(text)); taken != 0 {
+			t.Errorf("%q is read as %+v, of %d words", text, w, taken)
+		}
+	}
+	for _, text := range []string{"tomorrow", "next week", "in the next 3 days"} {
+		if w, taken := prose.ReadWhen(strings.Fields(text)); !w.Future || taken != len(strings.Fields(text)) {
+			t.Errorf("%q is read as %+v, of %d words", text, w, taken)
+		}
+	}
+	for text, name := range map[string]string{"weekly": "7d", "24 hours": "24h", "60 minutes": "1h", "12 months": "yoy", "a day ago": "yesterday"} {
+		if w, _ := prose.ReadWhen(strings.Fields(text)); !slices.Contains(w.Names, name) {
+			t.Errorf("%q is called %q", text, w.Names)
+		}
+	}
+}
