@@ -42,10 +42,11 @@ func (t *Tables) content(list []piece) (kinds []int, content [][]string, ok bool
 		})
 	}
 	for _, p := range list {
+		if p.role == grammar || p.role == joining || p.role == describing {
+			continue
+		}
 		say := []string{p.text}
 		switch p.role {
-		case grammar, joining, describing:
-			continue
 		case above, below: // what a bet is on stands in its text
 			if len(kinds) == 0 {
 				return nil, nil, false
