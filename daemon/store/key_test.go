@@ -102,7 +102,7 @@ func TestRevokeKey(t *testing.T) {
 		before time.Time
 		ids    []string
 	}{{at.Add(-time.Millisecond), nil}, {at, []string{poor.KeyID}}, {at.Add(time.Hour), nil}} {
-		if ids, err := s.PruneKeys(t.Context(), one.before, at); err != nil || !slices.Equal(ids, one.ids) {
+		if ids, err := s.PruneKeys(t.Context(), one.before, at, 9); err != nil || !slices.Equal(ids, one.ids) {
 			t.Errorf("before %s go %v, %v, want %v", one.before, ids, err, one.ids)
 		}
 	}
