@@ -212,8 +212,13 @@ func (t *Tables) byParts(words []term, kind string, limit int) (found Question, 
 	for _, by := range []struct {
 		match api.Match
 		rows  func(name string) []int
-	}{{api.MatchAlias, t.reordered}, {api.MatchPrefix, t.beginning}, {api.MatchWords, func(name string) []int { return t.matching(strings.Fields(name)) }}} {
+	}{
+		{api.MatchAlias, t.reordered}, {api.MatchPrefix, t.beginning},
+		{api.MatchWords, func(name string) []int { return t.matching(strings.Fields(name)) }},
+	} {
+		strange := false
 		t.readings(words, func(list []piece) bool {
+			strange = strange || slices.ContainsFunc(list, func(p piece) bool { return p.role == unknown })
 			for _, as := range t.renamed(list, by.rows) {
 				if got := t.ask(as, words, kind, limit, by.match); len(got.Parts) > 0 {
 					found, ok = got, true
@@ -224,6 +229,9 @@ func (t *Tables) byParts(words []term, kind string, limit int) (found Question, 
 		})
 		if ok {
 			return found, true
+		}
+		if !strange { // there is nothing to find in another way
+			break
 		}
 	}
 	return t.anywhere(words, kind, limit, false)
