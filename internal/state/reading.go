@@ -105,7 +105,8 @@ func (a *asking) collect(list []piece) {
 			negated = next.role == naming || next.role == joining
 			continue
 		}
-		if last := beside(list, i, -1); negated && p.role == top && next.role == figuring && next.number >= 1 && a.beyond == 0 && !next.percent {
+		last, figured := beside(list, i, -1), next.role == figuring && next.number >= 1 && !next.percent
+		if negated && p.role == top && figured && a.beyond == 0 {
 			a.beyond = int(min(next.number, 1e6)) // outside of the top ten
 			continue
 		} else if negated && p.role == figuring && last.role == top && a.beyond > 0 {

@@ -472,7 +472,8 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 // among leaves the biggest of a kind in the query of p, where the question says how many these are: the best of the top 20. It is not ok
 // where rows of the kind have no rank.
 func (a *asking) among(p *Part, k Kind) bool {
-	if a.first == 0 || a.capped || k.field("rank") == nil || slices.ContainsFunc(a.sorted, func(r role) bool { return r != top && r != most }) {
+	other := func(r role) bool { return r != top && r != most }
+	if a.first == 0 || a.capped || k.field("rank") == nil || slices.ContainsFunc(a.sorted, other) {
 		return false
 	}
 	a.capped = true

@@ -276,8 +276,8 @@ func (a *asking) pair() bool {
 	price := func(p piece) bool { return p.text == "price" || p.text == "rate" }
 	if first.to < second.from && slices.ContainsFunc(a.fields, price) { // the price of one in the other, in terms of it
 		between := texts(a.words[first.to:second.from])
-		return !slices.ContainsFunc(between, func(w string) bool { return !slices.Contains([]string{"in", "terms", "of", "per", "price"}, w) }) &&
-			slices.ContainsFunc(between, func(w string) bool { return w == "in" || w == "per" })
+		other := func(w string) bool { return !slices.Contains([]string{"in", "terms", "of", "per", "price"}, w) }
+		return !slices.ContainsFunc(between, other) && (slices.Contains(between, "in") || slices.Contains(between, "per"))
 	}
 	if first.to != second.from {
 		return false
