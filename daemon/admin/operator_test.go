@@ -15,6 +15,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -48,6 +49,7 @@ func (n *node) RunJob(_ context.Context, name string) error {
 	n.jobs[i].Runs++
 	return nil
 }
+func (n *node) Connections() web.ConnectionStats                  { return web.ConnectionStats{} }
 func (n *node) Settling(context.Context) ([]x402.Standing, error) { return nil, n.fails }
 func (n *node) RetrySettlement(context.Context, x402.Key) (x402.Settlement, error) {
 	return x402.Settlement{}, api.Errorf(api.ReasonNotFound, "there is none")

@@ -93,10 +93,10 @@ func take(t *testing.T, s *history.History, logs *translog.Logs, n int) evidence
 	t.Helper()
 	e := evidence{made: epoch().Add(time.Duration(n) * 5 * time.Minute)}
 	e.minute = e.made.Truncate(time.Minute).Add(time.Duration(n%5) * time.Minute)
-	text, _, err := logs.At(t.Context(), "crypto", e.minute.Format("2006-01-02T15:04"))
+	said, err := logs.At(t.Context(), "crypto", e.minute.Format("2006-01-02T15:04"))
 	b := sdk.Bundle{Brief: fmt.Sprintf("Brief %d.", n)}
 	if err == nil {
-		err = json.Unmarshal(text, &b.LogEntry)
+		err = json.Unmarshal(said.Text, &b.LogEntry)
 	}
 	if err != nil {
 		t.Fatalf("of %s: %v", e.minute, err)
