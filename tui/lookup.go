@@ -353,7 +353,7 @@ func (e *Env) answerLines(l *view.List, found *api.LookupResponse, width, height
 		if row.Stale {
 			age = t.Warn.On(age)
 		}
-		return view.Row(t, columns, []string{t.Bold.On(a.name()), strings.Join(figures, "  "), age, fmt.Sprintf("[%d]", a.row.Ref)})
+		return view.Row(t, columns, []string{t.Bold.On(a.name()), strings.Join(figures, "  "), age, fmt.Sprintf("[%s]", a.row.Ref)})
 	})
 	return append([]string{view.Header(t, columns)}, list...)
 }
