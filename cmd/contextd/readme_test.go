@@ -79,7 +79,7 @@ func TestSettingsShown(t *testing.T) {
 		t.Errorf("README.md and the handbook show %d files", len(files))
 	}
 	script, archive := "chmod 0600 gas.key\n", ""
-	for _, secret := range []string{"anthropic.key", "smtp.password"} {
+	for _, secret := range []string{"anthropic.key", "coingecko.key", "smtp.password"} {
 		archive += "-- " + secret + " --\nsecret\n"
 	}
 	archive += "-- database.url --\npostgres://me@127.0.0.1/context\n-- database.key --\n" + strings.Repeat("01", 32) + "\n"

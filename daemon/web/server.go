@@ -196,7 +196,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // operation answers an operation over HTTP.
 func (s *Server) operation(op api.Op) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if r.Method == http.MethodPost {
+		if r.Method == http.MethodPost && r.ContentLength <= api.MaxBodyBytes { // a longer one is refused unread
 			if err := s.cfg.Crowd.Take(r, CostOfBody(r.ContentLength)); err != nil {
 				return err
 			}

@@ -207,7 +207,7 @@ func TestParseIsStrict(t *testing.T) {
 		"level: debug":                   "did you mean log.level?",
 		"smtp: {level: debug}":           "did you mean log.level?",
 		"dataDir: x":                     "did you mean data_dir?",
-		"chain: {wallet: x}":             "there is no setting chain.wallet; chain has id, rpc_url, rpc_url_file, settle_key_file, token, treasury",
+		"chain: {contract: x}":           "there is no setting chain.contract; chain has id, rpc_url, rpc_url_file, settle_key_file, token, treasury",
 		"kubernetes: x":                  "contextd config example shows all there are",
 		"limits: {mails: many}":          "line 1: limits.mails is not a whole number",
 		"limits: {mails: 1.5}":           "not a whole number",

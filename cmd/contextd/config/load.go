@@ -221,7 +221,7 @@ func Nearest(path string) string {
 		return whole[near]
 	}
 	if _, last, ok := cutLast(path); ok { // in the wrong section
-		return Nearest(last)
+		return whole[last]
 	}
 	return ""
 }
