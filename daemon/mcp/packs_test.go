@@ -77,7 +77,7 @@ func TestPacksChange(t *testing.T) {
 			t.Errorf("told %d times that nothing has changed", more)
 		}
 		text := lists()
-		for _, part := range []string{`"enum":["crypto","perps"]`, "context://packs/perps/state", "context://packs/perps/brief"} {
+		for _, part := range []string{`"enum":["crypto","perps","*"]`, "context://packs/perps/state", "context://packs/perps/brief"} {
 			if strings.Contains(text, part) != step.known {
 				t.Errorf("with %q the lists have %s: %t", step.packs, part, !step.known)
 			}
