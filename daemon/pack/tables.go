@@ -53,19 +53,22 @@ func cryptoKinds() []state.Kind {
 					"did worst", "dumps", "dump", "hit the hardest", "hit hardest"}, Field: day.Name, Least: true},
 				{Words: []string{"movers"}, Field: day.Name, Both: true},
 			}},
-		{Name: kindStablecoin, Words: []string{"stablecoin", "stable coin", "dollar stablecoin"}, Totals: []string{kindSupply}, Fields: []state.Field{
-			field("priceUsd", "price", "peg", "pegged", "depeg", "depegged", "quote", "value", "at a dollar", "at one dollar",
-				"at 1 dollar",
-				"on peg", "at peg", "stable", "worth", "trading"),
-			field("pegDeviationPct", "peg", "depeg", "depegged", "deviation", "below peg", "above peg", "off peg", "from peg",
-				"off its peg",
-				"from its peg", "below its peg", "losing its peg", "loses its peg", "lost its peg", "losing their peg"),
-			field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "cap", "mcap",
-				"marketcap",
-				"market cap", "total supply", "capitalization"),
-			field("supply", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "total supply"),
-			field("supplyChange24hPct", "minted", "burned", "issuance", "supply change", "change in supply", "supply changed"),
-		}},
+		{
+			Name: kindStablecoin, Totals: []string{kindSupply}, Words: []string{"stablecoin", "stable coin", "dollar stablecoin"},
+			Fields: []state.Field{
+				field("priceUsd", "price", "peg", "pegged", "depeg", "depegged", "quote", "value", "at a dollar", "at one dollar",
+					"at 1 dollar",
+					"on peg", "at peg", "stable", "worth", "trading"),
+				field("pegDeviationPct", "peg", "depeg", "depegged", "deviation", "below peg", "above peg", "off peg", "from peg",
+					"off its peg",
+					"from its peg", "below its peg", "losing its peg", "loses its peg", "lost its peg", "losing their peg"),
+				field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "cap", "mcap",
+					"marketcap",
+					"market cap", "total supply", "capitalization"),
+				field("supply", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "total supply"),
+				field("supplyChange24hPct", "minted", "burned", "issuance", "supply change", "change in supply", "supply changed"),
+			},
+		},
 		{Name: kindProtocol, Words: []string{"protocol", "dapp", "defi protocol", "defi"}, Whole: []string{"defi"},
 			Fields: append(fieldsOf(kindProtocol),
 				field("category", "category", "type"), field("chains", "chains", "how many chains"), state.Field{Name: "topChain",
@@ -74,7 +77,10 @@ func cryptoKinds() []state.Kind {
 		{
 			Name: kindChain, Words: []string{"chain", "blockchain", "network"}, Fields: fieldsOf(kindChain),
 		},
-		{Name: kindCategory, Words: []string{"category", "sector", "segment", "theme", "narrative"}, Fields: []state.Field{of("marketCapUsd"), day}},
+		{
+			Name: kindCategory, Words: []string{"category", "sector", "segment", "theme", "narrative"},
+			Fields: []state.Field{of("marketCapUsd"), day},
+		},
 		{Name: kindMarket, Sole: true, Fields: []state.Field{
 			worth, volume, day, field("btcDominancePct", "dominance", "btc dominance", "bitcoin dominance"),
 			field("ethDominancePct", "dominance", "eth dominance", "ethereum dominance", "ether dominance"),
@@ -124,9 +130,11 @@ func cryptoKinds() []state.Kind {
 				field("endsAt", "end", "ends", "ending", "deadline", "expires", "expiry", "resolves"),
 			},
 		},
-		{Name: kindHeadline, Words: []string{"news", "headline", "article", "story", "in the papers", "in the press", "in the media"}, Own: true, Fields: []state.Field{
-			field("publishedAt", "published"), field("publisher", "publisher"),
-		}},
+		{
+			Name: kindHeadline, Own: true,
+			Words:  []string{"news", "headline", "article", "story", "in the papers", "in the press", "in the media"},
+			Fields: []state.Field{field("publishedAt", "published"), field("publisher", "publisher")},
+		},
 		{Name: kindHack, Words: []string{"hack", "hacked", "exploit", "exploited", "theft", "heist"}, Own: true, Fields: []state.Field{
 			field("amountUsd", "amount", "loss", "lost", "stolen"), field("technique", "technique"), field("date", "date"),
 		}},

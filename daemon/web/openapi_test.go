@@ -83,7 +83,7 @@ func TestWords(t *testing.T) {
 		"Mover.group":         {api.GroupMajor, api.GroupGainer, api.GroupLoser}, "ProtocolTVL.group": {api.GroupTop, api.GroupMover, api.GroupChain},
 		"Narrative.direction": {api.DirectionUp, api.DirectionDown, api.DirectionFlat},
 		"Flag.kind": {api.FlagDepeg, api.FlagPriceMove, api.FlagFastMove, api.FlagTVLDrop, api.FlagExploit, api.FlagSentiment, api.FlagDivergence,
-			api.FlagFeeSpike, api.FlagGasSpike, api.FlagSuspiciousName, api.FlagSourceStale, api.FlagSourceError},
+			api.FlagFeeSpike, api.FlagGasSpike, api.FlagSuspiciousName, api.FlagSourceStale, api.FlagSourceError, api.FlagSourceEnding},
 	} {
 		var got []string
 		for _, value := range schema(path).Enum {

@@ -257,11 +257,13 @@ func TestPurchaseRefused(t *testing.T) {
 		if _, err := m.store.OpenSession(m.t.Context(), o); err != nil {
 			m.t.Fatal(err)
 		}
-		for i := range keys {
+		for i := range keys { // ten a day, as who never paid may
+			m.now = now().Add(time.Duration(i/10-3) * 25 * time.Hour)
 			if _, err := m.keys.Issue(m.t.Context(), account.NewKey{OwnerID: "known", Name: fmt.Sprint("key ", i)}); err != nil {
 				m.t.Fatal(err)
 			}
 		}
+		m.now = now()
 	}
 	reserve := func(m *market, nonce byte, end int64) { // a purchase that is pending
 		m.bank.held = true

@@ -159,8 +159,9 @@ const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s,
 	"as a percentage, in number, in numbers, as a number, i bought, i have bought, we bought, i sold, i have sold, i own, " +
 	"we own, i hold, we hold, i wanted, if i wanted, assuming i wanted, i used, if i used, if i use, if i were to use, " +
 	"i cant decide between, i cannot decide between, i am deciding between, im deciding between, i am torn between, " +
-	"im torn between, i torn between, i deciding between, i have a loan, my loan, i have a mortgage, my mortgage, my portfolio, my wallet, my savings, tied to, " +
-	"linked to, indexed to, would like, should i expect, should i expect to pay, should i expect to see, i should expect, " +
+	"im torn between, i torn between, i deciding between, i have a loan, my loan, " +
+	"i have a mortgage, my mortgage, my portfolio, my wallet, my savings, tied to, linked to, " +
+	"indexed to, would like, should i expect, should i expect to pay, should i expect to see, i should expect, " +
 	"ought to, i ought to, we ought to, as it should, as they should, the company, vs dollar, vs the dollar, vs usd, " +
 	"versus the dollar, against the dollar, against dollar, in us dollars, very next, " +
 	"keeps asking, keep asking, get a transaction into, to get a transaction into"

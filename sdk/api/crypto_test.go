@@ -29,7 +29,7 @@ func TestCryptoMembers(t *testing.T) {
 		{api.Narrative{}, "id name score direction marketCapUsd0 change24hPct0 trendingSymbols headlines ref stale?"},
 		{api.Headline{}, "title url publishedAt ref sources stale?"},
 		{api.Flag{}, "id kind severity subject value threshold unit since eventAt? message entity? ref stale?"},
-		{api.SourceStatus{}, "ref id status fetchedAt0 items failures intervalSeconds staleAfterSeconds error0"},
+		{api.SourceStatus{}, "ref id status fetchedAt0 items failures intervalSeconds staleAfterSeconds error0 via? ending?"},
 	} {
 		s.check(t)
 	}

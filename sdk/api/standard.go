@@ -17,8 +17,8 @@ type StandardRequired struct {
 	Extensions  map[string]StandardExtension `json:"extensions,omitempty"`
 }
 
-// SpendControls returns, as JSON, the setting spendControls with which clients of @x402 pay what r accepts. By default these pay with tokens
-// of a list of their own alone.
+// SpendControls returns, as JSON, the setting spendControls with which clients of @x402 pay what r accepts. By default they pay
+// only with the tokens of their built-in list.
 func (r StandardRequired) SpendControls() string {
 	type asset struct {
 		Network string `json:"network"`
