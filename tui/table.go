@@ -111,11 +111,13 @@ func (t *Table) Draw(th view.Theme, i int) string {
 	if t.curve != nil { // drawn for the rows that are seen alone
 		cells = append(slices.Clone(cells[:len(cells)-1]), t.curve(t.Rows[i]))
 	}
-	switch late := t.Rows[i].beside(th); {
-	case late != "" && t.lates > 0:
-		return view.Row(th, t.Columns, cells) + " " + late
-	case late != "":
-		return view.Marked(th, t.Columns, cells, late)
+	switch r := t.Rows[i]; {
+	case t.lates > 0:
+		return strings.TrimRight(view.Row(th, t.Columns, cells)+" "+r.beside(th), " ")
+	case r.Late != "":
+		return view.Marked(th, t.Columns, cells, r.beside(th))
+	case r.About != "" && view.Width(r.About) < view.Spare(t.Columns): // else it would cost a figure; the row's facts have it
+		return view.Marked(th, t.Columns, cells, r.beside(th))
 	}
 	return view.Row(th, t.Columns, cells)
 }

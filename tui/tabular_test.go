@@ -220,14 +220,22 @@ func TestTabularAbout(t *testing.T) {
 	s := session.New("markets", began(), 0)
 	s.Event(sdk.Event{Type: api.EventDelta, State: api.StreamState{TS: began(), State: []byte(`{"volatility":[
 		{"id":"VIX","name":"VIX","level":23.26,"date":"2026-11-19","ref":1,"of":"2026-11-19"},{"id":"VXN","name":"VXN","level":25,"ref":1}],
+		"yields":[{"id":"10y","name":"10-year Treasury","yieldPct":3.97,"spreadBp":12,"ref":1,"of":"2026-11-19"}],
 		"flags":[],"source_status":[{"ref":1,"id":"a","status":"ok"}]}`)}})
 	th := view.NewTheme(view.Plain, view.NoColor, false)
 	for _, width := range []int{30, 47, 60, 111, 200} {
 		table := tui.NewTable("volatility", s, th, width)
 		for i, want := range []bool{true, false} {
-			if line := table.Draw(th, i); strings.HasSuffix(strings.TrimSpace(line), "of 2026-11-19") != want || view.Width(line) > width {
+			if line := table.Draw(th, i); strings.Contains(line, "2026-11-19") != want || view.Width(line) > width {
 				t.Errorf("in %d columns: %q", width, line)
 			}
+		}
+	}
+	for width, want := range map[int]bool{28: false, 31: false, 40: false, 48: true} { // of two figures neither goes for the date
+		yields := tui.NewTable("yields", s, th, width)
+		if line := yields.Draw(th, 0); strings.Contains(line, "of 2026-11-19") != want || !strings.Contains(line, "3.97%") ||
+			!strings.Contains(line, "12 bp") {
+			t.Errorf("in %d columns: %q", width, line)
 		}
 	}
 }

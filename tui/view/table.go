@@ -59,6 +59,15 @@ func Marked(t Theme, columns []Column, cells []string, mark string) string {
 	return Sides(Row(t, kept, cells), mark, width, t.Glyphs.Ellipsis)
 }
 
+// Spare is how wide a mark may be, with the space before it, without the loss of a number.
+func Spare(columns []Column) int {
+	spare := max(columns[0].Width-nameWidth, 0)
+	if last := columns[len(columns)-1]; !last.Right {
+		spare += last.Width
+	}
+	return spare
+}
+
 func rowWidth(columns []Column) int {
 	width := -1
 	for _, c := range columns {

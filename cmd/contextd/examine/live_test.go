@@ -31,8 +31,9 @@ func loads(id string) pack.Source {
 			if err != nil {
 				return nil, 0, err
 			}
-			doc, list := new(source.RowsDoc), []any{}
-			if list, _ = v.([]any); list == nil {
+			doc := new(source.RowsDoc)
+			list, _ := v.([]any)
+			if list == nil {
 				return nil, 0, source.Refuse(source.ClassBadContent, "the answer is not as expected")
 			}
 			for _, one := range list {
