@@ -16,6 +16,7 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/datadir"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -78,6 +79,9 @@ func ownFailure(err error) *cli.Failure {
 	case errors.Is(err, backup.ErrDamaged):
 		return &cli.Failure{Exit: cli.ExitFailure, Reason: "damaged", Err: err,
 			Hint: "another backup: contextd restore --dry-run FILE tries one"}
+	case database.Corrupt(err):
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "damaged", Err: err,
+			Hint: "contextd db verify, which says what is damaged, then contextd restore FILE with a backup"}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &cli.Failure{Exit: cli.ExitFailure, Reason: "address_in_use", Err: err,
 			Hint: "another address, for example 127.0.0.1:0, with --listen, --admin-listen or --chain-listen"}
