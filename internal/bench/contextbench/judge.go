@@ -132,7 +132,7 @@ func judgeText(q question, text string, ref int) (v verdict) {
 }
 
 var (
-	aged   = regexp.MustCompile(`\b\d+ ?(?:s|min|h|d)\b`)
+	aged   = regexp.MustCompile(`\b\d+ ?(?:s|min|h|d)\b|\bof \d{4}\b`) // its age, or what it is about where that is older
 	figure = regexp.MustCompile(`([−+-]?)\$?(\d[\d,]*)(\.\d+)?(?:[eE](-?\d+))?([KMBT]?)`)
 )
 
