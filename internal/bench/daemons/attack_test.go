@@ -41,7 +41,7 @@ type siege struct {
 	networks atomic.Int64                            // that were used
 }
 
-func newSiege(t *testing.T, facilitated bool) *siege {
+func newSiege(t *testing.T, facilitated bool, changes ...func(*daemon.Config)) *siege {
 	t.Helper()
 	s := &siege{t: t, chain: daemontest.Chain(t), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
 	t.Cleanup(s.http.CloseIdleConnections)
@@ -82,6 +82,9 @@ func newSiege(t *testing.T, facilitated bool) *siege {
 		c.Gas.Reverts = big.NewInt(2_000_000_000_000_000)
 		if c.Chain.SettleKey = s.chain.Gas().PrivateKey; facilitated {
 			c.Chain.SettleKey, c.Chain.Settle.FacilitatorURL = "", idle.URL
+		}
+		for _, change := range changes {
+			change(c)
 		}
 	})
 	s.buyer = s.account(1_000_000)
