@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
@@ -25,27 +26,9 @@ type looked struct {
 
 // readyLookup is Ready of a lookup: the packs that it is about, of which one that has no state or no rows of the kind is left out of all.
 func (r *Reader) readyLookup(q api.Query) (View, error) {
-	v := View{Query: q}
-	var first error
-	for _, p := range *r.packs.Load() {
-		if q.Pack != p.ID && q.Pack != api.PackAll {
-			continue
-		}
-		edition, err := r.latest(p)
-		if err == nil {
-			err = suits(q, edition.Rows.Kinds())
-		}
-		if err == nil {
-			v.queried = append(v.queried, asked{pack: p, edition: edition})
-		} else if first == nil {
-			first = err
-		}
-	}
-	if len(v.queried) == 0 {
-		return v, first
-	}
-	v.pack, v.edition = v.queried[0].pack, v.queried[0].edition
-	return v, nil
+	return r.readyPacks(q, func(p Pack, edition *feed.Edition) (asked, error) {
+		return asked{pack: p, edition: edition}, suits(q, edition.Rows.Kinds())
+	})
 }
 
 // lookup answers questions from the rows of all that the sources last said, and from states of the past where a question names a time.

@@ -23,6 +23,20 @@ type asked struct {
 
 // readyQuery is Ready of a query: the checks of the packs that it is about.
 func (r *Reader) readyQuery(q api.Query) (View, error) {
+	v, err := r.readyPacks(q, func(p Pack, edition *feed.Edition) (asked, error) {
+		rows := q.RowQuery()
+		rows.Pack = p.ID
+		query, err := edition.Rows.Complete(rows)
+		return asked{p, edition, query}, err
+	})
+	if errors.Is(err, &api.Error{Reason: api.ReasonInvalidTable}) {
+		return v, r.withTables(err, q)
+	}
+	return v, err
+}
+
+// readyPacks is Ready of a q that is about the packs of which one returns no error.
+func (r *Reader) readyPacks(q api.Query, one func(p Pack, edition *feed.Edition) (asked, error)) (View, error) {
 	v := View{Query: q}
 	var first error
 	for _, p := range *r.packs.Load() {
@@ -31,11 +45,9 @@ func (r *Reader) readyQuery(q api.Query) (View, error) {
 		}
 		edition, err := r.latest(p)
 		if err == nil {
-			var query api.RowQuery
-			rows := q.RowQuery()
-			rows.Pack = p.ID
-			if query, err = edition.Rows.Complete(rows); err == nil {
-				v.queried = append(v.queried, asked{p, edition, query})
+			var a asked
+			if a, err = one(p, edition); err == nil {
+				v.queried = append(v.queried, a)
 				continue
 			}
 		}
@@ -44,14 +56,11 @@ func (r *Reader) readyQuery(q api.Query) (View, error) {
 			first = err
 		}
 	}
-	switch {
-	case len(v.queried) > 0:
-		v.pack, v.edition = v.queried[0].pack, v.queried[0].edition
-		return v, nil
-	case errors.Is(first, &api.Error{Reason: api.ReasonInvalidTable}):
-		return v, r.withTables(first, q)
+	if len(v.queried) == 0 {
+		return v, first
 	}
-	return v, first
+	v.pack, v.edition = v.queried[0].pack, v.queried[0].edition
+	return v, nil
 }
 
 // withTables is err, that a pack has no table of a name, with where that is.

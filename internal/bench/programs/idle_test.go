@@ -19,9 +19,6 @@ import (
 // TestIdleConnections has a client keep connections open, idle and with half a body, of a daemon with few descriptors: it goes on to answer
 // others, to refresh and to obey its operator.
 func TestIdleConnections(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute")
-	}
 	const descriptors, connections = 400, 600
 	dir := oldDemo(t)
 	demo := program(t, "demo", "--packs", "crypto", "--listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0", "--data-dir", dir,
