@@ -50,7 +50,7 @@ func TestCrowd(t *testing.T) {
 		{"a third, of IPv4", "192.0.2.1:5", "", 0, 300, ""},
 		{"a fourth, with what is left of all", "192.0.2.2:5", "", 0, 303, "your network"},
 		{"the same", "192.0.2.2:5", "", 0, 300, ""},
-		{"a fifth", "192.0.2.3:5", "", 0, 4, "all callers"},
+		{"a fifth, which costs it nothing", "192.0.2.3:5", "", 0, 300, "all callers"},
 		{"a fifth, for what is left", "192.0.2.3:5", "", 0, 3, ""},
 		{"a fifth with a key", "192.0.2.3:5", "good", 0, 300, ""},
 		{"a second later", "192.0.2.3:5", "", time.Second, 297, ""},
