@@ -52,6 +52,7 @@ type soak struct {
 	counts  sync.Map // what was done how often: string to *atomic.Int64
 	strange sync.Map // failures that nothing explains: string to string
 	key     string   // of the caller whose calls are compared with the books
+	wallet  string   // its directory
 }
 
 // count counts something.
@@ -73,10 +74,14 @@ func (s *soak) counted(what string) int64 {
 // outside of it is to blame.
 func (s *soak) explain(ctx context.Context, what string, err error) {
 	var refused *api.Error
+	var stopped *wallet.StoppedError
 	kind := "failed: "
 	switch {
 	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		return
+	case errors.As(err, &stopped) && stopped.Empty: // by a chain that fails, or kills
+		kind = "paid nothing more: "
+		s.allow()
 	case time.Since(time.UnixMilli(s.killed.Load())) < 8*time.Second:
 		kind = "killed: "
 	case errors.As(err, &refused) && (refused.Reason == api.ReasonPaymentPending || refused.Reason == api.ReasonChainUnavailable || refused.Reason == api.ReasonStateUnavailable || refused.Reason == api.ReasonBriefUnavailable):
@@ -85,6 +90,13 @@ func (s *soak) explain(ctx context.Context, what string, err error) {
 		s.strange.Store(what, fmt.Sprintf("%s: %v", time.Now().Format(time.TimeOnly), err))
 	}
 	s.count(kind + what)
+}
+
+// allow has the daemon be paid again after it left payments without an answer, as the wallet's owner would.
+func (s *soak) allow() {
+	if _, err := wallet.AllowService(s.t.Context(), s.wallet, "http://"+s.listen); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // life is the daemon as one process.
@@ -277,7 +289,8 @@ func (s *soak) money(ctx context.Context, console *sdk.Console, all *sync.WaitGr
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	payer, err = wallet.NewPayer(ctx, wallet.Config{Key: key, RPCURL: s.chain.URL(), ChainID: devchain.ChainID, Token: s.chain.Token(), Dir: s.t.TempDir(),
+	s.wallet = s.t.TempDir()
+	payer, err = wallet.NewPayer(ctx, wallet.Config{Key: key, RPCURL: s.chain.URL(), ChainID: devchain.ChainID, Token: s.chain.Token(), Dir: s.wallet,
 		Policy: wallet.Policy{PerDay: 1_000_000_000, PerMonth: 1_000_000_000}})
 	if err != nil {
 		s.t.Fatal(err)
@@ -475,6 +488,7 @@ func (s *soak) live(ctx context.Context, life time.Duration) (warm, last sample)
 
 // settle finishes the purchases that were under way.
 func (s *soak) settle(console *sdk.Console, payer *wallet.Payer, open []*api.DepositIntent) {
+	s.allow()
 	for _, intent := range open {
 		d, err := console.PayDeposit(s.t.Context(), intent, payer)
 		if err != nil || d.Status != api.DepositVerified {
