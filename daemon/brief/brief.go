@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -24,8 +25,9 @@ type Input struct {
 
 // Draft is a text that is not checked yet, and what it took.
 type Draft struct {
-	Text  string // prose with [N] anchors
-	Usage Usage
+	Text    string          // prose with [N] anchors
+	Origins []ground.Origin // of parts of Text, where the writer knows them
+	Usage   Usage
 }
 
 // Usage is what language models took for a text. That of the built-in writer is zero.

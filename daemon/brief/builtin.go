@@ -30,9 +30,9 @@ func (builtIn) Write(_ context.Context, in Input) (Draft, error) {
 	if in.Pack == api.PackCrypto {
 		write = writeCrypto
 	}
-	text, err := write(in)
-	if err == nil && text == "" {
+	draft, err := write(in)
+	if err == nil && draft.Text == "" {
 		err = errNothing
 	}
-	return Draft{Text: text}, err
+	return draft, err
 }

@@ -25,22 +25,71 @@ const (
 // news is the state of the crypto pack without what cannot be told: rows without a citable source or a usable name, numbers that
 // make no sense. Its texts are fit to stand in a sentence.
 type news struct {
-	api.CryptoState
+	TopMovers     []mover            `json:"top_movers"`
+	ProtocolTVL   []protocol         `json:"protocol_tvl"`
+	TrendingPools []pool             `json:"trending_pools"`
+	Sentiment     sentiment          `json:"sentiment"`
+	Narratives    []narrative        `json:"narratives"`
+	Flags         []flag             `json:"flags"`
+	SourceStatus  []api.SourceStatus `json:"source_status"`
+
 	in        Input
 	mentioned map[string]bool // names that a leading flag has told of
 }
 
-func writeCrypto(in Input) (string, error) {
+// Rows of the state, each with its place in it.
+type (
+	mover struct {
+		placed
+		api.Mover
+		Venues []venue `json:"venues"`
+	}
+	venue struct {
+		placed
+		api.Quote
+	}
+	protocol struct {
+		placed
+		api.ProtocolTVL
+	}
+	pool struct {
+		placed
+		api.TrendingPool
+	}
+	narrative struct {
+		placed
+		api.Narrative
+		Headlines []headline `json:"headlines"`
+	}
+	headline struct {
+		placed
+		api.Headline
+	}
+	flag struct {
+		placed
+		api.Flag
+	}
+	prediction struct {
+		placed
+		api.Prediction
+	}
+	sentiment struct {
+		api.Sentiment
+		Predictions []prediction `json:"predictions"`
+	}
+)
+
+func writeCrypto(in Input) (Draft, error) {
 	n := &news{in: in, mentioned: map[string]bool{}}
 	if err := in.State.Err(); err != nil {
-		return "", fmt.Errorf("decode state: %w", err)
+		return Draft{}, fmt.Errorf("decode state: %w", err)
 	}
 	clean, err := json.Marshal(purge(in, "", in.State.Root()))
 	if err == nil {
-		err = json.Unmarshal(clean, &n.CryptoState)
+		err = json.Unmarshal(clean, n)
 	}
 	if err != nil {
-		return "", fmt.Errorf("decode state: %w", err)
+		return Draft{}, fmt.Errorf("decode state: %w", err)
 	}
 	n.dropUnusable()
 	lead := n.alerts()
@@ -48,17 +97,18 @@ func writeCrypto(in Input) (string, error) {
 }
 
 // purge makes a tree fit to be told: texts become inline ones; objects without a citable source go, and so do percentages that no
-// market makes and amounts that are not positive. key is the member that v is, or is an element of.
+// market makes and amounts that are not positive. Objects say where they stand. key is the member that v is, or is an element of.
 func purge(in Input, key string, v *jsonx.Value) any {
 	switch {
 	case v.IsObject():
 		if ref := v.Member("ref"); ref != nil && isNumber(ref) && !citedBy(in, string(ref.Raw)) {
 			return nil
 		}
-		object := make(map[string]any, len(v.Members))
+		object := make(map[string]any, len(v.Members)+1)
 		for _, m := range v.Members {
 			object[m.Name] = purge(in, m.Name, m)
 		}
+		object["@path"] = v.Path()
 		return object
 	case v.IsArray():
 		kept := []any{}
@@ -96,22 +146,22 @@ func sensible(key string, n json.Number) bool {
 
 // dropUnusable drops the rows that lack what their sentence needs, and coins whose price is not of now, as the others in a sentence are.
 func (n *news) dropUnusable() {
-	n.TopMovers = filter(n.TopMovers, func(m api.Mover) bool { return sayable(m.Name, maxName) && m.PriceUSD != nil && m.Of == "" })
-	n.ProtocolTVL = filter(n.ProtocolTVL, func(p api.ProtocolTVL) bool { return sayable(p.Name, maxName) && p.TVLUSD != nil })
-	n.TrendingPools = filter(n.TrendingPools, func(p api.TrendingPool) bool { return sayable(p.Pair, maxName) })
-	n.Narratives = filter(n.Narratives, func(t api.Narrative) bool { return sayable(t.Name, maxName) })
+	n.TopMovers = filter(n.TopMovers, func(m mover) bool { return sayable(m.Name, maxName) && m.PriceUSD != nil && m.Of == "" })
+	n.ProtocolTVL = filter(n.ProtocolTVL, func(p protocol) bool { return sayable(p.Name, maxName) && p.TVLUSD != nil })
+	n.TrendingPools = filter(n.TrendingPools, func(p pool) bool { return sayable(p.Pair, maxName) })
+	n.Narratives = filter(n.Narratives, func(t narrative) bool { return sayable(t.Name, maxName) })
 	for i := range n.Narratives {
 		t := &n.Narratives[i]
-		t.Headlines = filter(t.Headlines, func(h api.Headline) bool { return sayable(h.Title, maxHeadline) })
+		t.Headlines = filter(t.Headlines, func(h headline) bool { return sayable(h.Title, maxHeadline) })
 	}
-	n.Flags = filter(n.Flags, func(f api.Flag) bool { return sayable(f.Subject, maxName) && math.Abs(f.Value) < 1e15 })
+	n.Flags = filter(n.Flags, func(f flag) bool { return sayable(f.Subject, maxName) && math.Abs(f.Value) < 1e15 })
 	n.SourceStatus = filter(n.SourceStatus, func(s api.SourceStatus) bool { return sayable(s.ID, maxName) })
 	dropUnusableReadings(&n.Sentiment)
 }
 
 // dropUnusableReadings drops the market-wide readings that lack what their sentence needs.
-func dropUnusableReadings(s *api.Sentiment) {
-	s.Predictions = filter(s.Predictions, func(p api.Prediction) bool {
+func dropUnusableReadings(s *sentiment) {
+	s.Predictions = filter(s.Predictions, func(p prediction) bool {
 		return sayable(p.Question, maxHeadline) && sayable(p.Says(), maxName) && between(p.Probability, 0, 1)
 	})
 	if s.Breadth != nil && (min(s.Breadth.Advancing, s.Breadth.Declining) < 0 || s.Breadth.Advancing+s.Breadth.Declining == 0) {

@@ -13,10 +13,10 @@ import (
 // alerts tells the flags, gravest first, if one of them is more than a notice. Flags on sources are told with the sources, and
 // notices where their subject is told of.
 func (n *news) alerts() (p paragraph) {
-	var critical, warning []api.Flag
+	var critical, warning []flag
 	for _, f := range n.Flags {
 		switch {
-		case sourceFlag(f):
+		case api.AboutSource(f.Kind):
 		case f.Severity == api.SeverityCritical:
 			critical = append(critical, f)
 		case f.Severity == api.SeverityWarning:
@@ -52,14 +52,9 @@ func (n *news) alerts() (p paragraph) {
 // oneSentence is how many flags a sentence takes.
 const oneSentence = 3
 
-// sourceFlag reports whether a flag is about a source and not about the market.
-func sourceFlag(f api.Flag) bool {
-	return api.AboutSource(f.Kind)
-}
-
 // countFlags opens the sentence that tells the gravest flags: it counts those that are told with it, of the given severity and lesser ones.
-func (n *news) countFlags(told []api.Flag, severity api.Severity) string {
-	total, grave := len(told), len(filter(slices.Clone(told), func(f api.Flag) bool { return f.Severity == severity }))
+func (n *news) countFlags(told []flag, severity api.Severity) string {
+	total, grave := len(told), len(filter(slices.Clone(told), func(f flag) bool { return f.Severity == severity }))
 	adjective, noun := "critical", "critical flag"
 	if severity == api.SeverityWarning {
 		adjective, noun = "a warning", "warning"
@@ -85,23 +80,23 @@ func (n *news) countFlags(told []api.Flag, severity api.Severity) string {
 }
 
 // companions moves the lesser flags on a subject of grave behind it.
-func companions(grave, rest []api.Flag) (together, others []api.Flag) {
-	same := func(a api.Flag) func(api.Flag) bool {
-		return func(b api.Flag) bool { return a.Subject == b.Subject }
+func companions(grave, rest []flag) (together, others []flag) {
+	same := func(a flag) func(flag) bool {
+		return func(b flag) bool { return a.Subject == b.Subject }
 	}
 	for i, g := range grave {
 		together = append(together, g)
 		if !slices.ContainsFunc(grave[i+1:], same(g)) {
-			together = append(together, group(rest, g.Subject, func(f api.Flag) string { return f.Subject })...)
+			together = append(together, group(rest, g.Subject, func(f flag) string { return f.Subject })...)
 		}
 	}
-	return together, filter(rest, func(f api.Flag) bool { return !slices.ContainsFunc(grave, same(f)) })
+	return together, filter(rest, func(f flag) bool { return !slices.ContainsFunc(grave, same(f)) })
 }
 
 // notices tells the least flags that no other part of the brief tells of.
 func (n *news) notices() string {
-	list := filter(slices.Clone(n.Flags), func(f api.Flag) bool {
-		return f.Severity != api.SeverityCritical && f.Severity != api.SeverityWarning && !sourceFlag(f) &&
+	list := filter(slices.Clone(n.Flags), func(f flag) bool {
+		return f.Severity != api.SeverityCritical && f.Severity != api.SeverityWarning && !api.AboutSource(f.Kind) &&
 			f.Kind != api.FlagPriceMove && f.Kind != api.FlagSentiment && !n.mentioned[f.Subject]
 	})
 	if len(list) == 0 {
@@ -112,7 +107,7 @@ func (n *news) notices() string {
 }
 
 // incidents puts flags into clauses. Flags on one subject that follow each other name it once.
-func (n *news) incidents(flags []api.Flag) []string {
+func (n *news) incidents(flags []flag) []string {
 	var items []string
 	for i, f := range flags {
 		again := i > 0 && flags[i-1].Subject == f.Subject && !strings.HasPrefix(items[i-1], "“") // whose words may be about another
@@ -128,20 +123,20 @@ func (n *news) incidents(flags []api.Flag) []string {
 }
 
 // ofCoin reports whether f is on the coin with the given id.
-func ofCoin(f api.Flag, id string) bool {
+func ofCoin(f flag, id string) bool {
 	return (f.Kind == api.FlagPriceMove || f.Kind == api.FlagFastMove || f.Kind == api.FlagDivergence) && strings.HasSuffix(f.ID, ":"+id)
 }
 
 // incident puts one flag into a clause. again says that the clause before has named its subject.
-func incident(f api.Flag, again bool) string {
+func incident(f flag, again bool) string {
 	who := f.Subject
 	if again {
 		who = "it"
 	}
-	change := moved(f.Value)
+	change := f.says("value", moved(f.Value))
 	switch f.Kind {
 	case api.FlagExploit:
-		return exploit(who, f.Value)
+		return exploit(who, f)
 	case api.FlagTVLDrop:
 		if again {
 			return "its TVL is " + change + " in 24 hours"
@@ -149,12 +144,12 @@ func incident(f api.Flag, again bool) string {
 		return "the TVL of " + who + " is " + change + " in 24 hours"
 	case api.FlagDepeg:
 		side := map[bool]string{true: "below", false: "above"}[f.Value < 0]
-		return fmt.Sprintf("%s trades %s%% %s its peg", who, human.Decimals(math.Abs(f.Value), 2), side)
+		return fmt.Sprintf("%s trades %s %s its peg", who, f.says("value", human.Decimals(math.Abs(f.Value), 2)+"%"), side)
 	case api.FlagPriceMove, api.FlagFastMove:
 		span := map[bool]string{true: "in 24 hours", false: "within an hour"}[f.Kind == api.FlagPriceMove]
 		return fmt.Sprintf("%s is %s %s", who, change, span)
 	case api.FlagDivergence:
-		return fmt.Sprintf("venues quote %s %s%% apart", who, human.Decimals(math.Abs(f.Value), 2))
+		return fmt.Sprintf("venues quote %s %s apart", who, f.says("value", human.Decimals(math.Abs(f.Value), 2)+"%"))
 	case api.FlagFeeSpike, api.FlagGasSpike:
 		if f.Value > 0 {
 			return spike(who, f)
@@ -163,26 +158,26 @@ func incident(f api.Flag, again bool) string {
 		return "names from " + who + " read as instructions and are left out here"
 	case api.FlagSentiment:
 		if f.Value >= 0 {
-			return who + " stands at an extreme of " + human.Plain(human.Round(f.Value, 1))
+			return who + " stands at an extreme of " + f.says("value", human.Plain(human.Round(f.Value, 1)))
 		}
 	}
 	if sayable(f.Message, maxHeadline) {
-		return fmt.Sprintf("“%s”", f.Message)
+		return fmt.Sprintf("“%s”", f.says("message", f.Message))
 	}
 	return fmt.Sprintf("%s is marked for %s", who, strings.ReplaceAll(f.Kind, "_", " "))
 }
 
 // exploit tells a reported loss. One too small to be meant is told without its size.
-func exploit(who string, loss float64) string {
-	if loss < 1000 {
+func exploit(who string, f flag) string {
+	if f.Value < 1000 {
 		return "a loss is reported at " + who
 	}
-	return who + " has a reported loss of " + human.USDInWords(int64(math.Round(loss)))
+	return who + " has a reported loss of " + f.says("value", human.USDInWords(int64(math.Round(f.Value))))
 }
 
 // spike tells what transactions cost.
-func spike(who string, f api.Flag) string {
-	cost := human.Plain(human.Round(f.Value, 1))
+func spike(who string, f flag) string {
+	cost := f.says("value", human.Plain(human.Round(f.Value, 1)))
 	if f.Kind == api.FlagGasSpike {
 		return who + " has reached " + cost + " gwei"
 	}

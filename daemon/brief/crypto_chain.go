@@ -13,16 +13,16 @@ import (
 
 // locked tells where value is locked and where it leaves or arrives.
 func (n *news) locked() (p paragraph) {
-	of := func(r api.ProtocolTVL) string { return r.Group }
-	byValue := func(a, b api.ProtocolTVL) int { return cmp.Compare(*b.TVLUSD, *a.TVLUSD) }
+	of := func(r protocol) string { return r.Group }
+	byValue := func(a, b protocol) int { return cmp.Compare(*b.TVLUSD, *a.TVLUSD) }
 	top := group(n.ProtocolTVL, api.GroupTop, of)
 	slices.SortStableFunc(top, byValue)
 	if len(top) > 0 {
-		text := "In DeFi, " + top[0].Name + " holds the most value at " + human.USDInWords(*top[0].TVLUSD) + aside(top[0].Change1dPct)
+		text := "In DeFi, " + top[0].Name + " holds the most value at " + top[0].locked()
 		refs := []int{top[0].Ref}
 		var items []string
 		for _, r := range top[1:min(len(top), 3)] {
-			items = append(items, r.Name+" at "+human.USDInWords(*r.TVLUSD)+aside(r.Change1dPct))
+			items = append(items, r.Name+" at "+r.locked())
 			refs = append(refs, r.Ref)
 		}
 		if len(items) > 0 {
@@ -36,7 +36,7 @@ func (n *news) locked() (p paragraph) {
 	var items []string
 	var refs []int
 	for _, r := range chains[:min(len(chains), 3)] {
-		items = append(items, r.Name+" holds "+human.USDInWords(*r.TVLUSD)+aside(r.Change1dPct))
+		items = append(items, r.Name+" holds "+r.locked())
 		refs = append(refs, r.Ref)
 	}
 	for i := 1; i < len(items); i++ {
@@ -48,16 +48,21 @@ func (n *news) locked() (p paragraph) {
 	return p
 }
 
+func (r protocol) tvl() string { return r.says("tvlUsd", human.USDInWords(*r.TVLUSD)) }
+
+// locked is the TVL and how it changed.
+func (r protocol) locked() string { return r.tvl() + r.aside("change1dPct", r.Change1dPct) }
+
 // shifts tells the protocols whose value changed most, without those that a flag has told of.
-func (n *news) shifts(p *paragraph, rows []api.ProtocolTVL) {
-	rows = filter(rows, func(r api.ProtocolTVL) bool { return r.Change1dPct != nil && !flat(*r.Change1dPct) })
+func (n *news) shifts(p *paragraph, rows []protocol) {
+	rows = filter(rows, func(r protocol) bool { return r.Change1dPct != nil && !flat(*r.Change1dPct) })
 	moving := len(rows)
-	rows = filter(rows, func(r api.ProtocolTVL) bool { return !n.mentioned[r.Name] })
+	rows = filter(rows, func(r protocol) bool { return !n.mentioned[r.Name] })
 	other := ""
 	if len(rows) < moving {
 		other = "other "
 	}
-	slices.SortStableFunc(rows, func(a, b api.ProtocolTVL) int { return cmp.Compare(math.Abs(*b.Change1dPct), math.Abs(*a.Change1dPct)) })
+	slices.SortStableFunc(rows, func(a, b protocol) int { return cmp.Compare(math.Abs(*b.Change1dPct), math.Abs(*a.Change1dPct)) })
 	rows = rows[:min(len(rows), 2)]
 	if len(rows) == 0 {
 		return
@@ -65,7 +70,7 @@ func (n *news) shifts(p *paragraph, rows []api.ProtocolTVL) {
 	var items []string
 	var refs []int
 	for _, r := range rows {
-		items = append(items, r.Name+", "+moved(*r.Change1dPct)+" to "+human.USDInWords(*r.TVLUSD))
+		items = append(items, r.Name+", "+r.says("change1dPct", moved(*r.Change1dPct))+" to "+r.tvl())
 		refs = append(refs, r.Ref)
 	}
 	sharp := useful
@@ -83,18 +88,18 @@ func (n *news) pools() (p paragraph) {
 		return nil
 	}
 	first := rows[0]
-	text := first.Pair + on(first.Network) + " tops the trending pools" + then(first.Change24hPct, "")
+	text := first.Pair + on(first.Network) + " tops the trending pools" + first.then("change24hPct", first.Change24hPct, "")
 	var of []string
 	if first.Volume24hUSD != nil {
-		of = append(of, human.USDInWords(*first.Volume24hUSD)+" of volume")
+		of = append(of, first.volume()+" of volume")
 	}
 	if first.LiquidityUSD != nil {
-		of = append(of, human.USDInWords(*first.LiquidityUSD)+" of liquidity")
+		of = append(of, first.says("liquidityUsd", human.USDInWords(*first.LiquidityUSD))+" of liquidity")
 	}
 	if len(of) > 0 {
 		text += " on " + and(of)
 	}
-	marked := filter(slices.Clone(rows), func(r api.TrendingPool) bool { return len(r.Risk) > 0 })
+	marked := filter(slices.Clone(rows), func(r pool) bool { return len(r.Risk) > 0 })
 	switch {
 	case len(first.Risk) > 0:
 		text += "; it is marked for its " + and(risks(first.Risk))
@@ -102,13 +107,13 @@ func (n *news) pools() (p paragraph) {
 		text += "; no pool of the list is marked as risky"
 	}
 	p.add(useful, text+cite(first.Ref)+".")
-	marked = filter(marked, func(r api.TrendingPool) bool { return r.ID != first.ID })
+	marked = filter(marked, func(r pool) bool { return r.ID != first.ID })
 	var items []string
 	var refs []int
 	for _, r := range marked[:min(len(marked), 3)] {
 		why := strings.Join(risks(r.Risk), ", ")
 		if r.Change24hPct != nil && !flat(*r.Change24hPct) {
-			why = moved(*r.Change24hPct) + "; " + why
+			why = r.says("change24hPct", moved(*r.Change24hPct)) + "; " + why
 		}
 		items = append(items, r.Pair+" ("+why+")")
 		refs = append(refs, r.Ref)
@@ -122,13 +127,15 @@ func (n *news) pools() (p paragraph) {
 
 // busiest tells the pool with the most volume, unless it is the first.
 func (n *news) busiest(p *paragraph) {
-	traded := filter(slices.Clone(n.TrendingPools), func(r api.TrendingPool) bool { return r.Volume24hUSD != nil })
-	slices.SortStableFunc(traded, func(a, b api.TrendingPool) int { return cmp.Compare(*b.Volume24hUSD, *a.Volume24hUSD) })
+	traded := filter(slices.Clone(n.TrendingPools), func(r pool) bool { return r.Volume24hUSD != nil })
+	slices.SortStableFunc(traded, func(a, b pool) int { return cmp.Compare(*b.Volume24hUSD, *a.Volume24hUSD) })
 	if len(traded) > 1 && traded[0].ID != n.TrendingPools[0].ID {
 		p.add(spare, fmt.Sprintf("The busiest of them is %s%s, with %s traded%s.",
-			traded[0].Pair, on(traded[0].Network), human.USDInWords(*traded[0].Volume24hUSD), cite(traded[0].Ref)))
+			traded[0].Pair, on(traded[0].Network), traded[0].volume(), cite(traded[0].Ref)))
 	}
 }
+
+func (p pool) volume() string { return p.says("volume24hUsd", human.USDInWords(*p.Volume24hUSD)) }
 
 func on(network string) string {
 	switch network {

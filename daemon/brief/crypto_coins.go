@@ -12,7 +12,7 @@ import (
 )
 
 func (n *news) coins() (p paragraph) {
-	of := func(m api.Mover) string { return m.Group }
+	of := func(m mover) string { return m.Group }
 	if majors := group(n.TopMovers, api.GroupMajor, of); len(majors) > 0 {
 		n.addMajors(&p, majors)
 	}
@@ -23,29 +23,29 @@ func (n *news) coins() (p paragraph) {
 		if len(gainers) > 1 {
 			text = gainers[0].Name + " leads the gainers, "
 		}
-		p.add(useful, text+moved(*gainers[0].Change24hPct)+behind(gainers, ", with ", " next")+cite(refsOfMovers(gainers)...)+".")
+		p.add(useful, text+gainers[0].step(moved)+behind(gainers, ", with ", " next")+cite(refsOfMovers(gainers)...)+".")
 	}
 	if len(losers) > 0 {
 		text := losers[0].Name + " falls furthest, "
 		if len(gainers) > 0 {
 			text = "At the other end, " + losers[0].Name + " is "
 		}
-		p.add(useful, text+moved(*losers[0].Change24hPct)+behind(losers, ", followed by ", "")+cite(refsOfMovers(losers)...)+".")
+		p.add(useful, text+losers[0].step(moved)+behind(losers, ", followed by ", "")+cite(refsOfMovers(losers)...)+".")
 	}
 	return p
 }
 
 // strongest is the three coins that moved most in the direction of sign.
-func strongest(rows []api.Mover, sign float64) []api.Mover {
-	rows = filter(rows, func(m api.Mover) bool {
+func strongest(rows []mover, sign float64) []mover {
+	rows = filter(rows, func(m mover) bool {
 		return m.Change24hPct != nil && !flat(*m.Change24hPct) && *m.Change24hPct*sign > 0
 	})
-	slices.SortStableFunc(rows, func(a, b api.Mover) int { return cmp.Compare(math.Abs(*b.Change24hPct), math.Abs(*a.Change24hPct)) })
+	slices.SortStableFunc(rows, func(a, b mover) int { return cmp.Compare(math.Abs(*b.Change24hPct), math.Abs(*a.Change24hPct)) })
 	return rows[:min(len(rows), 3)]
 }
 
 // behind names the coins after the first, if there are any.
-func behind(rows []api.Mover, before, after string) string {
+func behind(rows []mover, before, after string) string {
 	if len(rows) < 2 {
 		return ""
 	}
@@ -53,15 +53,22 @@ func behind(rows []api.Mover, before, after string) string {
 }
 
 // withChanges names coins, each with the size of its change.
-func withChanges(rows []api.Mover) []string {
+func withChanges(rows []mover) []string {
 	var items []string
 	for _, m := range rows {
-		items = append(items, m.Name+" ("+signed(*m.Change24hPct)+")")
+		items = append(items, m.Name+" ("+m.step(signed)+")")
 	}
 	return items
 }
 
-func refsOfMovers(rows []api.Mover) []int {
+// price is what m costs, and step how far it went in a day, as written.
+func (m mover) price() string { return m.says("priceUsd", human.PriceInWords(*m.PriceUSD)) }
+
+func (m mover) step(write func(float64) string) string {
+	return m.says("change24hPct", write(*m.Change24hPct))
+}
+
+func refsOfMovers(rows []mover) []int {
 	var refs []int
 	for _, m := range rows {
 		refs = append(refs, m.Ref)
@@ -71,7 +78,7 @@ func refsOfMovers(rows []api.Mover) []int {
 
 // addMajors tells the majors: all in one sentence if they go one way, else the first two with their prices and the others by
 // direction.
-func (n *news) addMajors(p *paragraph, rows []api.Mover) {
+func (n *news) addMajors(p *paragraph, rows []mover) {
 	up, down, still := sides(rows)
 	count := inWords(len(rows))
 	switch all := len(rows); {
@@ -89,13 +96,13 @@ func (n *news) addMajors(p *paragraph, rows []api.Mover) {
 	}
 	addWeek(p, rows[:min(len(rows), 2)])
 	p.add(spare, n.venues(rows[0]))
-	if !slices.ContainsFunc(rows, func(m api.Mover) bool { return m.Rank != nil || m.MarketCapUSD != nil }) {
+	if !slices.ContainsFunc(rows, func(m mover) bool { return m.Rank != nil || m.MarketCapUSD != nil }) {
 		p.add(useful, "These prices come from a fallback source, which gives neither rank nor market value"+cite(rows[0].Ref)+".")
 	}
 }
 
 // sides parts the coins whose change is known by its direction.
-func sides(rows []api.Mover) (up, down, still []api.Mover) {
+func sides(rows []mover) (up, down, still []mover) {
 	for _, m := range rows {
 		switch c := m.Change24hPct; {
 		case c == nil:
@@ -111,39 +118,39 @@ func sides(rows []api.Mover) (up, down, still []api.Mover) {
 }
 
 // steps tells by how much each coin moved and where it is now; the sentence has told the direction.
-func steps(rows []api.Mover) []string {
+func steps(rows []mover) []string {
 	var items []string
 	for _, m := range rows {
-		items = append(items, m.Name+" by "+human.PercentInWords(*m.Change24hPct)+" to "+human.PriceInWords(*m.PriceUSD))
+		items = append(items, m.Name+" by "+m.step(human.PercentInWords)+" to "+m.price())
 	}
 	return items
 }
 
-func priced(rows []api.Mover) []string {
+func priced(rows []mover) []string {
 	var items []string
 	for _, m := range rows {
-		items = append(items, m.Name+" at "+human.PriceInWords(*m.PriceUSD))
+		items = append(items, m.Name+" at "+m.price())
 	}
 	return items
 }
 
-func firstTwo(rows []api.Mover) string {
-	text := "Among the majors, " + rows[0].Name + " trades at " + human.PriceInWords(*rows[0].PriceUSD) + then(rows[0].Change24hPct, "")
+func firstTwo(rows []mover) string {
+	text := "Among the majors, " + rows[0].Name + " trades at " + rows[0].price() + rows[0].then("change24hPct", rows[0].Change24hPct, "")
 	if len(rows) > 1 {
 		if rows[0].Change24hPct != nil {
 			text += ","
 		}
-		text += " and " + rows[1].Name + " at " + human.PriceInWords(*rows[1].PriceUSD) + then(rows[1].Change24hPct, "")
+		text += " and " + rows[1].Name + " at " + rows[1].price() + rows[1].then("change24hPct", rows[1].Change24hPct, "")
 	}
 	return text + cite(refsOfMovers(rows)...) + "."
 }
 
 // others tells the majors behind the first two by direction. loneUp and loneDown say that among all majors one alone rose or fell.
-func others(rows []api.Mover, loneUp, loneDown bool) string {
+func others(rows []mover, loneUp, loneDown bool) string {
 	up, down, still := sides(rows)
 	var items []string
 	for _, side := range []struct {
-		rows []api.Mover
+		rows []mover
 		lone bool
 		word string
 	}{{up, loneUp, "higher"}, {down, loneDown, "lower"}} {
@@ -152,7 +159,7 @@ func others(rows []api.Mover, loneUp, loneDown bool) string {
 		}
 		item := and(withChanges(side.rows)) + plural(len(side.rows), " is ", " are ") + side.word
 		if side.lone {
-			item = "only " + side.rows[0].Name + " is " + side.word + " (" + signed(*side.rows[0].Change24hPct) + ")"
+			item = "only " + side.rows[0].Name + " is " + side.word + " (" + side.rows[0].step(signed) + ")"
 		}
 		items = append(items, item)
 	}
@@ -177,7 +184,7 @@ func others(rows []api.Mover, loneUp, loneDown bool) string {
 }
 
 // venues tells the prices of a coin at exchanges.
-func (n *news) venues(m api.Mover) string {
+func (n *news) venues(m mover) string {
 	var items []string
 	for _, q := range m.Venues {
 		if q.PriceUSD == nil || !citable(n.in, q.Ref) {
@@ -185,7 +192,7 @@ func (n *news) venues(m api.Mover) string {
 		}
 		name := map[string]string{"kraken-ticker": "Kraken", "coinbase-exchange": "Coinbase"}[n.in.Citations[q.Ref-1].SourceID]
 		if name != "" {
-			items = append(items, "at "+human.PriceInWords(*q.PriceUSD)+" on "+name+cite(q.Ref))
+			items = append(items, "at "+q.says("priceUsd", human.PriceInWords(*q.PriceUSD))+" on "+name+cite(q.Ref))
 		}
 	}
 	if len(items) == 0 {
@@ -194,11 +201,11 @@ func (n *news) venues(m api.Mover) string {
 	return m.Name + " last traded " + and(items) + "."
 }
 
-func addWeek(p *paragraph, rows []api.Mover) {
-	rows = filter(slices.Clone(rows), func(m api.Mover) bool { return m.Change7dPct != nil })
+func addWeek(p *paragraph, rows []mover) {
+	rows = filter(slices.Clone(rows), func(m mover) bool { return m.Change7dPct != nil })
 	var items []string
 	for _, m := range rows {
-		items = append(items, fmt.Sprintf("%s is %s", m.Name, moved(*m.Change7dPct)))
+		items = append(items, fmt.Sprintf("%s is %s", m.Name, m.says("change7dPct", moved(*m.Change7dPct))))
 	}
 	if len(items) > 0 {
 		p.add(spare, "Over seven days "+and(items)+cite(refsOfMovers(rows)...)+".")

@@ -17,18 +17,21 @@ func (n *news) tone(alarmed bool) (p paragraph) {
 	}
 	p.add(vital, n.breadth())
 	if s := n.Sentiment.Stablecoins; s != nil {
+		at := reading("stablecoins")
 		r := useful
 		if s.Change1dPct == nil || math.Abs(*s.Change1dPct) < 0.5 {
 			r = detail
 		}
-		p.add(r, "Stablecoin supply is "+human.USDInWords(*s.SupplyUSD)+then(s.Change1dPct, " on the day")+cite(s.Ref)+".")
+		supply := at.says("supplyUsd", human.USDInWords(*s.SupplyUSD)) + at.then("change1dPct", s.Change1dPct, " on the day")
+		p.add(r, "Stablecoin supply is "+supply+cite(s.Ref)+".")
 	}
 	if f := n.Sentiment.Fees; f != nil {
-		p.add(spare, fmt.Sprintf("A Bitcoin transaction in the next block pays %s sat/vB%s.", human.Plain(*f.BTCFastestSatVb), cite(f.Ref)))
+		p.add(spare, fmt.Sprintf("A Bitcoin transaction in the next block pays %s sat/vB%s.",
+			reading("fees").says("btcFastestSatVb", human.Plain(*f.BTCFastestSatVb)), cite(f.Ref)))
 	}
 	if g := n.Sentiment.Gas; g != nil {
-		p.add(spare, fmt.Sprintf("Gas on Ethereum costs %s gwei%s.", human.Plain(*g.ETHAverageGwei),
-			inBrackets(n.in.dated(g.Of))+cite(g.Ref)))
+		p.add(spare, fmt.Sprintf("Gas on Ethereum costs %s gwei%s.", reading("gas").says("ethAverageGwei", human.Plain(*g.ETHAverageGwei)),
+			inBrackets(reading("gas").says("of", n.in.dated(g.Of)))+cite(g.Ref)))
 	}
 	p.add(useful, n.notices())
 	return p
@@ -46,33 +49,38 @@ func (n *news) market(alarmed bool) string {
 	case len(n.Flags) == 0:
 		subject = "with no flag standing, the crypto market"
 	}
-	said := " is worth "
+	at, told := reading("market"), " is worth "
 	if m.TotalMarketCapUSD == nil {
-		said = " is " + moved(*m.Change24hPct) + " in 24 hours"
+		told = " is " + at.says("change24hPct", moved(*m.Change24hPct)) + " in 24 hours"
 	} else {
-		said += human.USDInWords(*m.TotalMarketCapUSD) + then(m.Change24hPct, " in 24 hours")
+		told += at.says("totalMarketCapUsd", human.USDInWords(*m.TotalMarketCapUSD)) +
+			at.then("change24hPct", m.Change24hPct, " in 24 hours")
 	}
 	var more []string
 	if m.BTCDominancePct != nil && *m.BTCDominancePct > 0 {
-		more = append(more, "Bitcoin makes up "+human.PercentInWords(*m.BTCDominancePct)+" of its value")
+		more = append(more, "Bitcoin makes up "+at.says("btcDominancePct", human.PercentInWords(*m.BTCDominancePct))+" of its value")
 	}
 	if m.Volume24hUSD != nil {
-		more = append(more, human.USDInWords(*m.Volume24hUSD)+" changed hands")
+		more = append(more, at.says("volume24hUsd", human.USDInWords(*m.Volume24hUSD))+" changed hands")
 	}
 	if len(more) > 0 {
-		said += "; " + clauses(more)
+		told += "; " + clauses(more)
 	}
-	return sentenceCase(subject) + said + inBrackets(n.in.dated(m.Of)) + cite(m.Ref) + "."
+	return sentenceCase(subject) + told + inBrackets(at.says("of", n.in.dated(m.Of))) + cite(m.Ref) + "."
 }
+
+// reading is the place of a market-wide reading.
+func reading(name string) placed { return placed{"sentiment." + name} }
 
 // fearGreed tells the index and where it comes from, and what it was before, counted from today. Of another day, of says which.
 func fearGreed(f *api.FearGreed, of string) string {
-	text := fmt.Sprintf("Fear & Greed reads %d", f.Value)
+	at := reading("fearGreed")
+	text := "Fear & Greed reads " + at.says("value", strconv.Itoa(f.Value))
 	if sayable(f.Label, maxName) {
 		text += " (" + f.Label + ")"
 	}
 	if of != "" {
-		return text + " " + of + cite(f.Ref) + "."
+		return text + " " + at.says("of", of) + cite(f.Ref) + "."
 	}
 	var before []string
 	day, week := f.PreviousDay, f.WeekAgo
@@ -80,14 +88,14 @@ func fearGreed(f *api.FearGreed, of string) string {
 	case day != nil && *day == f.Value:
 		text += ", unchanged from yesterday"
 	case day != nil:
-		before = append(before, fmt.Sprintf("%d yesterday", *day))
+		before = append(before, at.says("previousDay", strconv.Itoa(*day))+" yesterday")
 	}
 	if week != nil && *week != f.Value {
-		before = append(before, fmt.Sprintf("%d a week ago", *week))
+		before = append(before, at.says("weekAgo", strconv.Itoa(*week))+" a week ago")
 	}
 	switch {
 	case len(before) > 0 && day != nil && *day == f.Value:
-		text += fmt.Sprintf("; a week ago it was %d", *week)
+		text += "; a week ago it was " + at.says("weekAgo", strconv.Itoa(*week))
 	case len(before) > 0:
 		text += ", after " + and(before)
 	}
@@ -110,7 +118,8 @@ func (n *news) breadth() string {
 			intro = "Breadth says otherwise: "
 		}
 	}
-	rose, fell := fmt.Sprintf("%d%s", b.Advancing, noun), strconv.Itoa(b.Declining)
+	at := reading("breadth")
+	rose, fell := at.says("advancing", strconv.Itoa(b.Advancing))+noun, at.says("declining", strconv.Itoa(b.Declining))
 	switch {
 	case b.Declining == 0:
 		fell = "none"

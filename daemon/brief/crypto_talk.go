@@ -17,7 +17,7 @@ func (n *news) themes() (p paragraph) {
 		return nil
 	}
 	first := n.Narratives[0]
-	text := first.Name + " is the leading narrative" + then(first.Change24hPct, " in 24 hours") + cite(first.Ref)
+	text := first.Name + " is the leading narrative" + first.then("change24hPct", first.Change24hPct, " in 24 hours") + cite(first.Ref)
 	quoted := map[string]bool{}
 	if len(first.Headlines) > 0 {
 		text += ", with " + quote(first.Headlines[0]) + cite(carriers(n.in, first.Headlines[0])...) + " among the headlines"
@@ -43,8 +43,8 @@ func (n *news) themes() (p paragraph) {
 
 // currents tells which of the other narratives gain and which lose.
 func (n *news) currents() string {
-	rows := filter(slices.Clone(n.Narratives[1:]), func(t api.Narrative) bool { return t.Change24hPct != nil && !flat(*t.Change24hPct) })
-	slices.SortStableFunc(rows, func(a, b api.Narrative) int { return cmp.Compare(math.Abs(*b.Change24hPct), math.Abs(*a.Change24hPct)) })
+	rows := filter(slices.Clone(n.Narratives[1:]), func(t narrative) bool { return t.Change24hPct != nil && !flat(*t.Change24hPct) })
+	slices.SortStableFunc(rows, func(a, b narrative) int { return cmp.Compare(math.Abs(*b.Change24hPct), math.Abs(*a.Change24hPct)) })
 	var items []string
 	var refs []int
 	for _, side := range []struct {
@@ -54,7 +54,7 @@ func (n *news) currents() string {
 		var names []string
 		for _, t := range rows {
 			if *t.Change24hPct*side.sign > 0 && len(names) < 2 {
-				names = append(names, t.Name+side.verb+human.PercentInWords(*t.Change24hPct))
+				names = append(names, t.Name+side.verb+t.says("change24hPct", human.PercentInWords(*t.Change24hPct)))
 				refs = append(refs, t.Ref)
 				side.verb = " " // the second goes without
 			}
@@ -69,10 +69,10 @@ func (n *news) currents() string {
 	return strings.Join(items, ", while ") + cite(refs...) + "."
 }
 
-func quote(h api.Headline) string { return "“" + h.Title + "”" }
+func quote(h headline) string { return "“" + h.says("title", h.Title) + "”" }
 
 // carriers lists the anchors of the publishers of a headline.
-func carriers(in Input, h api.Headline) []int {
+func carriers(in Input, h headline) []int {
 	refs := []int{h.Ref}
 	for _, s := range h.Sources {
 		if citable(in, s) {
@@ -88,9 +88,9 @@ func (n *news) odds() (p paragraph) {
 	for _, m := range n.Sentiment.Predictions[:min(len(n.Sentiment.Predictions), 2)] {
 		chance := "near zero"
 		if p := *m.Probability * 100; !flat(p) {
-			chance = human.PercentInWords(p)
+			chance = m.says("probability", human.PercentInWords(p))
 		}
-		said := fmt.Sprintf("“%s” at %s", m.Question, chance)
+		said := fmt.Sprintf("“%s” at %s", m.says("question", m.Question), chance)
 		if m.Says() != "yes" {
 			said += " for " + m.Outcome
 		}
@@ -152,7 +152,7 @@ func (n *news) absent() []absence {
 			list = append(list, absence{what, source})
 		}
 	}
-	of := func(r api.ProtocolTVL) string { return r.Group }
+	of := func(r protocol) string { return r.Group }
 	s := n.Sentiment
 	lacks(s.Market == nil, "the market totals", "coingecko-global")
 	lacks(s.FearGreed == nil, "the Fear & Greed index", "alternativeme-fng")

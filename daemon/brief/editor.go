@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -95,13 +96,29 @@ func (e *Editor) Models() []Writer { return slices.Clone(e.cfg.Models) }
 
 // Writers are those of a pack's own brief, in order: the models, then the writer by rules.
 func (e *Editor) Writers(pack string) []Writer {
-	byRules := BuiltIn()
-	if e.cfg.ByRules != nil {
-		if own := e.cfg.ByRules(pack); own != nil {
-			byRules = own
+	return append(slices.Clone(e.cfg.Models), e.byRules(pack))
+}
+
+// Claims lists the figures of a brief about a state. What a writer by rules has written is written again, to learn where it is from.
+func (e *Editor) Claims(ctx context.Context, told state.Brief, of state.Pulse) ([]ground.Claim, error) {
+	in := Input{Pack: of.Pack, State: of.Read(), Citations: of.Citations}
+	var origins []ground.Origin
+	if byRules := e.byRules(of.Pack); told.Writer == byRules.Name() {
+		if draft, err := byRules.Write(ctx, in); err == nil && draft.Text == told.Text { // else another version wrote it
+			origins = draft.Origins
 		}
 	}
-	return append(slices.Clone(e.cfg.Models), byRules)
+	return ground.Claims(told.Text, in.State, in.Citations, origins...)
+}
+
+// byRules is the writer of a pack that needs no model.
+func (e *Editor) byRules(pack string) Writer {
+	if e.cfg.ByRules != nil {
+		if own := e.cfg.ByRules(pack); own != nil {
+			return own
+		}
+	}
+	return BuiltIn()
 }
 
 // Preview is a brief that was tried out.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/contextd/contextd/internal/prose"
@@ -12,9 +13,9 @@ import (
 )
 
 // writePlain writes about a state whose members it does not know: what it holds, and how its sources do.
-func writePlain(in Input) (string, error) {
+func writePlain(in Input) (Draft, error) {
 	if err := object(in.State); err != nil {
-		return "", err
+		return Draft{}, err
 	}
 	return compose(in, []paragraph{holdings(in), health(in, in.State.Sources())}), nil
 }
@@ -46,7 +47,8 @@ func holdings(in Input) (p paragraph) {
 		}
 		title := strings.ReplaceAll(prose.Inline(name), "_", " ")
 		if len(refs) > 0 && sayable(title, maxName) {
-			items = append(items, fmt.Sprintf("%s with %d %s%s", title, len(rows), plural(len(rows), "row", "rows"), cite(refs...)))
+			count := said(name, strconv.Itoa(len(rows)))
+			items = append(items, fmt.Sprintf("%s with %s %s%s", title, count, plural(len(rows), "row", "rows"), cite(refs...)))
 		}
 	}
 	if len(items) > 0 {

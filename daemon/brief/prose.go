@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/prose"
 )
@@ -46,6 +47,14 @@ type statement struct {
 	rank  rank
 	text  string
 	fixed string // what is in it whatever the state says
+
+	origins []ground.Origin // of its parts, by their place in text
+}
+
+// stating is the statement of a sentence with marks.
+func stating(r rank, marked, fixed string) statement {
+	text, origins := unmarked(marked)
+	return statement{r, text, fixed, origins}
 }
 
 type paragraph []statement
@@ -53,16 +62,16 @@ type paragraph []statement
 // add adds a statement unless there is nothing to say.
 func (p *paragraph) add(r rank, text string) {
 	if text != "" {
-		*p = append(*p, statement{rank: r, text: text})
+		*p = append(*p, stating(r, text, ""))
 	}
 }
 
 // compose chooses the statements that are told and joins them. One that Check cannot follow, as of a coin that is called 100%, is left out,
 // unless what is wrong with it is fixed: that is for the author of the pack to see.
-func compose(in Input, paragraphs []paragraph) string {
+func compose(in Input, paragraphs []paragraph) Draft {
 	for {
-		text := choose(paragraphs)
-		refused := Check(text, in)
+		draft := choose(paragraphs)
+		refused := Check(draft.Text, in)
 		left := 0
 		for i, p := range paragraphs {
 			paragraphs[i] = filter(slices.Clone(p), func(s statement) bool {
@@ -75,13 +84,13 @@ func compose(in Input, paragraphs []paragraph) string {
 			left += len(p) - len(paragraphs[i])
 		}
 		if left == 0 {
-			return text
+			return draft
 		}
 	}
 }
 
 // choose chooses the statements that are told and joins them.
-func choose(paragraphs []paragraph) string {
+func choose(paragraphs []paragraph) (d Draft) {
 	told := make([][]bool, len(paragraphs))
 	words := 0
 	for r := vital; r <= spare; r++ {
@@ -97,19 +106,25 @@ func choose(paragraphs []paragraph) string {
 			}
 		}
 	}
-	var texts []string
 	for i, p := range paragraphs {
-		var sentences []string
+		between := "\n\n"
 		for j, s := range p {
-			if told[i][j] {
-				sentences = append(sentences, s.text)
+			if !told[i][j] {
+				continue
+			}
+			if d.Text != "" {
+				d.Text += between
+			}
+			between = " "
+			at := utf8.RuneCountInString(d.Text)
+			d.Text += s.text
+			for _, o := range s.origins {
+				o.Start, o.End = o.Start+at, o.End+at
+				d.Origins = append(d.Origins, o)
 			}
 		}
-		if len(sentences) > 0 {
-			texts = append(texts, strings.Join(sentences, " "))
-		}
 	}
-	return strings.Join(texts, "\n\n")
+	return d
 }
 
 // cite writes the anchors of a statement, each once and in order, with the space before them.
@@ -143,10 +158,25 @@ func clauses(items []string) string {
 	return strings.Join(items[:last], ", ") + ", and " + items[last]
 }
 
-// sentenceCase starts s with a capital, for sentences that begin with a word of ours.
+// sentenceCase starts s with a capital, for sentences that begin with a word of ours. It may be marked.
 func sentenceCase(s string) string {
-	r, n := utf8.DecodeRuneInString(s)
-	return strings.ToUpper(string(r)) + s[n:]
+	mark, rest, marked := strings.Cut(s, originText)
+	if !marked || !strings.HasPrefix(s, originOpen) {
+		mark, rest = "", s
+	} else {
+		mark += originText
+	}
+	r, n := utf8.DecodeRuneInString(rest)
+	return mark + strings.ToUpper(string(r)) + rest[n:]
+}
+
+// openEnded is a sentence without the signs that end it. It may be marked.
+func openEnded(s string) string {
+	text, marked := strings.CutSuffix(strings.TrimRight(s, ".!"), originClose)
+	if !marked {
+		return text
+	}
+	return strings.TrimRight(text, ".!") + originClose
 }
 
 func inWords(n int) string {
@@ -193,18 +223,18 @@ func signed(change float64) string {
 	return "\u2212" + text
 }
 
-// then adds a change to what it is said of, behind a comma; an unknown one adds nothing.
-func then(change *float64, rest string) string {
+// then adds a change, which a member of p has, to what it is said of, behind a comma; an unknown one adds nothing.
+func (p placed) then(member string, change *float64, rest string) string {
 	if change == nil {
 		return ""
 	}
-	return ", " + moved(*change) + rest
+	return ", " + p.says(member, moved(*change)) + rest
 }
 
-// aside adds a change in parentheses; one that is unknown or too small adds nothing.
-func aside(change *float64) string {
+// aside adds a change, which a member of p has, in parentheses; one that is unknown or too small adds nothing.
+func (p placed) aside(member string, change *float64) string {
 	if change == nil || flat(*change) {
 		return ""
 	}
-	return " (" + moved(*change) + ")"
+	return " (" + p.says(member, moved(*change)) + ")"
 }

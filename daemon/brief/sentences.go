@@ -3,6 +3,7 @@ package brief
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -47,34 +48,45 @@ func (w bySentences) Write(_ context.Context, in Input) (Draft, error) {
 	paragraphs := []paragraph{raised(in, in.State.Flags())}
 	over := ""
 	for _, s := range w.list {
-		var rows []api.Fields
-		_ = in.State.Decode(s.Over, &rows) // what a damaged state says otherwise still counts
+		var fields []api.Fields
+		_ = in.State.Decode(s.Over, &fields) // what a damaged state says otherwise still counts
+		rows := make([]sentenceRow, len(fields))
+		for i, f := range fields {
+			rows[i] = sentenceRow{f, placed{fmt.Sprintf("%s[%d]", s.Over, i)}}
+		}
 		if s.Over != over {
 			paragraphs, over = append(paragraphs, nil), s.Over
 		}
 		if text := s.write(in, rows); text != "" {
 			last := &paragraphs[len(paragraphs)-1]
-			*last = append(*last, statement{useful, text, s.fixed()})
+			*last = append(*last, stating(useful, text, s.fixed()))
 		}
 	}
 	if len(paragraphs) > 1 && len(slices.Concat(paragraphs[1:]...)) == 0 {
 		paragraphs = append(paragraphs, holdings(in))
 	}
 	status := in.State.Sources()
-	text := compose(in, append(paragraphs, troubles(in, status)))
-	if text == "" && len(status) > 0 {
-		text = compose(in, []paragraph{health(in, status)})
+	draft := compose(in, append(paragraphs, troubles(in, status)))
+	if draft.Text == "" && len(status) > 0 {
+		draft = compose(in, []paragraph{health(in, status)})
 	}
-	if text == "" {
+	if draft.Text == "" {
 		return Draft{}, errNothing
 	}
-	return Draft{Text: text}, nil
+	return draft, nil
+}
+
+// sentenceRow is a row of the member that a sentence is over.
+type sentenceRow struct {
+	api.Fields
+	placed
 }
 
 // write writes the sentence about rows, "" where there is nothing to tell.
-func (s Sentence) write(in Input, rows []api.Fields) string {
+func (s Sentence) write(in Input, rows []sentenceRow) string {
 	var items, of []string
 	var refs []int
+	var told []sentenceRow
 	for _, row := range s.choose(rows) {
 		ref, _ := row.Get("ref").(float64)
 		if !citable(in, int(ref)) || len(items) == max(s.Rows, 1) {
@@ -85,20 +97,20 @@ func (s Sentence) write(in Input, rows []api.Fields) string {
 			t = s.Before
 		}
 		about, _ := row.Get("of").(string)
-		text, ok := t.Fill("", func(field string) any {
+		text, ok := t.FillMarked("", func(field string) any {
 			if field == "of" {
 				return in.dated(about)
 			}
-			return sentenceValue(row, field)
-		})
+			return sentenceValue(row.Fields, field)
+		}, row.says)
 		if ok {
-			items, refs, of = append(items, text), append(refs, int(ref)), append(of, in.dated(about))
+			items, refs, of, told = append(items, text), append(refs, int(ref)), append(of, in.dated(about)), append(told, row)
 		}
 	}
 	if len(items) == 0 {
 		return ""
 	}
-	about := s.date(items, of)
+	about := s.date(items, of, told)
 	text := items[0]
 	if s.Listed {
 		text = around(s.Before, about) + and(items) + around(s.After, about)
@@ -108,7 +120,7 @@ func (s Sentence) write(in Input, rows []api.Fields) string {
 	} else {
 		about = ""
 	}
-	return sentenceCase(strings.TrimRight(text, ".!")) + about + cite(refs...) + "."
+	return sentenceCase(openEnded(text)) + about + cite(refs...) + "."
 }
 
 // dates reports whether the sentence has a place for what its rows are about.
@@ -118,13 +130,13 @@ func (s Sentence) dates() bool {
 }
 
 // date is what all rows of the items are about. Where they differ it is "", and each says so.
-func (s Sentence) date(items, of []string) string {
+func (s Sentence) date(items, of []string, rows []sentenceRow) string {
 	if len(slices.Compact(slices.Clone(of))) == 1 {
-		return of[0]
+		return rows[0].says("of", of[0])
 	}
 	for i := range items {
 		if !slices.Contains(s.Item.Fields(), "of") {
-			items[i] += inBrackets(of[i])
+			items[i] += inBrackets(rows[i].says("of", of[i]))
 		}
 	}
 	return ""
@@ -171,17 +183,17 @@ func fixed(t human.Template) string {
 }
 
 // choose are the rows in the order of the sentence, without those beyond its bounds.
-func (s Sentence) choose(rows []api.Fields) []api.Fields {
+func (s Sentence) choose(rows []sentenceRow) []sentenceRow {
 	if s.By == "" {
 		return rows
 	}
-	number := func(row api.Fields) float64 { x, _ := row.Get(s.By).(float64); return x }
-	rows = slices.DeleteFunc(slices.Clone(rows), func(row api.Fields) bool {
+	number := func(row sentenceRow) float64 { x, _ := row.Get(s.By).(float64); return x }
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row sentenceRow) bool {
 		x, known := row.Get(s.By).(float64)
 		return !known || s.Above != nil && x <= *s.Above || s.Below != nil && x >= *s.Below
 	})
 	if s.Sorted || s.Least {
-		slices.SortStableFunc(rows, func(a, b api.Fields) int {
+		slices.SortStableFunc(rows, func(a, b sentenceRow) int {
 			order := cmp.Compare(number(b), number(a))
 			if s.Least {
 				order = -order
@@ -216,10 +228,11 @@ const maxTold = 160
 
 func raised(in Input, flags []api.Flag) (p paragraph) {
 	told := 0
-	for _, f := range flags {
-		if text := messageOf(f); !sourceFlag(f) && citable(in, f.Ref) && sayable(text, maxTold) && told < 2*oneSentence {
+	for i, f := range flags {
+		if text := messageOf(f); !api.AboutSource(f.Kind) && citable(in, f.Ref) && sayable(text, maxTold) && told < 2*oneSentence {
 			told++
-			p.add(vital, sentenceCase(strings.TrimRight(text, "."))+cite(f.Ref)+".")
+			text = sentenceCase(strings.TrimRight(text, "."))
+			p.add(vital, said(fmt.Sprintf("%s[%d].message", api.MemberFlags, i), text)+cite(f.Ref)+".")
 		}
 	}
 	return p
@@ -228,7 +241,7 @@ func raised(in Input, flags []api.Flag) (p paragraph) {
 // messageOf is what a flag says, without the name that it quotes where that reads as an instruction.
 func messageOf(f api.Flag) string {
 	if f.Kind == api.FlagSuspiciousName {
-		return incident(api.Flag{Kind: f.Kind, Subject: prose.Inline(f.Subject)}, false)
+		return incident(flag{Flag: api.Flag{Kind: f.Kind, Subject: prose.Inline(f.Subject)}}, false)
 	}
 	return prose.Inline(f.Message)
 }

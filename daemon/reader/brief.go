@@ -77,7 +77,13 @@ func (r *Reader) claimed(ctx context.Context, v View, told state.Narration) (sta
 		}
 	}
 	doc := pulse.Read()
-	list, err := ground.Claims(told.Text, doc, pulse.Citations)
+	var list []ground.Claim
+	var err error
+	if r.cfg.Briefs != nil {
+		list, err = r.cfg.Briefs.Claims(ctx, told.Brief, pulse)
+	} else {
+		list, err = ground.Claims(told.Text, doc, pulse.Citations)
+	}
 	if err != nil {
 		return told, fmt.Errorf("check brief of %s: %w", v.pack.ID, err)
 	}

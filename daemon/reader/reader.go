@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
@@ -33,10 +34,12 @@ type History interface {
 	Past(ctx context.Context, pack string, times iter.Seq[time.Time]) iter.Seq2[state.Pulse, error]
 }
 
-// Briefs has the briefs that owners get by prompts of their own.
+// Briefs has the briefs that owners get by prompts of their own, and knows the writers of all.
 type Briefs interface {
 	// Of returns the brief of an owner about edition. warning says why it is not by their prompt, "" where they have none.
 	Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b state.Narration, warning string)
+	// Claims lists what backs the figures of a brief about a state.
+	Claims(ctx context.Context, told state.Brief, of state.Pulse) ([]ground.Claim, error)
 }
 
 // Answer is what an operation answers: a body whose age is measured when it is written, or finished JSON.

@@ -57,6 +57,11 @@ func (t Template) Fields() (names []string) {
 // Fill writes the values of a row at their places. It is not ok if one of them is not known, which get tells by nil; missing stands
 // there. Of an empty text the space before it goes, too.
 func (t Template) Fill(missing string, get func(field string) any) (text string, ok bool) {
+	return t.FillMarked(missing, get, func(_, text string) string { return text })
+}
+
+// FillMarked is Fill with what mark makes of each value as it is written.
+func (t Template) FillMarked(missing string, get func(field string) any, mark func(field, text string) string) (text string, ok bool) {
 	var b strings.Builder
 	ok = true
 	for _, p := range t.parts {
@@ -76,7 +81,7 @@ func (t Template) Fill(missing string, get func(field string) any) (text string,
 			b.Reset()
 			b.WriteString(said)
 		}
-		b.WriteString(text)
+		b.WriteString(mark(p.field, text))
 	}
 	return b.String(), ok
 }

@@ -19,10 +19,16 @@ type Claim struct {
 	Path       string // of the value, or of the list whose length it is
 }
 
+// Origin is a part of a text and what its writer has it from.
+type Origin struct {
+	Start, End int    // in code points of the text
+	Path       string // of the value, or of the list whose length it is
+}
+
 // Claims lists the figures of a brief that hold, in the order of the text, but for the usual spans such as 24 hours. In a text that Check
-// has nothing against these are all figures.
-func Claims(text string, doc *state.Document, citations []api.Citation) ([]Claim, error) {
-	c, err := read(text, doc, citations)
+// has nothing against these are all figures. Those in the origins that its writer tells are of them, the others are looked for.
+func Claims(text string, doc *state.Document, citations []api.Citation, origins ...Origin) ([]Claim, error) {
+	c, err := read(text, doc, citations, origins...)
 	if err != nil {
 		return nil, err
 	}
@@ -35,13 +41,13 @@ func Claims(text string, doc *state.Document, citations []api.Citation) ([]Claim
 }
 
 // read checks every sentence of a text.
-func read(text string, doc *state.Document, citations []api.Citation) (*checker, error) {
+func read(text string, doc *state.Document, citations []api.Citation, origins ...Origin) (*checker, error) {
 	x, err := readIndex(doc, citations)
 	if err != nil {
 		return nil, err
 	}
 	t := prose.Fold(strings.ToValidUTF8(text, "\uFFFD"))
-	c := &checker{index: x, citations: citations, text: t, spans: prose.Find(t, x.texts)}
+	c := &checker{index: x, citations: citations, text: t, spans: prose.Find(t, x.texts), origins: origins}
 	c.links()
 	c.orders()
 	for _, s := range prose.Sentences(t, c.spans) {
@@ -54,6 +60,34 @@ func read(text string, doc *state.Document, citations []api.Citation) (*checker,
 type backing struct {
 	row  *row
 	path string
+}
+
+// told is what the writer of the text has f from, if that is known and says it.
+func (c *checker) told(r *reading, f prose.Figure, anchors []int) (backing, bool) {
+	if len(c.origins) == 0 {
+		return backing{}, false
+	}
+	start := utf8.RuneCountInString(c.text[:r.Start+f.Start])
+	end := start + utf8.RuneCountInString(f.Raw)
+	at := slices.IndexFunc(c.origins, func(o Origin) bool { return o.Start < end && start < o.End })
+	if at < 0 {
+		return backing{}, false
+	}
+	path := c.origins[at].Path
+	for _, x := range c.index.rows {
+		number := slices.ContainsFunc(x.numbers, func(n number) bool { return n.path == path && equals(f, n, x) })
+		written := slices.ContainsFunc(x.texts, func(t text) bool { return t.path == path && strings.Contains(prose.Fold(t.text), f.Raw) })
+		time := c.timed(x, f, r.text)
+		if x.under(anchors) && (number || written || time >= 0 && x.times[time].path == path) {
+			return backing{x, path}, true
+		}
+	}
+	for _, l := range c.index.lists {
+		if i := slices.IndexFunc(l.counts()[0].rows, func(x *row) bool { return x.under(anchors) }); l.path == path && i >= 0 {
+			return backing{l.counts()[0].rows[i], path}, float64(len(l.rows)) == f.Value
+		}
+	}
+	return backing{}, false
 }
 
 // claim notes that b backs f. What backs it outside of the state, as the time at which a source was asked, is no claim about it.

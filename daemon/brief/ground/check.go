@@ -106,6 +106,7 @@ type checker struct {
 	citations []api.Citation
 	text      string
 	spans     []prose.Found
+	origins   []Origin // of parts of text, where its writer tells them
 	findings  []Finding
 	claims    []Claim
 	previous  []*mention // what the sentence before is about

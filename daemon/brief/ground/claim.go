@@ -15,12 +15,20 @@ func (c *checker) figures(s prose.Sentence, anchors []int) {
 	r := c.read(s)
 	if len(anchors) > 0 { // else the missing anchor is found already
 		for i := range r.figures {
-			if b, ok := c.figure(r, i, anchors); ok {
+			b, ok := c.told(r, r.figures[i].Figure, anchors)
+			if !ok {
+				b, ok = c.figure(r, i, anchors)
+			}
+			if ok {
 				c.claim(s, r.figures[i].Figure, b, anchors)
 			}
 		}
 		for _, f := range r.quoted {
-			if b, ok := c.inPhrase(r, f, anchors); ok {
+			b, ok := c.told(r, f, anchors)
+			if !ok {
+				b, ok = c.inPhrase(r, f, anchors)
+			}
+			if ok {
 				c.claim(s, f, b, anchors)
 			} else {
 				c.unfounded(s, f, func(x *row) bool { return c.written(r, &assertion{Figure: f}, x, text{}) != wrongValue })

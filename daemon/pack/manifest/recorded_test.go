@@ -216,5 +216,15 @@ func raises(t *testing.T, id string, want [][]string) {
 		if wrong := ground.Check(draft.Text, read(text), citations); len(wrong) > 0 {
 			t.Errorf("tick %d: %v", tick, wrong)
 		}
+		claims, err := ground.Claims(draft.Text, read(text), citations, draft.Origins...)
+		if err != nil || len(claims) == 0 {
+			t.Errorf("tick %d: %d claims, %v", tick, len(claims), err)
+		}
+		for _, c := range claims {
+			written := func(o ground.Origin) bool { return o.Start <= c.Start && c.End <= o.End && o.Path == c.Path }
+			if !slices.ContainsFunc(draft.Origins, written) {
+				t.Errorf("tick %d: %q is claimed of %s, which is not where the writer has it from", tick, c.Text, c.Path)
+			}
+		}
 	})
 }
