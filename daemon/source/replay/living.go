@@ -27,9 +27,6 @@ type Living struct {
 var _ http.RoundTripper = (*Living)(nil)
 
 const (
-	// livelier is how much faster than in truth a Living moves once it is watched: prices of 15 seconds move as those of five minutes do.
-	livelier = 20
-
 	firstIncident    = 90 * time.Second // from the start
 	betweenIncidents = 10 * time.Minute
 	lasting          = 6 * time.Minute  // of each, which
@@ -60,15 +57,11 @@ func NewLiving(cfg LivingConfig) (*Living, error) {
 // Advance moves everything on to now.
 func (l *Living) Advance() {
 	now := l.cfg.Now()
-	pace := 1.0
-	if now.After(l.due.Add(-firstIncident)) { // or it is the past still
-		pace = livelier
-	}
 	if !now.Before(l.due) {
 		l.market.plan(l.incident()...)
 		l.due, l.number = now.Add(betweenIncidents), l.number+1
 	}
-	l.market.moveTo(now, pace)
+	l.market.moveTo(now)
 }
 
 // incident is what happens next: each grows for some minutes, stays, and passes.

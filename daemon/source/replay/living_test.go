@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -47,8 +48,10 @@ func TestLivingMovesAllPacks(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 	rests := map[string]bool{ // told once a day or less often
-		"nyfed-rates": true, "bls-indicators": true, "bls-calendar": true, "fed-calendar": true, "bea-calendar": true, "fiscaldata-debt": true,
-		"arxiv": true, "ollama-releases": true, "vllm-releases": true, "transformers-releases": true, "anthropic-status": true,
+		"bls-indicators": true, "bls-calendar": true, "fed-calendar": true, "bea-calendar": true, "fiscaldata-debt": true,
+		"treasury-yields": true, "frankfurter-fx": true, "cboe-vix": true, "arxiv": true,
+		"ollama-releases": true, "vllm-releases": true, "transformers-releases": true,
+		"anthropic-status": true,
 	}
 	var now time.Time
 	var lives [2]*replay.Living
@@ -86,6 +89,75 @@ func TestLivingMovesAllPacks(t *testing.T) {
 	if calm, worst := told["openai-status"][6*time.Hour], told["openai-status"][6*time.Hour+94*time.Minute+30*time.Second]; !strings.Contains(calm, `"none"`) ||
 		!strings.Contains(worst, "major_outage") {
 		t.Error("the incident does not show on the status page, or does not pass")
+	}
+}
+
+// TestFixings: what is fixed on business days bears their dates and no others, of the last one that is over, and what is said of a day is
+// never another thing later.
+func TestFixings(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2027, 3, 3, 23, 30, 0, 0, time.UTC) // a Wednesday
+	now := start
+	clock := func() time.Time { return now }
+	l, err := replay.NewLiving(replay.LivingConfig{Seed: 1, Past: 24 * time.Hour, Every: 15 * time.Second, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unread := regexp.MustCompile(`.*BC_1_5MONTH.*`) // the newest recorded day has none
+	rows := map[string]struct {
+		re     *regexp.Regexp // a date and what is said of it
+		layout string
+		late   time.Duration // after midnight of its day
+		other  bool          // each day has values of its own
+	}{
+		"treasury-yields": {regexp.MustCompile(`(?s)DateTime">([\d-]{10})T(.*?)</m:prop`), time.DateOnly, 22 * time.Hour, true},
+		"frankfurter-fx":  {regexp.MustCompile(`"([\d-]{10})": \{(.*?)\}`), time.DateOnly, 15 * time.Hour, true},
+		"cboe-vix":        {regexp.MustCompile(`(?m)^([\d/]{10}),(.*)$`), "01/02/2006", 22 * time.Hour, true},
+		"nyfed-rates":     {regexp.MustCompile(`"effectiveDate": "([\d-]{10})", "type": "SOFRAI"(.*?)\}`), time.DateOnly, 12 * time.Hour, false},
+		"fiscaldata-debt": {regexp.MustCompile(`"record_date": "([\d-]{10})"(.*?)\}`), time.DateOnly, 44 * time.Hour, false},
+	}
+	for _, p := range otherPages(t) {
+		of, fixed := rows[p.SourceID]
+		if !fixed {
+			continue
+		}
+		delete(rows, p.SourceID)
+		shift := l.Shift(p.SourceID).Round(24 * time.Hour)
+		said := map[time.Time]string{}
+		for now = start; now.Before(start.AddDate(0, 0, 8)); now = now.Add(3 * time.Hour) {
+			var newest time.Time
+			text := unread.ReplaceAllString(livingSays(t, l, p, now), "")
+			for _, g := range of.re.FindAllStringSubmatch(text, -1) {
+				date, err := time.Parse(of.layout, g[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				day := date.Add(shift)
+				if w := day.Weekday(); w == time.Saturday || w == time.Sunday {
+					t.Fatalf("%s says at %s what was fixed on %s", p.SourceID, now, day)
+				}
+				if before, known := said[day]; of.other && known && before != g[2] {
+					t.Fatalf("%s says at %s of %s %s, and before %s", p.SourceID, now, day, g[2], before)
+				}
+				said[day] = g[2]
+				if day.After(newest) {
+					newest = day
+				}
+			}
+			last := now.Add(-of.late).Truncate(24 * time.Hour)
+			for last.Weekday() == time.Saturday || last.Weekday() == time.Sunday {
+				last = last.AddDate(0, 0, -1)
+			}
+			if !newest.Equal(last) {
+				t.Errorf("%s says at %s what was fixed on %s, not on %s", p.SourceID, now, newest, last)
+			}
+		}
+		if a, b := said[time.Date(2027, 3, 4, 0, 0, 0, 0, time.UTC)], said[time.Date(2027, 3, 5, 0, 0, 0, 0, time.UTC)]; of.other && a == b {
+			t.Errorf("%s says the same of two days: %s", p.SourceID, a)
+		}
+	}
+	if len(rows) > 0 {
+		t.Errorf("nothing was asked of %v", rows)
 	}
 }
 

@@ -120,13 +120,13 @@ func (m *Market) Tick() int {
 func (m *Market) tick() int { return m.first + len(m.moments) - 1 }
 
 // Advance moves to the next tick.
-func (m *Market) Advance() { m.moveTo(m.At(m.Tick()).Add(m.cfg.Every), 1) }
+func (m *Market) Advance() { m.moveTo(m.At(m.Tick()).Add(m.cfg.Every)) }
 
-// moveTo moves to the next tick, which is at a time: values move as far as they do in so many times the time that it takes.
-func (m *Market) moveTo(at time.Time, pace float64) {
+// moveTo moves to the next tick, which is at a time.
+func (m *Market) moveTo(at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.moments = append(m.moments, m.next(m.moments[len(m.moments)-1], at.Truncate(time.Second), pace))
+	m.moments = append(m.moments, m.next(m.moments[len(m.moments)-1], at.Truncate(time.Second)))
 	if drop := len(m.moments) - keptTicks; drop > 0 {
 		m.first += drop
 		m.moments = slices.Delete(m.moments, 0, drop)

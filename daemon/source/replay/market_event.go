@@ -80,7 +80,11 @@ func (m *Market) shock(id string, tick int) float64 {
 		}
 		return 0
 	}
-	return math.Log1p(m.size(Depeg, id, tick) + m.size(Move, id, tick))
+	own := math.Log1p(m.size(Depeg, id, tick) + m.size(Move, id, tick))
+	if followed := m.base.things[m.base.place[id]].follows; followed >= 0 {
+		own += m.shock(m.base.things[followed].id, tick)
+	}
+	return own
 }
 
 // losses are the hacks that have happened until a tick: they stay in the list.

@@ -113,7 +113,12 @@ func (b *base) findThings() {
 	for _, row := range list(obj(b.doc("trending_pools.json"))["data"]) {
 		p := obj(row)
 		day := atof(text(obj(obj(p["attributes"])["price_change_percentage"])["h24"]))
-		add(thing{id: "pool/" + text(p["id"]), value: 1, day: day, vol: 0.15, beta: 0.2, revert: 0.5, jumps: 0.5, follows: -1})
+		t := thing{id: "pool/" + text(p["id"]), value: 1, day: day, vol: 0.15, beta: 0.2, revert: 0.5, jumps: 0.5}
+		t.follows = b.priced(obj(p["attributes"]))
+		if t.follows >= 0 {
+			t.vol, t.revert, t.jumps = 0, 0, 0
+		}
+		add(t)
 	}
 	for _, row := range list(obj(b.doc("events.json"))["events"]) {
 		add(thing{id: "odds/" + text(obj(row)["id"]), value: 1, vol: 0.12, revert: 0.2, follows: -1})
@@ -162,6 +167,20 @@ func (b *base) coin(c object, rank int, pegged bool) thing {
 	return t
 }
 
+// priced is the place of the coin that is the base token of a pool, or that it wraps, at about the same price; -1 if none is.
+func (b *base) priced(pool object) int {
+	symbol, _, _ := strings.Cut(strings.ToLower(text(pool["name"])), " / ")
+	price := atof(text(pool["base_token_price_usd"]))
+	for _, row := range list(b.doc("coins_markets.json")) {
+		c := obj(row)
+		if ratio := price / num(c["current_price"]); !strings.HasSuffix(symbol, text(c["symbol"])) || ratio < 0.95 || ratio > 1.05 {
+			continue
+		}
+		return b.place[text(c["id"])]
+	}
+	return -1
+}
+
 // chance is a number from 0 to 1 that a text stands for.
 func chance(text string) float64 { return float64(hash(text)%10_000) / 10_000 }
 
@@ -187,14 +206,14 @@ func (m *Market) firstMoment() *moment {
 }
 
 // next is where everything stands a tick after prev.
-func (m *Market) next(prev *moment, at time.Time, pace float64) *moment {
+func (m *Market) next(prev *moment, at time.Time) *moment {
 	tick := m.tick() + 1
 	r := m.random("walk", tick)
 	days := max(at.Sub(prev.at), time.Second).Hours() / 24
 	market := r.NormFloat64()
 	next := &moment{at: at, courses: make([]course, len(prev.courses))}
 	for i, t := range m.base.things {
-		next.courses[i] = t.step(prev.courses[i], days*pace, market, r).drift(days)
+		next.courses[i] = t.step(prev.courses[i], days, market, r).drift(days)
 		if t.follows >= 0 {
 			next.courses[i].follow(prev.courses[t.follows], next.courses[t.follows])
 		}

@@ -181,6 +181,8 @@ func (v *outlook) texts() map[string]func(string) string {
 		"treasury-yields": v.yields,
 		"frankfurter-fx":  v.exchange,
 		"cboe-vix":        v.vix,
+		"nyfed-rates":     v.reference,
+		"fiscaldata-debt": v.debt,
 		"fed-press":       func(feed string) string { return v.ringFeed(feed, "item", 5*time.Hour) },
 		"sec-filings":     func(feed string) string { return v.ringFeed(feed, "entry", 17*time.Minute) },
 		"openai-status": func(doc string) string {

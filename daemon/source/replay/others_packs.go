@@ -2,9 +2,7 @@ package replay
 
 import (
 	"math"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -140,47 +138,6 @@ func (v *outlook) openInterest(doc any) any {
 		sum += num(obj(row)["total24h"])
 	}
 	return with(obj(doc), "protocols", rows, "total24h", math.Round(was*total/sum), "change_1d", round((total/before-1)*100, 2))
-}
-
-var (
-	yieldIn = regexp.MustCompile(`BC_(\w+) m:type="Edm.Double">([\d.]+)<`)
-	quoteIn = regexp.MustCompile(`"([A-Z]{3})": ([\d.]+)`)
-)
-
-// moved replaces the second group of each match behind a mark by what of makes of the groups, with the decimals that it had.
-func moved(re *regexp.Regexp, whole, mark string, of func(name string, x float64) float64) string {
-	from := strings.LastIndex(whole, mark)
-	return whole[:from] + re.ReplaceAllStringFunc(whole[from:], func(match string) string {
-		g := re.FindStringSubmatch(match)
-		_, decimals, _ := strings.Cut(g[2], ".")
-		return strings.Replace(match, g[2], strconv.FormatFloat(of(g[1], atof(g[2])), 'f', len(decimals), 64), 1)
-	})
-}
-
-// yields are those of the newest day, by tenor.
-func (v *outlook) yields(feed string) string {
-	return moved(yieldIn, feed, "<entry>", func(tenor string, x float64) float64 {
-		tenor = strings.TrimSuffix(tenor, "DISPLAY")
-		return x + v.drift("yields", 0.05, v.at) + v.drift("yield/"+tenor, 0.01, v.at) - 0.1*v.trouble
-	})
-}
-
-// exchange are the rates of the newest day.
-func (v *outlook) exchange(doc string) string {
-	return moved(quoteIn, doc, `": {`, func(currency string, x float64) float64 {
-		return x * v.factor("dollar", 0.003) * v.factor("fx/"+currency, 0.003)
-	})
-}
-
-// vix is the history of an index, whose newest close moves.
-func (v *outlook) vix(table string) string {
-	table = strings.TrimSpace(table)
-	start := strings.LastIndexByte(table, '\n') + 1
-	cells := strings.Split(table[start:], ",")
-	last := atof(cells[4]) * v.factor("vix", 0.05) * (1 + 0.3*v.trouble)
-	write := func(x float64) string { return strconv.FormatFloat(round(x, 2), 'f', 6, 64) } // as Cboe does
-	cells[2], cells[3], cells[4] = write(max(atof(cells[2]), last)), write(min(atof(cells[3]), last)), write(last)
-	return table[:start] + strings.Join(cells, ",") + "\n"
 }
 
 // models are those of a router, one of which changes its prices every eight hours.
