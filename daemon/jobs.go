@@ -28,7 +28,8 @@ func (d *Daemon) addJobs(context.Context) error {
 	d.jobs.Add("prune", "", "drop single calls, revoked keys, sessions, sign-ins and unpaid purchases that have ended", pruneEvery, d.prune)
 	d.jobs.Add("flush", "", "write down when keys were last used", flushEvery, d.keys.Flush)
 	d.jobs.Add("retire", "", "end keys that others have replaced", retireEvery, d.keys.Retire)
-	d.jobs.OnAnyNode("flush", "retire") // what each remembers of keys
+	d.jobs.Add("databases", "", "see that the databases answer and can be written to", flushEvery, d.Alive)
+	d.jobs.OnAnyNode("flush", "retire", "databases") // what each remembers of keys, and has open
 	d.jobs.Add(jobBackup, "", "back up the databases and keys", 0, d.backups.Make)
 	return nil
 }

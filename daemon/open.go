@@ -30,6 +30,7 @@ import (
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/build"
@@ -83,6 +84,9 @@ func refuseSynthetic(ctx context.Context, place string) error {
 
 // openDatabases opens the books and the history, after a backup if that upgrades one of them.
 func (d *Daemon) openDatabases(ctx context.Context) error {
+	if err := d.refuseHalf(); err != nil {
+		return err
+	}
 	saved, err := backup.BeforeUpgrade(ctx, d.cfg.place(), d.cfg.Now())
 	if err != nil {
 		return err
@@ -118,6 +122,26 @@ func (d *Daemon) openDatabases(ctx context.Context) error {
 	}
 	if d.cfg.Litestream {
 		return errors.Join(d.store.LeaveLog(ctx), d.history.LeaveLog(ctx))
+	}
+	return nil
+}
+
+// refuseHalf reports a data directory that lacks one of its databases and has what only comes after it: to begin with an empty one would
+// forget what was paid, or begin the logs again under the key by which clients know them.
+func (d *Daemon) refuseHalf() error {
+	if d.cfg.StoreURL != "" {
+		return nil
+	}
+	is := func(name string) bool {
+		_, err := os.Stat(filepath.Join(d.cfg.DataDir, name))
+		return err == nil
+	}
+	const restore = "%s has no %s, and there is %s\n  try: put it back, or contextd restore FILE with a backup; "
+	switch {
+	case !is(store.File) && is(history.File):
+		return fmt.Errorf(restore+"an empty file there begins books without owners and credits", d.cfg.DataDir, store.File, history.File)
+	case !is(history.File) && is(translog.KeyFile):
+		return fmt.Errorf(restore+"without %[3]s new logs begin, which every client must accept", d.cfg.DataDir, history.File, translog.KeyFile)
 	}
 	return nil
 }

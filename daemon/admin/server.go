@@ -311,7 +311,7 @@ func (s Server) reload(w http.ResponseWriter, r *http.Request) error {
 
 func (s Server) alive(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Daemon.Alive(r.Context()); err != nil {
-		return err
+		return api.Errorf(api.ReasonStateUnavailable, "%v", err).WithHint("contextd help operate, under Data") // the operator may know
 	}
 	return web.WriteJSON(w, http.StatusOK, map[string]bool{"ok": true})
 }

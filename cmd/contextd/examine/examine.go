@@ -34,6 +34,7 @@ import (
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/doctor"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // Config is what is looked at.
@@ -114,10 +115,20 @@ func (e examiner) directory(ctx context.Context) {
 	case err != nil:
 		e.Warn("daemon", "run this as the daemon's user", "unknown whether it runs: %v", err)
 	case runs:
-		e.OK("daemon", "running")
+		e.running(ctx)
 	default:
 		e.OK("daemon", "not running")
 	}
+}
+
+// running asks the daemon that runs whether it works.
+func (e examiner) running(ctx context.Context) {
+	err := admin.Alive(ctx, e.DataDir)
+	if err == nil {
+		e.OK("daemon", "running")
+		return
+	}
+	e.Fail("daemon", "contextd help operate, under Data", "runs, and answers nothing that has to be written: %s", api.AsError(err).Message)
 }
 
 // files looks at the modes of the files in the data directory.
@@ -439,7 +450,7 @@ func (e examiner) databases(ctx context.Context) {
 	for _, name := range []string{store.File, history.File} {
 		path := filepath.Join(e.DataDir, name)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			e.OK(name, "does not exist yet")
+			e.OK(name, "does not exist")
 			continue
 		}
 		trouble, err := database.Verify(ctx, path)

@@ -103,6 +103,23 @@ func TestWell(t *testing.T) {
 	}
 }
 
+// TestRemoved examines a daemon whose books were removed while it runs.
+func TestRemoved(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	books := filepath.Join(d.Config.DataDir, "contextd.db")
+	if err := os.Rename(books, books+".away"); err != nil {
+		t.Fatal(err)
+	}
+	f := examine(t, Config{DataDir: d.Config.DataDir, Offline: true, Now: d.Clock.Now})["daemon"]
+	if f.Outcome != doctor.Failure || !strings.Contains(f.Found, "contextd.db was removed or replaced while the daemon runs") {
+		t.Errorf("daemon: %+v", f)
+	}
+	if err := os.Rename(books+".away", books); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestUnwell examines an installation where everything is wrong.
 func TestUnwell(t *testing.T) {
 	t.Parallel()

@@ -38,9 +38,11 @@ type DB struct {
 	Write *sql.DB // one connection; transactions on it go through Tx
 	Read  *sql.DB
 
-	path   string  // without secrets
-	server *server // nil for SQLite
-	lease  *Lease  // nil where nobody else can lead
+	path   string    // without secrets
+	files  []noted   // of SQLite, that may not go
+	last   *sql.Conn // that is closed; nil for PostgreSQL and for reading alone
+	server *server   // nil for SQLite
+	lease  *Lease    // nil where nobody else can lead
 	busy   atomic.Int64
 }
 
@@ -79,6 +81,9 @@ func Open(ctx context.Context, path string, layout Layout, now time.Time) (*DB, 
 	if IsURL(path) {
 		return openPostgres(ctx, path, layout, now)
 	}
+	if err := left(path); err != nil {
+		return nil, err
+	}
 	// SQLite would create the file with the mode of the umask, and gives its companions the mode of the file.
 	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -99,7 +104,7 @@ func Open(ctx context.Context, path string, layout Layout, now time.Time) (*DB, 
 	if f.Read, err = sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=1"+kept)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), f.Write.Close())
 	}
-	f.Read.SetMaxOpenConns(readers)
+	f.Read.SetMaxOpenConns(readers + 1) // with the last
 	f.Read.SetMaxIdleConns(readers)
 	if err := f.prepare(ctx, layout, now); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), f.Close())
@@ -172,11 +177,17 @@ func (f *DB) prepare(ctx context.Context, layout Layout, now time.Time) error {
 	if _, err := f.Write.ExecContext(ctx, fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", logSize/layout.PageSize)); err != nil {
 		return err
 	}
-	return f.migrate(ctx, layout.Scripts, now)
+	if err := f.migrate(ctx, layout.Scripts, now); err != nil {
+		return err
+	}
+	return f.note(ctx)
 }
 
 // Check reports whether the database answers.
 func (f *DB) Check(ctx context.Context) error {
+	if err := f.there(); err != nil {
+		return err
+	}
 	var one int
 	if err := f.Read.QueryRowContext(ctx, "SELECT 1 FROM schema_migrations LIMIT 1").Scan(&one); err != nil {
 		return fmt.Errorf("read database: %w", err)
@@ -194,7 +205,11 @@ func (f *DB) CheckWrite(ctx context.Context) error {
 
 // Close ends the connections, readers first so that the writer can checkpoint.
 func (f *DB) Close() error {
-	err := f.Read.Close()
+	var err error
+	if f.last != nil {
+		err = f.last.Close()
+	}
+	err = errors.Join(err, f.Read.Close())
 	if f.server != nil {
 		return errors.Join(err, f.server.beats.Close(), f.server.batch.Close(), f.server.turns.Close(), f.Write.Close())
 	}
@@ -222,6 +237,9 @@ func (f *DB) count(err error) error {
 
 // tx is Tx without counting.
 func (f *DB) tx(ctx context.Context, act func(*sql.Tx) error) error {
+	if err := f.there(); err != nil {
+		return err
+	}
 	tx, err := f.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
