@@ -102,13 +102,13 @@ func wayOf(w string) int {
 	case "up", "rose", "rise", "risen", "rising", "gain", "gained", "gaining", "gainer", "climb", "climbed", "climbing", "jump",
 		"jumped", "jumping", "add", "added", "adding", "advance", "advanced", "advancing", "rally", "rallied", "rallying", "surge",
 		"surged", "surging", "soar", "soared", "soaring", "grew", "grow", "grown", "growing", "higher", "increase", "increased",
-		"increasing", "strengthen", "strengthened", "strengthening", "above", "green":
+		"increasing", "strengthen", "strengthened", "strengthening", "above", "green", "lift", "lifted", "ahead":
 		return 1
 	case "down", "fell", "fall", "fallen", "falling", "lost", "lose", "losing", "loser", "loss", "losse", "drop", "dropped",
 		"dropping", "decline", "declined", "declining", "slid", "slide", "sliding", "shed", "shedding", "sank", "sunk", "sink",
 		"slump", "slumped", "slumping", "slip", "slipped", "slipping", "plunge", "plunged", "plunging", "tumble", "tumbled",
 		"tumbling", "crash", "crashe", "crashed", "crashing", "shrank", "lower", "decrease", "decreased", "below", "red", "off", "dip",
-		"dipped", "weaken", "weakened", "weakening":
+		"dipped", "weaken", "weakened", "weakening", "cut", "behind", "wiped":
 		return -1
 	}
 	return 0

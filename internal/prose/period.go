@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,10 @@ func periodAt(words []Word, i int) (p Period, n int) {
 	}
 	if unit := unitOfTime(w); unit > 0 && i+2 < len(words) && words[i+1].Text == "to" && words[i+2].Text == "date" {
 		p.Length, p.End = unit, words[i+2].End
+		return p, 3
+	}
+	if unit := unitOfTime(w); unit > 0 && i+2 < len(words) && words[i+2].Text == w && slices.Contains([]string{"on", "over"}, words[i+1].Text) {
+		p.Length, p.End = unit, words[i+2].End // year on year
 		return p, 3
 	}
 	if p.Length = SpanOf(w); p.Length == 0 || w[len(w)-1] == 'm' { // 80M are millions

@@ -17,7 +17,10 @@ func TestPeriods(t *testing.T) {
 		"over the past year": prose.Year, "monthly": prose.Month, "in the last five minutes": 5 * time.Minute,
 		"yesterday": -prose.Day, "a week ago": -prose.Week, "last week": -prose.Week, "the day before": -prose.Day, "24 hours ago": -prose.Day,
 		"the previous day": -prose.Day, "two days earlier": -2 * prose.Day,
-		"day and night": 0, "to $80M": 0, "its week-to-date gain": prose.Week, "over the same week": prose.Week, "24": 0, "the hourglass": 0,
+		"year on year": prose.Year, "month over month": prose.Month, "over the last sixty minutes": time.Hour, "ninety minutes ago": -90 * time.Minute,
+		"day and night": 0, "day on a day": prose.Day, "to $80M": 0,
+		"its week-to-date gain": prose.Week, "over the same week": prose.Week,
+		"24": 0, "the hourglass": 0,
 	} {
 		var got time.Duration
 		for _, p := range prose.Periods(prose.Words(text)) {

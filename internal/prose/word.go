@@ -56,6 +56,11 @@ func Count(word string) (float64, bool) {
 			return float64(i), true
 		}
 	}
+	for i, w := range [...]string{"thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"} {
+		if w == word {
+			return float64(10 * (i + 3)), true
+		}
+	}
 	n, err := strconv.Atoi(word)
 	return float64(n), err == nil
 }

@@ -272,7 +272,7 @@ func (f *assertion) totals() bool {
 func (r *reading) hints(x *row, n *number) bool {
 	has := func(word string) bool {
 		_, found := slices.BinarySearch(r.hinting, word)
-		return found
+		return found && word != "hour" // which is of a span
 	}
 	measured := func(o number) bool { return (n == nil || n.path == o.path) && slices.ContainsFunc(o.words, has) }
 	return slices.ContainsFunc(x.lists, has) || slices.ContainsFunc(x.numbers, measured)

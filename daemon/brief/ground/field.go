@@ -197,6 +197,24 @@ func conceptAt(words []string) (list []string, n int) {
 		return []string{"tvl", "interest", "liquidity", "debt", "supply"}, 1
 	case "liquidity":
 		return []string{"liquidity"}, 1
+	case "in":
+		if colour := next(2); next(1) == "the" && (colour == "green" || colour == "red") {
+			return []string{map[string]string{"green": "advancing", "red": "declining"}[colour]}, 3
+		}
+	case "combined":
+		if n := next(1); n == "worth" || n == "value" {
+			return []string{"cap"}, 2
+		}
+	case "passed", "flowed":
+		if next(1) == "through" {
+			return []string{"volume"}, 2
+		}
+	case "position":
+		if words[0] == "positions" && next(1) == "worth" {
+			return []string{"interest"}, 2
+		}
+	case "liked":
+		return []string{"like"}, 1
 	case "supply", "circulation", "outstanding", "circulating":
 		return []string{"supply"}, 1
 	case "dominance", "share":
@@ -287,6 +305,12 @@ func fieldFits(f *assertion, x *row, n *number) bool {
 		return n.rank && f.ranked
 	case slices.ContainsFunc(n.words, breadth) && f.bareCount() && !f.ofCoins():
 		return false
+	case f.bareCount() && f.breadth() && !slices.ContainsFunc(n.words, breadth):
+		return false
+	case n.change && n.unit != prose.Percent && f.totals():
+		return false // a sum is not what it changed by
+	case f.Unit == prose.Plain && n.unit != prose.Plain && f.noun != "" && f.noun != "dollar":
+		return false // a billion of something else
 	case n.ago != 0 && len(n.words) == 0:
 		return true // of the same field as what is told of now
 	case n.change:

@@ -135,10 +135,7 @@ func (r *reading) before(i int) (start, end int) {
 
 // behind is the text that belongs to the i-th figure from its end on: up to the next one, or to where another clause or item begins.
 func (r *reading) behind(i int) (start, end int) {
-	start, end = r.figures[i].End, len(r.text)
-	if i+1 < len(r.figures) {
-		end = r.figures[i+1].Start
-	}
+	start, end = r.figures[i].End, r.until(i)
 	for _, stop := range []string{
 		",", ";", ":", "(", ")", ". ", " and ", " but ", " while ", " or ", " after ", " from ", " against ", " versus ",
 	} {
@@ -170,6 +167,10 @@ func (r *reading) describe(i int) {
 	f.after = r.stemsIn(start, end)
 	f.stems = append(r.stemsIn(from, to), f.after...)
 	f.measures = r.measuresBehind(i, start, end)
+	if worth := " worth of "; strings.HasPrefix(r.text[start:], worth) { // what is done with it stands behind its name
+		f.measures = r.measuresBehind(i, start+len(worth), r.until(i))
+		f.measures = slices.DeleteFunc(f.measures, func(m string) bool { return m == "price" })
+	}
 	if f.named = len(f.measures) > 0; !f.named {
 		f.measures = r.measuresBefore(f.Figure, from, to)
 		if i > 0 && r.figures[i-1].named && slices.Equal(f.measures, r.figures[i-1].measures) {
@@ -194,7 +195,8 @@ func (r *reading) describe(i int) {
 	r.dated(f, i, from, to, start, end)
 	for at := i - 1; f.listed && at >= 0; at-- {
 		k := r.figures[at]
-		if len(f.measures) == 0 && (!f.beside || k.percent() == f.percent()) {
+		alike := (k.Unit == f.Unit || k.percent() && f.percent()) && (k.by || !f.by)
+		if len(f.measures) == 0 && alike {
 			f.measures = k.measures
 		}
 		if k.percent() == f.percent() {
@@ -217,7 +219,9 @@ func (r *reading) placed(f *assertion, from, to int) {
 		switch last[len(last)-1].Text {
 		case "after", "from", "against", "versus", "vs", "than", "was", "were":
 			f.follows = true
-		case "number", "no", "place", "position":
+		case "number":
+			f.ranked = !slices.ContainsFunc(f.measures, func(m string) bool { return !amount(m) && !level(m) }) // gainers number 32
+		case "no", "place", "position":
 			f.ranked = true
 		}
 	}
@@ -242,9 +246,26 @@ func (f *assertion) bareCount() bool {
 	return f.Kind == prose.Number && f.Unit == prose.Plain && f.Half == 0.5 && f.Sign == 0
 }
 
-// breadth reports whether f counts coins that go one way.
+// breadth reports whether the i-th figure counts coins that go one way, as the one before it may, or is their share.
+func (r *reading) breadth(i int) bool {
+	f := &r.figures[i]
+	goes := f.bareCount() && slices.ContainsFunc(f.measures, breadth)
+	return f.breadth() || goes && i > 0 && r.breadth(i-1)
+}
+
+// breadth reports whether f counts coins that go one way, or is their share.
 func (f *assertion) breadth() bool {
-	return f.bareCount() && slices.ContainsFunc(f.measures, breadth) && slices.Contains(f.after, "coin")
+	coins := func(w string) bool {
+		switch w {
+		case "coin", "winner", "loser", "gainer", "advancer", "decliner":
+			return true
+		}
+		return false
+	}
+	if f.percent() {
+		return len(f.after) > 0 && f.after[0] == "of" && slices.Contains(f.after, "coin")
+	}
+	return f.bareCount() && slices.ContainsFunc(f.measures, breadth) && slices.ContainsFunc(f.stems, coins)
 }
 
 // listedStems is how many words beside a figure the next one of a list takes on.
@@ -312,8 +333,7 @@ func (r *reading) named(w prose.Word) bool {
 func (r *reading) measuresBehind(i, start, end int) []string {
 	words := r.wordsIn(start, end)
 	for at, w := range words {
-		switch w {
-		case "on", "with", "at", "to", "by", "for", "as", "where", "when", "against", "than", "in":
+		if c, _ := conceptAt(words[at:]); w == "in" && c == nil || prepositional(w) {
 			return nil
 		}
 		if w == "market" && words[0] == "of" && r.figures[i].percent() {
@@ -329,6 +349,15 @@ func (r *reading) measuresBehind(i, start, end int) []string {
 		}
 	}
 	return nil
+}
+
+// prepositional reports whether a word behind a figure begins something else.
+func prepositional(w string) bool {
+	switch w {
+	case "on", "with", "at", "to", "by", "for", "as", "where", "when", "against", "than":
+		return true
+	}
+	return false
 }
 
 // measuresBefore are the concepts that stand last before f.
@@ -379,7 +408,9 @@ func fitting(concepts []string, f prose.Figure) (list []string) {
 
 // dated reads the time that f is of: what stands behind it counts first, and a span that opens the sentence is that of all its figures.
 func (r *reading) dated(f *assertion, i, from, to, start, end int) {
-	var found *prose.Period
+	var found, opening *prose.Period
+	part := r.part(i)
+	first := slices.IndexFunc(r.figures, func(g assertion) bool { return g.Start >= part })
 	for at := range r.periods {
 		p := &r.periods[at]
 		switch {
@@ -389,9 +420,14 @@ func (r *reading) dated(f *assertion, i, from, to, start, end int) {
 			}
 		case p.Start >= from && p.End <= to && (found == nil || found.End <= to):
 			found = p
-		case found == nil && p.End <= r.figures[0].Start && !p.Ago:
-			found = p
+		case p.Ago:
+		case p.Start >= part && p.End <= r.figures[first].Start,
+			opening == nil && p.End <= r.figures[0].Start && (part <= p.End || r.lastIn(0, p.Start, true) == nil):
+			opening = p
 		}
+	}
+	if found == nil {
+		found = opening
 	}
 	if found == nil {
 		for _, w := range append(r.stemsIn(from, to), r.stemsIn(start, end)...) {
@@ -417,6 +453,66 @@ func (r *reading) subjects(i int) []*mention {
 	f := &r.figures[i]
 	from, to := r.before(i)
 	next := r.nextTo(i)
+	if part := r.part(i); part > from {
+		if own := r.subjectsFrom(i, part, to, next); own != nil {
+			return own
+		}
+		if i > 0 && (f.totals() || r.breadth(i)) {
+			return nil
+		}
+		if next != nil && !r.goesOn(part) {
+			return []*mention{next}
+		}
+	}
+	if own := r.subjectsFrom(i, from, to, next); own != nil {
+		return own
+	}
+	if i > 0 {
+		if f.totals() || r.breadth(i) {
+			return nil
+		}
+		before := &r.figures[i-1]
+		behind := len(before.subjects) == 1 && before.subjects[0].start >= before.End
+		if next != nil && behind && r.attached(f.End, "with") == next { // its name stands behind it, as that of the one before
+			return []*mention{next}
+		}
+		if r.clause(from, to) == from {
+			f.inherits = r.figures[i-1].inherits
+			return r.figures[i-1].subjects
+		}
+		var all []*mention
+		for _, m := range r.mentions {
+			if m.refs == nil && (m.end <= f.Start || m == next) {
+				all = append(all, m)
+			}
+		}
+		return all
+	}
+	if next != nil && (!r.goesOn(0) || r.Opens || len(r.known) == 0) { // its price down 2 %, A stands out
+		return []*mention{next}
+	}
+	if !r.Opens {
+		f.inherits = !r.goesOn(0)
+		return r.known
+	}
+	return nil
+}
+
+// part is where the part of the sentence begins that the i-th figure is in: behind an anchor or a semicolon.
+func (r *reading) part(i int) (start int) {
+	before := r.text[:r.figures[i].Start]
+	if at := strings.LastIndex(before, anchored); at >= 0 {
+		start = at + len(anchored)
+	}
+	return max(start, strings.LastIndexByte(before, ';')+1)
+}
+
+// anchored stands in the place of an anchor at least.
+const anchored = "   "
+
+// subjectsFrom is what the text before the i-th figure from a place on names, or what stands directly behind it; nil for nothing.
+func (r *reading) subjectsFrom(i, from, to int, next *mention) []*mention {
+	f := &r.figures[i]
 	if m := r.lastIn(from, to, true); m != nil {
 		if m.start == 0 && m.rows == nil && next != nil && !strings.ContainsAny(r.text[f.End:next.start], ",;:") {
 			return []*mention{next} // a word that begins a sentence need be no name: hackers took it from Bitcoin
@@ -435,40 +531,22 @@ func (r *reading) subjects(i int) []*mention {
 	if m := r.lastIn(from, to, false); m != nil {
 		return []*mention{m}
 	}
-	if i > 0 {
-		if f.totals() || f.breadth() {
-			return nil
-		}
-		if r.clause(from, to) == from {
-			f.inherits = r.figures[i-1].inherits
-			return r.figures[i-1].subjects
-		}
-		var all []*mention
-		for _, m := range r.mentions {
-			if m.refs == nil && (m.end <= f.Start || m == next) {
-				all = append(all, m)
-			}
-		}
-		return all
-	}
-	if next != nil && (!r.pronoun() || r.Opens || len(r.known) == 0) { // its price down 2 %, A stands out
-		return []*mention{next}
-	}
-	if !r.Opens {
-		f.inherits = !r.pronoun()
-		return r.known
-	}
 	return nil
+}
+
+// until is where the next figure begins, or the end.
+func (r *reading) until(i int) int {
+	if i+1 < len(r.figures) {
+		return r.figures[i+1].Start
+	}
+	return len(r.text)
 }
 
 // nextTo is the first name behind the i-th figure and before the next one, or else another mention there; nil for none.
 func (r *reading) nextTo(i int) (next *mention) {
-	until := len(r.text)
-	if i+1 < len(r.figures) {
-		until = r.figures[i+1].Start
-	}
+	until := r.until(i)
 	for _, m := range r.mentions {
-		if m.refs != nil || m.start < r.figures[i].End || m.end > until || strings.Contains(r.text[r.figures[i].End:m.start], "   ") {
+		if m.refs != nil || m.start < r.figures[i].End || m.end > until || strings.Contains(r.text[r.figures[i].End:m.start], anchored) {
 			continue // or an anchor is between
 		}
 		if next == nil || m.name && !next.name {
@@ -529,13 +607,17 @@ func (r *reading) taken(m *mention) bool {
 	})
 }
 
-// attached is the name that stands directly behind end, as in 6.9 at Tonga.
-func (r *reading) attached(end int) (best *mention) {
+// attached is the name that stands directly behind end, as in 6.9 at Tonga, or behind another word there.
+func (r *reading) attached(end int, also ...string) (best *mention) {
 	for _, m := range r.mentions {
 		if !m.name || m.start < end || m.refs != nil {
 			continue
 		}
-		switch strings.TrimSuffix(strings.TrimRight(r.text[end:m.start], "“\""), "the ") {
+		between := strings.TrimSuffix(strings.TrimRight(r.text[end:m.start], "“\""), "the ")
+		if slices.Contains(also, strings.TrimSpace(between)) {
+			return m
+		}
+		switch between {
 		case " ", " at ", " for ", " in ", " near ", " on ", " off ", " of ", " to ":
 			if best == nil || m.end > best.end {
 				best = m
@@ -567,14 +649,22 @@ func (r *reading) paired(i int, group []*mention) []*mention {
 	return group[:1]
 }
 
-// pronoun reports whether the sentence starts with a word for what the one before is about.
-func (r *reading) pronoun() bool {
-	if len(r.words) == 0 {
-		return false
-	}
-	switch r.words[0].Text {
-	case "it", "its", "they", "their", "this", "that", "these", "those":
-		return true
+// goesOn reports whether the text from a place on starts with a word for what was named before.
+func (r *reading) goesOn(from int) bool {
+	for _, w := range r.words {
+		switch w.Text {
+		case "and", "but", "while", "whereas", "with":
+			if from > 0 {
+				continue
+			}
+		case "it", "its", "they", "their", "this", "that", "these", "those", "which", "whose", "both":
+			if w.Start >= from {
+				return true
+			}
+		}
+		if w.Start >= from {
+			return false
+		}
 	}
 	return false
 }

@@ -155,9 +155,9 @@ func (c *checker) others(s prose.Sentence, words []prose.Word, list []*mention) 
 		case len(rows) > 0 && !c.index.listed(before):
 			list = append(list, &mention{start: w.Start, end: w.End, rows: rows})
 		case !w.Capital || measure != nil || c.index.listed(stem) || ordinary(w.Text, i == 0 || c.opens(s, w)):
-		case i == 0 && c.index.measures(stem):
+		case i == 0 && c.index.measures(stem), w.Text == "near" && i+1 < len(words) && words[i+1].Capital && words[i+1].Text != "protocol":
 		default:
-			list = c.foreign(s, w, named, list)
+			list = c.foreign(s, w, c.publisher(words, i), named, list)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *mention) int { return a.start - b.start })
@@ -175,9 +175,32 @@ func (c *checker) opens(s prose.Sentence, w prose.Word) bool {
 	return before == "" || strings.ContainsRune(".!?:;“\"", r) || slices.ContainsFunc([]string{"and", "but", "while", "whereas"}, joins)
 }
 
+// publisher are the sources whose name the i-th word is of behind a word for where something is: on Hugging Face.
+func (c *checker) publisher(words []prose.Word, i int) (refs []int) {
+	first := i
+	for first > 0 && words[first-1].Capital && first-1 > 0 {
+		first--
+	}
+	if first == 0 || words[first-1].Text != "on" && words[first-1].Text != "at" {
+		return nil
+	}
+	name := ""
+	for last := first; last < len(words) && last <= i+1 && words[last].Capital; last++ {
+		if name += words[last].Text; last < i {
+			continue
+		}
+		for n, cite := range c.citations {
+			if slices.ContainsFunc(prose.Words(cite.SourceID), func(t prose.Word) bool { return t.Text == name }) {
+				refs = append(refs, n+1)
+			}
+		}
+	}
+	return refs
+}
+
 // foreign adds a capital word that is no name of the state, unless it is one that a source or a title has. Beside a name it makes another
-// one of it: Bitcoin Cash is not Bitcoin.
-func (c *checker) foreign(s prose.Sentence, w prose.Word, named, list []*mention) []*mention {
+// one of it, unless it says where: Bitcoin Cash is not Bitcoin.
+func (c *checker) foreign(s prose.Sentence, w prose.Word, where []int, named, list []*mention) []*mention {
 	for _, m := range named {
 		gap := ""
 		switch {
@@ -186,15 +209,15 @@ func (c *checker) foreign(s prose.Sentence, w prose.Word, named, list []*mention
 		case w.End <= m.start:
 			gap = c.text[s.Start+w.End : s.Start+m.start]
 		}
-		if gap == " " && m.name && w.End-w.Start > 1 {
+		if gap == " " && m.name && w.End-w.Start > 1 && where == nil {
 			m.rows, m.start, m.end = nil, min(m.start, w.Start), max(m.end, w.End)
 			return list
 		}
 	}
 	said := c.text[s.Start+w.Start : s.Start+w.End]
-	m := &mention{start: w.Start, end: w.End, name: true}
+	m := &mention{start: w.Start, end: w.End, name: true, refs: where}
 	for i, cite := range c.citations {
-		if slices.ContainsFunc(prose.Words(cite.SourceID), func(t prose.Word) bool { return t.Text == w.Text }) {
+		if where == nil && slices.ContainsFunc(prose.Words(cite.SourceID), func(t prose.Word) bool { return t.Text == w.Text }) {
 			m.refs = append(m.refs, i+1)
 		}
 	}
