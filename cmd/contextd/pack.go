@@ -25,7 +25,7 @@ func newPack(s *settings) *cobra.Command {
 			"  contextd pack enable my-coins",
 	}
 	return cli.Group(c, newPackInit(s), newPackLint(s), newPackTry(s), newPackRecord(s), newPackTest(s), newPackList(s), newPackView(s),
-		newPackEnable(s, true), newPackEnable(s, false), newPackEval())
+		newPackDiff(s), newPackEnable(s, true), newPackEnable(s, false), newPackEval())
 }
 
 // newPackEval makes the command that the daemon calls for every manifest of somebody else.

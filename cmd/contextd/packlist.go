@@ -130,7 +130,16 @@ func newPackView(s *settings) *cobra.Command {
 		Example:           "  contextd pack view markets\n  contextd pack view markets -q '.list[] | [.name, .licence]'",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(packView{})...)
+	var text bool
+	c.Flags().BoolVar(&text, "manifest", false, "print the manifest itself")
 	c.RunE = func(_ *cobra.Command, args []string) error {
+		if text {
+			p, _, err := s.manifestOf(args[0])
+			if err == nil {
+				_, err = c.OutOrStdout().Write(p.text)
+			}
+			return err
+		}
 		v, err := s.viewPack(args[0])
 		if err != nil {
 			return err

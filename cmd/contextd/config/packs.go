@@ -81,11 +81,9 @@ func Evaluator(m *manifest.Manifest, text []byte, file string) (manifest.Evaluat
 	return manifest.NewChild(text, program, "pack", "eval"), nil
 }
 
-// Text is the manifest of an id and the file that it is in, "" where it is part of the program.
+// Text is the manifest of an id and the file that it is in, "" where it is part of the program. A file comes first: it can say where a
+// source of the program has moved to.
 func (p Packs) Text(id string) (text []byte, file string, err error) {
-	if text, ok := manifest.ShippedText(id); ok {
-		return text, "", nil
-	}
 	file = filepath.Join(p.Directory(), id+".yaml")
 	if id != filepath.Base(id) {
 		return nil, "", fmt.Errorf("%q is no name of a pack", id)
@@ -95,6 +93,9 @@ func (p Packs) Text(id string) (text []byte, file string, err error) {
 		text, err = os.ReadFile(file)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
+		if text, ok := manifest.ShippedText(id); ok {
+			return text, "", nil
+		}
 		known := p.Known()
 		if near := human.Nearest(id, known); near != "" {
 			return nil, "", fmt.Errorf("there is no pack %q; did you mean %s?", id, near)
@@ -109,7 +110,9 @@ func (p Packs) Known() []string {
 	ids := manifest.Shipped()
 	files, _ := filepath.Glob(filepath.Join(p.Directory(), "*.yaml")) // it fails for a pattern alone
 	for _, file := range files {
-		ids = append(ids, strings.TrimSuffix(filepath.Base(file), ".yaml"))
+		if id := strings.TrimSuffix(filepath.Base(file), ".yaml"); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
 	}
 	return ids
 }

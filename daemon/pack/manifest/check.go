@@ -31,7 +31,7 @@ const (
 )
 
 // reserved are the packs that are part of the program.
-func reserved() []string { return []string{api.PackCrypto, api.PackAI, api.PackMarkets, api.PackPerps} }
+func reserved() []string { return append([]string{api.PackCrypto}, Shipped()...) }
 
 // checker finds what is wrong with a manifest that was read.
 type checker struct {
@@ -63,8 +63,8 @@ func (c *checker) need(path, text string, form *regexp.Regexp, example string) {
 func (c *checker) check() {
 	m := c.m
 	c.need("pack", m.Pack, packID, "my-pack")
-	if !c.m.shipped && slices.Contains(reserved(), m.Pack) {
-		c.wrong("pack", "%s is the name of a pack of the program; choose another, such as my-%s", m.Pack, m.Pack)
+	if !c.m.shipped {
+		c.replaces()
 	}
 	if m.Version < 1 || m.Version > 1<<20 {
 		c.wrong("version", "must be a whole number from 1; it grows with every other order of sources")
@@ -102,6 +102,35 @@ func (c *checker) check() {
 	for i, s := range m.Brief {
 		c.sentence(fmt.Sprintf("brief[%d]", i), s)
 	}
+}
+
+// replaces notes a manifest that stands in for a pack of the program with other anchors than that has. The crypto pack is no manifest.
+func (c *checker) replaces() {
+	m := c.m
+	text, shipped := ShippedText(m.Pack)
+	if m.Pack == api.PackCrypto {
+		c.wrong("pack", "%s is the name of a pack of the program; choose another, such as my-%s", m.Pack, m.Pack)
+	}
+	if !shipped {
+		return
+	}
+	base, err := Read(text, true)
+	if err != nil {
+		c.wrong("pack", "%v", err)
+		return
+	}
+	var want, have []string
+	for _, s := range base.Sources {
+		want = append(want, s.ID)
+	}
+	for _, s := range m.Sources {
+		have = append(have, s.ID)
+	}
+	if m.Version != base.Version || !slices.Equal(want, have) {
+		c.wrong("pack", "%s is a pack of the program: version %d with the sources %s in this order, or anchors would mean others; "+
+			"keep them, or choose another name, such as my-%[1]s", m.Pack, base.Version, strings.Join(want, ", "))
+	}
+	m.replaces = true
 }
 
 // count notes that there are too few or too many of something.
@@ -400,7 +429,7 @@ func (c *checker) unknownField(path string, s *Source, name string) {
 
 func (c *checker) flag(path string, f Flag) {
 	c.need(path+".kind", f.Kind, wordName, "load_high")
-	if slices.Contains(api.FlagKinds(), f.Kind) && !c.m.shipped {
+	if slices.Contains(api.FlagKinds(), f.Kind) && !c.m.shipped && !c.m.replaces {
 		c.wrong(path+".kind", "%s is a kind of the program; choose another", f.Kind)
 	}
 	s, _ := c.m.source(f.Over)

@@ -48,8 +48,10 @@ type Manifest struct {
 
 	warnings []string
 
-	shipped bool   // it is part of the program
-	dir     string // of its key files
+	shipped bool // it is part of the program
+	// replaces says that it is served in place of a pack of the program.
+	replaces bool
+	dir      string // of its key files
 }
 
 // Limits bound a state.
@@ -239,8 +241,8 @@ func Schema() map[string]any {
 }
 
 // Read reads a manifest and checks all of it. The error lists everything that is wrong, each on a line of its own. The ids of the packs
-// that are part of the program are for these alone. Nothing in a manifest can refer in a circle: sentences refer to members, members and
-// flags to sources, and these to nothing.
+// that are part of the program are for these, and for manifests with the same sources in the same order. Nothing in a manifest can refer
+// in a circle: sentences refer to members, members and flags to sources, and these to nothing.
 func Read(text []byte, shipped bool) (*Manifest, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("the manifest is over %d bytes", maxText)
@@ -258,6 +260,10 @@ func Read(text []byte, shipped bool) (*Manifest, error) {
 	c.check()
 	if err := r.Err(); err != nil {
 		return nil, err
+	}
+	if m.replaces {
+		m.warnings = append(m.warnings,
+			fmt.Sprintf("it is served in place of the program's %s; contextd pack diff %[1]s shows the differences", m.Pack))
 	}
 	m.raise()
 	return m, nil

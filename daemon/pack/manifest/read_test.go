@@ -1,7 +1,9 @@
 package manifest_test
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -117,7 +119,7 @@ func TestRead(t *testing.T) {
 		{"pack: mine", "pack: " + strings.Repeat("m", 33), `is not like my-pack`},
 		{"pack: mine\n", "", "pack: is missing; such as my-pack"},
 		{"pack: mine", "pack: crypto", "line 1: pack: crypto is the name of a pack of the program; choose another, such as my-crypto"},
-		{"pack: mine", "pack: perps", "line 1: pack: perps is the name of a pack of the program; choose another, such as my-perps"},
+		{"pack: mine", "pack: perps", "line 1: pack: perps is a pack of the program: version 1 with the sources hyperliquid-contexts, "},
 		{"version: 1", "version: 0", "line 2: version: must be a whole number from 1; it grows with every other order of sources"},
 		{"title: Mine\n", "", "title: is missing; such as title: My numbers"},
 		{"title: Mine", "title: " + long, "line 3: title: is longer than 200 characters, or has some that cannot be shown"},
@@ -336,4 +338,29 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("read, but not made: %v", err)
 		}
 	})
+}
+
+// TestReplaces: a manifest is served in place of a pack of the program as long as anchors mean the same sources, and says so.
+func TestReplaces(t *testing.T) {
+	t.Parallel()
+	for _, id := range manifest.Shipped() {
+		text, _ := manifest.ShippedText(id)
+		m, err := manifest.Read(text, false)
+		if err != nil || !slices.ContainsFunc(m.Warnings(), func(w string) bool {
+			return strings.Contains(w, "served in place of the program's "+id)
+		}) {
+			t.Errorf("%s: %v, %v", id, m, err)
+		}
+		if own, err := manifest.Read(text, true); err != nil || len(own.Warnings()) > 0 {
+			t.Errorf("%s of the program: %v, %v", id, own.Warnings(), err)
+		}
+		for name, change := range map[string][2]string{
+			"another version": {"version: 1", "version: 2"}, "another source": {"- id: ", "- id: x"},
+		} {
+			if _, err := manifest.Read(bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1), false); err == nil ||
+				!strings.Contains(err.Error(), "in this order, or anchors would mean others") {
+				t.Errorf("%s with %s: %v", id, name, err)
+			}
+		}
+	}
 }

@@ -11,9 +11,11 @@ import (
 )
 
 // fixings is a document with the values of business days, the dates of which re finds in front of them in its first group. Each day's are
-// told from so long after its midnight on, and stay: of makes of what stood behind a date, and behind the newest one, what is told of a
+// told so late after its midnight, and stay: of makes of what stood behind a date, and behind the newest one, what is told of a
 // time on our clock.
-func (v *outlook) fixings(doc, layout string, re *regexp.Regexp, told time.Duration, of func(row, newest string, at time.Time) string) string {
+func (v *outlook) fixings(
+	doc, layout string, re *regexp.Regexp, late time.Duration, of func(row, newest string, at time.Time) string,
+) string {
 	places := re.FindAllStringSubmatchIndex(doc, -1)
 	row := func(i int) string {
 		if i+1 < len(places) {
@@ -36,7 +38,7 @@ func (v *outlook) fixings(doc, layout string, re *regexp.Regexp, told time.Durat
 	slices.SortFunc(dates, time.Time.Compare)
 	newest := row(recorded[dates[len(dates)-1]])
 	days := make(map[time.Time]time.Time, len(dates)) // on our clock, by what was recorded
-	day := midnight(v.at.Add(-told)).AddDate(0, 0, 1)
+	day := midnight(v.at.Add(-late)).AddDate(0, 0, 1)
 	for _, date := range slices.Backward(dates) {
 		day = businessDayBefore(day)
 		days[date] = day
@@ -47,7 +49,7 @@ func (v *outlook) fixings(doc, layout string, re *regexp.Regexp, told time.Durat
 	for i, p := range places {
 		date, _ := time.Parse(layout, doc[p[2]:p[3]])
 		b.WriteString(days[date].Add(-shift).Format(layout))
-		b.WriteString(of(row(i), newest, days[date].Add(told)))
+		b.WriteString(of(row(i), newest, days[date].Add(late)))
 	}
 	return b.String()
 }
