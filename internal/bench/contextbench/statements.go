@@ -24,6 +24,8 @@ var (
 	statementsText string
 	//go:embed statements_unread.txt
 	unreadText string // of phrasings that the check was not tried on while it was written
+	//go:embed statements_briefs.txt
+	briefsText string // of more such phrasings, in the manner of a model's brief
 )
 
 // phrase is a way to state something: a field of a row of a set, of two rows, two fields of a row, or a total.
@@ -696,15 +698,17 @@ func judgeTold(states []told, cfg config, verbose bool) (string, error) {
 			}
 		}
 	}
-	r, all = rand.New(rand.NewPCG(cfg.seed, 4)), phrases(unreadText)
-	for _, what := range mutations() {
-		fill("unread, changed: "+what, 25, func(t told, p phrase) (string, bool) { return t.mutate(what, p, all, r) })
-	}
-	for _, p := range all {
-		for _, j := range r.Perm(len(states)) {
-			if s, ok := states[j].subject(p, r); ok {
-				judge("true, unread", s.fill(r), p.text, states[j].in, true)
-				break
+	for i, set := range []struct{ name, text string }{{"unread", unreadText}, {"briefs", briefsText}} {
+		r, all = rand.New(rand.NewPCG(cfg.seed, uint64(4+i))), phrases(set.text)
+		for _, what := range mutations() {
+			fill(set.name+", changed: "+what, 25+5*i, func(t told, p phrase) (string, bool) { return t.mutate(what, p, all, r) })
+		}
+		for _, p := range all {
+			for _, j := range r.Perm(len(states)) {
+				if s, ok := states[j].subject(p, r); ok {
+					judge("true, "+set.name, s.fill(r), p.text, states[j].in, true)
+					break
+				}
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,7 +41,7 @@ func TestFalsify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, r := append(phrases(statementsText), phrases(unreadText)...), rand.New(rand.NewPCG(1, 2))
+	all, r := slices.Concat(phrases(statementsText), phrases(unreadText), phrases(briefsText)), rand.New(rand.NewPCG(1, 2))
 	for kind, want := range map[string]struct{ phrase, one, other string }{
 		"another row":    {"{A} {v:rose|fell} {v} {t} [{r}].", "Bitcoin rose 5.9", "Ethereum rose 3.3"},
 		"another span":   {"{A} {v:rose|fell} {v} {t} [{r}].", "Bitcoin fell ", "Ethereum "},
