@@ -254,16 +254,19 @@ func TestUnchargedWatcherIsClosed(t *testing.T) {
 	soon(t, "the end of the watcher", func() bool { runtime.GC(); return streams.watchers()[1].Value() == nil })
 }
 
-// removing removes a pack as soon as somebody watches it, once it is armed.
+// removing removes a pack as soon as somebody watches it beside what notifies sessions, which is the first.
 type removing struct {
 	*feed.Feed
-	armed atomic.Bool
+	first atomic.Bool
+	ready chan struct{}
 }
 
 func (r *removing) Watch(pack string) *feed.Watcher {
 	w := r.Feed.Watch(pack)
-	if r.armed.Load() {
+	if r.first.Swap(true) {
 		r.Remove(pack, "pack "+pack+" is not served any more")
+	} else {
+		close(r.ready)
 	}
 	return w
 }
@@ -271,10 +274,10 @@ func (r *removing) Watch(pack string) *feed.Watcher {
 // TestPackGoesAsSomebodyWatches: who watches a pack that is removed at that moment learns why the watching ends.
 func TestPackGoesAsSomebodyWatches(t *testing.T) {
 	t.Parallel()
-	streams := &removing{}
+	streams := &removing{ready: make(chan struct{})}
 	s := newStudio(t, func(c *mcp.Config) { streams.Feed = c.Streams.(*feed.Feed); c.Streams = streams })
 	key := s.key(1)
-	streams.armed.Store(true)
+	<-streams.ready
 	r := s.call(key, "context.subscribe", `{"seconds":5}`)
 	if text := r.Result.Content[0].Text; !strings.Contains(text, "removed") || !strings.Contains(text, "is not served any more") {
 		t.Errorf("the tool answers %q", text)
