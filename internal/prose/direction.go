@@ -89,9 +89,9 @@ func wayBehind(before, w string) int {
 		return 0
 	case "give up", "gave up", "given up", "giving up":
 		return -1
-	case "put on", "putting on", "a plus":
+	case "put on", "putting on", "a plus", "of plus", "to plus":
 		return 1
-	case "a minus":
+	case "a minus", "of minus", "to minus":
 		return -1
 	}
 	return wayOf(w)
@@ -102,13 +102,15 @@ func wayOf(w string) int {
 	case "up", "rose", "rise", "risen", "rising", "gain", "gained", "gaining", "gainer", "climb", "climbed", "climbing", "jump",
 		"jumped", "jumping", "add", "added", "adding", "advance", "advanced", "advancing", "rally", "rallied", "rallying", "surge",
 		"surged", "surging", "soar", "soared", "soaring", "grew", "grow", "grown", "growing", "higher", "increase", "increased",
-		"increasing", "strengthen", "strengthened", "strengthening", "above", "green", "lift", "lifted", "ahead":
+		"increasing", "strengthen", "strengthened", "strengthening", "above", "green", "lift", "lifted", "ahead", "expand",
+		"expanded", "expanding", "rebound", "rebounded", "recover", "recovered":
 		return 1
 	case "down", "fell", "fall", "fallen", "falling", "lost", "lose", "losing", "loser", "loss", "losse", "drop", "dropped",
 		"dropping", "decline", "declined", "declining", "slid", "slide", "sliding", "shed", "shedding", "sank", "sunk", "sink",
 		"slump", "slumped", "slumping", "slip", "slipped", "slipping", "plunge", "plunged", "plunging", "tumble", "tumbled",
 		"tumbling", "crash", "crashe", "crashed", "crashing", "shrank", "lower", "decrease", "decreased", "below", "red", "off", "dip",
-		"dipped", "weaken", "weakened", "weakening", "cut", "behind", "wiped":
+		"dipped", "weaken", "weakened", "weakening", "cut", "behind", "wiped", "retreat", "retreated",
+		"retreating", "contract", "contracted", "contracting", "shrink", "shrunk", "shrinking":
 		return -1
 	}
 	return 0

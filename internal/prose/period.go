@@ -108,7 +108,8 @@ func within(w string) bool {
 // opensPeriod reports whether w stands before the unit of a period, as in the past day.
 func opensPeriod(w string) bool {
 	switch w {
-	case "a", "an", "the", "this", "past", "last", "previous", "per", "each", "every", "trailing", "prior", "same",
+	case "a", "an", "the", "this", "past", "last", "latest", "most", "recent", "previous", "per", "each", "every",
+		"trailing", "prior", "same",
 		"full", "whole":
 		return true
 	}

@@ -215,7 +215,7 @@ func (c *checker) number(r *reading, f *assertion, x *row, n *number) step {
 	switch {
 	case !c.about(r, f, x, n):
 		return wrongSubject
-	case f.negated, !fieldFits(f, x, n):
+	case f.negated, !fieldFits(f, x, n) && !f.comparing(x, n):
 		return wrongField
 	case !spanFits(f, x, n):
 		return wrongSpan
@@ -223,6 +223,16 @@ func (c *checker) number(r *reading, f *assertion, x *row, n *number) step {
 		return wrongWay
 	}
 	return backed
+}
+
+// comparing reports whether f may be of n as the figure before it is of its own.
+func (f *assertion) comparing(x *row, n *number) bool {
+	if len(f.carried) == 0 {
+		return false
+	}
+	g := *f
+	g.measures = f.carried
+	return fieldFits(&g, x, n)
 }
 
 // about reports whether f is said of x, or of what n is about by its name.

@@ -193,7 +193,14 @@ func conceptAt(words []string) (list []string, n int) {
 		return []string{"volume"}, 1
 	case "tvl", "locked", "deposit", "deposited":
 		return []string{"tvl"}, 1
+	case "turned", "turn", "turning":
+		if next(1) == "over" {
+			return []string{"volume"}, 2
+		}
 	case "hold", "held", "holding", "secure", "secured":
+		if next(1) == "at" {
+			return []string{"price"}, 2
+		}
 		return []string{"tvl", "interest", "liquidity", "debt", "supply"}, 1
 	case "liquidity":
 		return []string{"liquidity"}, 1

@@ -28,6 +28,7 @@ type assertion struct {
 	readings  []prose.Figure // of which any may hold
 	subjects  []*mention     // what it is of; any of them
 	measures  []string       // concepts and words beside it
+	carried   []string       // those of the figure before, which it may be told in comparison with
 	direction int
 	over      time.Duration // 0 where none is said
 	ago       time.Duration // how long ago, past for before, 0 where nothing is said
@@ -69,6 +70,8 @@ func (c *checker) read(s prose.Sentence) *reading {
 		switch {
 		case c.inName(s.Start+f.Start, s.Start+f.End), !age && (f.UsualSpan() || f.Kind == prose.Span && c.spanned(r.periods, f)):
 			continue
+		case f.Raw == "100" && strings.HasSuffix(r.text[:f.Start], " out of ") && !prose.Says(r.text[f.End:min(len(r.text), f.End+2)]):
+			continue // the end of a scale
 		case c.quoted(s.Start+f.Start, s.Start+f.End):
 			r.quoted = append(r.quoted, f)
 			continue
@@ -84,6 +87,12 @@ func (c *checker) read(s prose.Sentence) *reading {
 			continue
 		}
 		r.figures[i].subjects = r.subjects(i)
+	}
+	for i := 1; i < len(r.figures); i++ { // A has open interest of 1, while B stands at 2
+		a, b := &r.figures[i-1], &r.figures[i]
+		if len(b.measures) == 0 && b.alike(a) && !slices.Equal(a.subjects, b.subjects) {
+			b.carried = slices.Concat(a.measures, a.carried)
+		}
 	}
 	for i := len(r.figures) - 1; i > 0; i-- { // A rose 1 % and B 2 % in a week
 		if a, b := &r.figures[i-1], r.figures[i]; b.listed && a.over == 0 && a.ago == 0 {
@@ -167,9 +176,12 @@ func (r *reading) describe(i int) {
 	f.after = r.stemsIn(start, end)
 	f.stems = append(r.stemsIn(from, to), f.after...)
 	f.measures = r.measuresBehind(i, start, end)
-	if worth := " worth of "; strings.HasPrefix(r.text[start:], worth) { // what is done with it stands behind its name
-		f.measures = r.measuresBehind(i, start+len(worth), r.until(i))
-		f.measures = slices.DeleteFunc(f.measures, func(m string) bool { return m == "price" })
+	if m := r.attached(start, "worth of"); m != nil && f.Unit == prose.USD && f.measures == nil {
+		worth := strings.HasPrefix(r.text[start:], " worth of ")
+		traded := r.measuresBehind(i, m.end, r.until(i)) // what is done with it stands behind its name
+		if slices.Contains(traded, "volume") && (worth || strings.HasPrefix(r.text[start:], " in ")) {
+			f.measures = []string{"volume"}
+		}
 	}
 	if f.named = len(f.measures) > 0; !f.named {
 		f.measures = r.measuresBefore(f.Figure, from, to)
@@ -195,8 +207,7 @@ func (r *reading) describe(i int) {
 	r.dated(f, i, from, to, start, end)
 	for at := i - 1; f.listed && at >= 0; at-- {
 		k := r.figures[at]
-		alike := (k.Unit == f.Unit || k.percent() && f.percent()) && (k.by || !f.by)
-		if len(f.measures) == 0 && alike {
+		if len(f.measures) == 0 && f.alike(&k) && (r.part(i) < k.End || !r.verb(r.part(i), f.Start)) {
 			f.measures = k.measures
 		}
 		if k.percent() == f.percent() {
@@ -270,6 +281,19 @@ func (f *assertion) breadth() bool {
 
 // listedStems is how many words beside a figure the next one of a list takes on.
 const listedStems = 32
+
+// alike reports whether f may go on with the measures of k.
+func (f *assertion) alike(k *assertion) bool {
+	return (k.Unit == f.Unit || k.percent() && f.percent()) && (k.by || !f.by)
+}
+
+// verb reports whether text[from:to] is a clause of its own.
+func (r *reading) verb(from, to int) bool {
+	return slices.ContainsFunc(r.wordsIn(from, to), func(w string) bool {
+		measure, _ := conceptAt([]string{w})
+		return w == "is" || w == "are" || w == "has" || w == "have" || slices.ContainsFunc(measure, breadth)
+	})
+}
 
 // percent reports whether f is told in percent.
 func (f *assertion) percent() bool { return f.Unit == prose.Percent || f.Unit == prose.Basis }
@@ -418,7 +442,8 @@ func (r *reading) dated(f *assertion, i, from, to, start, end int) {
 			if found == nil || found.Start < start {
 				found = p
 			}
-		case p.Start >= from && p.End <= to && (found == nil || found.End <= to):
+		case p.Start >= from && p.End <= to && (found == nil || found.End <= to),
+			found == nil && p.Ago && f.percent() && p.Start > f.End && r.text[f.End:p.Start] == " from ":
 			found = p
 		case p.Ago:
 		case p.Start >= part && p.End <= r.figures[first].Start,

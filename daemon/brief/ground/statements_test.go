@@ -238,7 +238,17 @@ func TestTrueStatements(t *testing.T) {
 		"Ethereum has a daily volume of $15.6 billion [1], and Bitcoin is up 2.2% and Ethereum down 7.6% in seven days [1].",
 		"The change of Zcash this week is a gain of 44.9% [1], while Bitcoin lost 1.8% in a day, Solana lost 4.2% [1].",
 		"Fear & Greed is at 24 [10]; over a week Bitcoin gained 2.18%, Ethereum lost 7.62% [1].",
+		"The TVL of Lido is down 3.9% in 24 hours [5] and Bitcoin is up 2.18% in a week [1].",
+		"Bitcoin traded $124.7 billion in 24 hours, against $15.6 billion for Ethereum [1].",
+		"Bitcoin's market cap is $1.82 trillion, while Ethereum stands at $385 billion [1].",
 		// other words for a measure, a way and a span
+		"In spot markets, Bitcoin holds at $91,286 [1].",
+		"Roughly $15.6 billion in Ethereum changed hands over the past 24 hours [1].",
+		"Bitcoin's weekly performance of plus 2.18% stands out, Ethereum's of minus 7.62% does not [1].",
+		"TVL in Lido has contracted by 3.9% over the past day, and Ethereum retreated 2.92% [1][5].",
+		"The Crypto Fear & Greed Index currently reads 24 out of 100 [10].",
+		"Bitcoin is up 2.18% from a week ago [1].",
+		"Bitcoin rose 0.26% in the most recent hour [1].",
 		"Bitcoin, higher by 0.26% over the last sixty minutes, is active [1].",
 		"A week has lifted Bitcoin by 2.18% and cut Ethereum by 7.62% [1].",
 		"Weekly, Bitcoin is ahead by 2.18% [1].",
@@ -267,7 +277,14 @@ func TestFalseStatements(t *testing.T) {
 	t.Parallel()
 	doc, citations := recorded(t)
 	for _, text := range []string{
-		"Bitcoin gained 2.18% last week [1].",        // the last seven days are another one
+		"Bitcoin gained 2.18% last week [1].", // the last seven days are another one
+		"Bitcoin traded $124.7 billion in 24 hours, against $385 billion for Ethereum [1].",
+		"Bitcoin's market cap is $1.82 trillion, while Ethereum stands at $15.6 billion [1].",
+		"Roughly $385 billion in Ethereum changed hands over the past 24 hours [1].",
+		"TVL in Lido has expanded by 3.9% over the past day [5].",
+		"The Fear & Greed Index reads 24 out of 58 [10].",
+		"Bitcoin is up 2.18% from a day ago [1].",
+		"Bitcoin turned over $1.82 trillion [1].",
 		"3,470 large coins rose in 24 hours [1][9].", // the age of a pool in hours
 		"On the day, 32 large coins are in the red [1].",
 		"Losers among the large coins number 32 [1].",
@@ -597,6 +614,8 @@ func TestPackStatements(t *testing.T) {
 			"Bitcoin open interest on Hyperliquid is $2.88 billion [1].",
 			"Ethereum's open interest is $1.93 billion [1].",
 			"Positions worth $1.93 billion are open in Ethereum [1].",
+			"Open interest in Ethereum on Hyperliquid is $1.93 billion [1].",
+			"Ethereum perpetuals turned over $3.41 billion in 24 hours [1].",
 			"Funding of Zcash is 0.0112% an hour [1].",
 			"Shorts in Official Trump pay 0.0241% an hour [1].",
 			"Bitcoin on Binance pays 0.0076% per eight hours [2].",
@@ -619,6 +638,8 @@ func TestPackStatements(t *testing.T) {
 			"Bitcoin open interest on Hyperliquid is $1.93 billion [1].",
 			"Ethereum's open interest is $2.88 billion [1].",
 			"Positions worth $2.88 billion are open in Ethereum [1].",
+			"Open interest in Ethereum on Binance is $1.93 billion [1].",
+			"Ethereum perpetuals turned over $1.93 billion in 24 hours [1].",
 			"Funding of Zcash is 0.0241% an hour [1].",
 			"Bitcoin on Binance pays 0.0088% per eight hours [2].",
 			"Bitcoin on Bybit pays 0.0076% per eight hours [2].",

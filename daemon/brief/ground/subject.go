@@ -104,12 +104,17 @@ func (c *checker) widen(m *mention, s prose.Sentence) {
 		begins := func(t string) bool {
 			return len(t) > len(said) && strings.EqualFold(t[:len(said)], said) && prose.WordEdge(t, len(said))
 		}
+		there := func(t string) bool { // Bitcoin on Hyperliquid may be the row of Bitcoin that is there
+			venue, on := strings.CutPrefix(said, t+" on ")
+			return on && r.tells(venue, true)
+		}
 		handled := func(h string) bool {
 			return flags && slices.ContainsFunc(words, func(w prose.Word) bool { return prose.Stem(w.Text) == h })
 		}
 		switch {
 		case m.covers(r):
-		case slices.ContainsFunc(m.rows, same) && (slices.ContainsFunc(r.titles, begins) || strings.EqualFold(said, r.symbol)),
+		case slices.ContainsFunc(m.rows, same) && (strings.EqualFold(said, r.symbol) ||
+			slices.ContainsFunc(r.titles, begins) || slices.ContainsFunc(r.titles, there)),
 			!r.named() && slices.ContainsFunc(r.handles, handled), r.tells(said, false):
 			m.rows = append(m.rows, r)
 		}
@@ -270,7 +275,8 @@ func ordinary(w string, opens bool) bool {
 	switch w {
 	case "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 		"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-		"usd", "us", "utc", "z", "t", "u", "s", "i", "defi", "etf", "dex", "hn", "gmt", "index", "token", "coin", "network", "protocol":
+		"usd", "us", "utc", "crypto", "z", "t", "u", "s", "i", "defi", "etf", "dex", "hn", "gmt", "index", "token", "coin", "network",
+		"protocol":
 		return true
 	}
 	if r, _ := utf8.DecodeRuneInString(w); !unicode.IsLetter(r) {
