@@ -141,7 +141,8 @@ func (d *Daemon) refuseHalf() error {
 	case !is(store.File) && is(history.File):
 		return fmt.Errorf(restore+"an empty file there begins books without owners and credits", d.cfg.DataDir, store.File, history.File)
 	case !is(history.File) && is(translog.KeyFile):
-		return fmt.Errorf(restore+"without %[3]s new logs begin, which every client must accept", d.cfg.DataDir, history.File, translog.KeyFile)
+		return fmt.Errorf(restore+"without %[3]s new logs begin, which every client must accept",
+			d.cfg.DataDir, history.File, translog.KeyFile)
 	}
 	return nil
 }

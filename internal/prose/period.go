@@ -63,7 +63,8 @@ func periodAt(words []Word, i int) (p Period, n int) {
 		p.Length, p.End = unit, words[i+2].End
 		return p, 3
 	}
-	if unit := unitOfTime(w); unit > 0 && i+2 < len(words) && words[i+2].Text == w && slices.Contains([]string{"on", "over"}, words[i+1].Text) {
+	again := i+2 < len(words) && words[i+2].Text == w
+	if unit := unitOfTime(w); unit > 0 && again && slices.Contains([]string{"on", "over"}, words[i+1].Text) {
 		p.Length, p.End = unit, words[i+2].End // year on year
 		return p, 3
 	}

@@ -62,8 +62,8 @@ type backing struct {
 	path string
 }
 
-// told is what the writer of the text has f from, if that is known and says it.
-func (c *checker) told(r *reading, f prose.Figure, anchors []int) (backing, bool) {
+// originOf is what the writer of the text has f from, if that is known and says it.
+func (c *checker) originOf(r *reading, f prose.Figure, anchors []int) (backing, bool) {
 	if len(c.origins) == 0 {
 		return backing{}, false
 	}

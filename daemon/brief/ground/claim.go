@@ -15,7 +15,7 @@ func (c *checker) figures(s prose.Sentence, anchors []int) {
 	r := c.read(s)
 	if len(anchors) > 0 { // else the missing anchor is found already
 		for i := range r.figures {
-			b, ok := c.told(r, r.figures[i].Figure, anchors)
+			b, ok := c.originOf(r, r.figures[i].Figure, anchors)
 			if !ok {
 				b, ok = c.figure(r, i, anchors)
 			}
@@ -24,7 +24,7 @@ func (c *checker) figures(s prose.Sentence, anchors []int) {
 			}
 		}
 		for _, f := range r.quoted {
-			b, ok := c.told(r, f, anchors)
+			b, ok := c.originOf(r, f, anchors)
 			if !ok {
 				b, ok = c.inPhrase(r, f, anchors)
 			}
