@@ -1,7 +1,6 @@
 package prose
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,14 +58,12 @@ func periodAt(words []Word, i int) (p Period, n int) {
 		p.Length, p.Ago = Day, true
 		return p, n
 	}
-	if unit := unitOfTime(w); unit > 0 && i+2 < len(words) && words[i+1].Text == "to" && words[i+2].Text == "date" {
-		p.Length, p.End = unit, words[i+2].End
-		return p, 3
-	}
-	again := i+2 < len(words) && words[i+2].Text == w
-	if unit := unitOfTime(w); unit > 0 && again && slices.Contains([]string{"on", "over"}, words[i+1].Text) {
-		p.Length, p.End = unit, words[i+2].End // year on year
-		return p, 3
+	if unit := unitOfTime(w); unit > 0 && i+2 < len(words) {
+		switch words[i+1].Text + " " + words[i+2].Text {
+		case "to date", "on " + w, "over " + w: // year to date, year on year
+			p.Length, p.End = unit, words[i+2].End
+			return p, 3
+		}
 	}
 	if p.Length = SpanOf(w); p.Length == 0 || w[len(w)-1] == 'm' { // 80M are millions
 		_, known := Count(w)
@@ -82,8 +79,11 @@ func periodAt(words []Word, i int) (p Period, n int) {
 			return p, 0
 		}
 		count, known := Count(words[at-1].Text)
-		if !known {
+		switch {
+		case !known:
 			count = 1
+		case words[at].Start-words[at-1].End > 1: // 3.17% year on year
+			return p, 0
 		}
 		p.Length, p.End, n = time.Duration(count*float64(unit)), words[at].End, at-i+1
 		before := words[at-1].Text

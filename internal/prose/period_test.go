@@ -19,6 +19,7 @@ func TestPeriods(t *testing.T) {
 		"the previous day": -prose.Day, "two days earlier": -2 * prose.Day,
 		"year on year": prose.Year, "in the most recent hour": time.Hour, "month over month": prose.Month,
 		"over the last sixty minutes": time.Hour, "ninety minutes ago": -90 * time.Minute,
+		"rose 3.17% year on year": prose.Year, "in 17  years": 0, "a 12-month high": prose.Year,
 		"day and night": 0, "day on a day": prose.Day, "to $80M": 0,
 		"its week-to-date gain": prose.Week, "over the same week": prose.Week,
 		"24": 0, "the hourglass": 0,

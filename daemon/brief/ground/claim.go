@@ -129,6 +129,11 @@ func (c *checker) figure(r *reading, i int, anchors []int) (backing, bool) {
 		}
 		best = max(best, reached)
 	}
+	if f.shared && best == backed && slices.ContainsFunc(f.subjects, func(m *mention) bool {
+		return !slices.ContainsFunc(backs, func(b backing) bool { return m.covers(b.row) })
+	}) {
+		backs, best = nil, wrongSubject
+	}
 	if backs = r.closest(backs, f.subjects); len(backs) > 0 {
 		return r.nearest(f.Figure, backs), true
 	}

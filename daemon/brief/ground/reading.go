@@ -47,6 +47,7 @@ type assertion struct {
 	negated   bool          // it is denied
 	inherits  bool          // its subjects are those of the sentence before, which it may go on about
 	pair      *mention      // what it is of, where names and figures stand in two lists
+	shared    bool          // it is said of each of its subjects
 }
 
 // read takes s apart.
@@ -585,7 +586,7 @@ func (r *reading) nextTo(i int) (next *mention) {
 // and one that says the place of a name is no subject.
 func (r *reading) lastIn(from, to int, name bool) (last *mention) {
 	for _, m := range r.mentions {
-		if m.start < from || m.end > to || m.name != name || m.refs != nil || r.taken(m) {
+		if m.start < from || m.end > to || m.name != name || m.refs != nil || r.taken(m) || r.excluded(m) {
 			continue
 		}
 		if of := r.qualified(m); !name || of == nil || !of.name {
@@ -593,6 +594,19 @@ func (r *reading) lastIn(from, to int, name bool) (last *mention) {
 		}
 	}
 	return last
+}
+
+// excluded reports whether something is said not of m, but of another: A, unlike B, is up.
+func (r *reading) excluded(m *mention) bool {
+	words := prose.Words(r.text[:m.start])
+	if len(words) == 0 || strings.TrimSpace(r.text[words[len(words)-1].End:m.start]) != "" {
+		return false
+	}
+	switch words[len(words)-1].Text {
+	case "not", "unlike", "except", "excluding", "without":
+		return true
+	}
+	return false
 }
 
 // qualified is what m says the place of, as in a pool on Base; nil for nothing.
@@ -660,13 +674,14 @@ func (r *reading) paired(i int, group []*mention) []*mention {
 		last++
 	}
 	a := r.figures[first]
-	if last-first+1 != len(group) || len(a.readings) > 1 && r.text[a.End:r.figures[first+1].Start] != " and " {
-		return group // or a range
-	}
-	for _, w := range r.stemsIn(end, r.figures[first].Start) {
+	for _, w := range r.stemsIn(0, r.figures[first].Start) {
 		if w == "between" || w == "from" {
 			return group
 		}
+	}
+	if last-first+1 != len(group) || len(a.readings) > 1 && r.text[a.End:r.figures[first+1].Start] != " and " {
+		r.figures[first].shared = len(a.readings) == 1 && strings.Contains(r.text[group[0].end:end], " and ")
+		return group // or a range
 	}
 	for at := first + 1; at <= last; at++ {
 		r.figures[at].pair = group[at-first]

@@ -809,6 +809,14 @@ func TestMixedStatements(t *testing.T) {
 		"Bitcoin makes up 54.3% of the market [3].":                          true,
 		"Gross Domestic Product is due on 25 November 2026 at 13:30 [6].":    true,
 		"The FOMC Meeting is due on 2026-12-09, the jobs on 2026-12-04 [6].": false,
+		"Curve DAO and Ethereum are up 37.9% in 24 hours [1].":               false,
+		"Ethereum, Bitcoin and Curve DAO are up 37.9% in 24 hours [1].":      false,
+		"Bitcoin, not Curve DAO, is up 37.9% in 24 hours [1].":               false,
+		"Curve DAO, not Bitcoin, is up 37.9% in 24 hours [1].":               true,
+		"Bitcoin, unlike Ethereum, is up 4.5% in 24 hours [1].":              false,
+		"Ethereum, unlike Bitcoin, is up 4.5% in 24 hours [1].":              true,
+		"CPI rose 3.17% year on year [5].":                                   true,
+		"CPI rose 0.28% year on year [5].":                                   false,
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
