@@ -12,12 +12,12 @@ import (
 
 var _ demo.Daemon = (*Daemon)(nil)
 
-// OpenDemo opens a daemon that plays a synthetic market through the real connectors, and pays on a chain of its own, which answers on
-// chainListen and ends with the daemon.
-func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, demo.Info, error) {
+// OpenDemo opens a daemon that plays a synthetic market through the real connectors, and pays on a chain of its own that ends
+// with the daemon.
+func OpenDemo(ctx context.Context, cfg Config, play demo.Play) (*Daemon, demo.Info, error) {
 	played, err := demo.Prepare(ctx, demo.Config{
-		DataDir: cfg.DataDir, StoreURL: cfg.StoreURL, Every: cfg.Every, Outbox: filepath.Join(cfg.DataDir, OutboxDir),
-		ChainListen: chainListen, Now: cfg.Now,
+		Play: play, DataDir: cfg.DataDir, StoreURL: cfg.StoreURL, Every: cfg.Every, Outbox: filepath.Join(cfg.DataDir, OutboxDir),
+		Now: cfg.Now,
 	})
 	if err != nil {
 		return nil, demo.Info{}, err

@@ -72,7 +72,7 @@ func lived(t *testing.T) livedDemo {
 		d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
 			DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: every}, Now: c.Now,
 			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		}, "127.0.0.1:0")
+		}, demo.Play{ChainListen: "127.0.0.1:0", Sparse: 30 * time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,10 +30,12 @@ type demoOptions struct {
 	listen, chainListen string
 	storeURL            string
 	refresh             time.Duration
+	history, sparse     time.Duration // how far the past goes back, and from state to state in it
 	once                bool
 	packs               []string
 	mcp                 daemon.MCP
 	alerts              []operate.Alert
+	progress            *cli.Progress
 }
 
 // newDemo makes the command that runs everything on a synthetic market.
@@ -53,6 +55,7 @@ func newDemo(s *settings) *cobra.Command {
 	f.StringVar(&o.chainListen, "chain-listen", "127.0.0.1:8545",
 		"address of the embedded chain; a free port if it is taken, or if --listen takes one")
 	f.DurationVar(&o.refresh, "refresh", 15*time.Second, "time from one state to the next")
+	f.DurationVar(&o.history, "history", 24*time.Hour, "how far the past of a new demo goes back")
 	all := append([]string{api.PackCrypto}, manifest.Shipped()...)
 	f.StringSliceVar(&o.packs, "packs", all, "comma-separated `names` of the packs to serve; crypto is always included")
 	cli.CompleteValues(c, "packs", all...)
@@ -70,6 +73,9 @@ func newDemo(s *settings) *cobra.Command {
 		}
 		if !c.Flags().Changed("chain-listen") {
 			o.chainListen = chainAddress(o.listen)
+		}
+		if !o.once {
+			o.sparse = 15 * time.Minute
 		}
 		if o.once && !c.Flags().Changed("refresh") {
 			o.refresh = time.Hour // the tour refreshes when it comes to that
@@ -94,6 +100,7 @@ func newDemo(s *settings) *cobra.Command {
 		if cli.IsTerminal(c.ErrOrStderr()) {
 			format = "auto"
 		}
+		o.progress, _ = c.ErrOrStderr().(*cli.Progress)
 		return o.run(c.Context(), c.OutOrStdout(), dir, newLogger(c.ErrOrStderr(), format, level))
 	}
 	return c
@@ -117,6 +124,9 @@ func chainAddress(listen string) string {
 func (o demoOptions) check(dir string) error {
 	if o.storeURL != "" && dir == "" { // the chain there is that of the books
 		return cli.Invalid("the books of a demo on PostgreSQL need its chain at every start").WithHint("--data-dir")
+	}
+	if o.history < time.Hour || o.history > 24*time.Hour {
+		return cli.Invalid("--history is %s; give 1h to 24h", o.history)
 	}
 	if o.refresh < 100*time.Millisecond {
 		return cli.Invalid("--refresh is %s; give at least 100ms", o.refresh)
@@ -144,12 +154,16 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 	if err != nil {
 		return fmt.Errorf("--packs: %w", err)
 	}
+	making := o.progress.Begin("Starting")
 	d, info, err := daemon.OpenDemo(ctx, daemon.Config{
 		DataDir: dir, StoreURL: o.storeURL, Serve: daemon.Serve{Listen: o.listen, Page: web.PagePublic, MCP: o.mcp},
 		Data:    daemon.Data{Every: o.refresh},
 		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Logger: log,
 		Reloadable: daemon.Reloadable{Packs: packs, Alerts: o.alerts},
-	}, o.chainListen)
+	}, demo.Play{ChainListen: o.chainListen, History: o.history, Sparse: o.sparse, Progress: func(made, total int) {
+		making.Printf("Making a day of history: %d of %d states", made, total)
+	}})
+	making.Done()
 	if err != nil {
 		return err
 	}

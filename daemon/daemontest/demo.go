@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/pack"
 )
 
@@ -36,7 +37,7 @@ func NewPastDemo(ctx context.Context) (p PastDemo, err error) {
 	d, _, err := daemon.OpenDemo(ctx, daemon.Config{
 		DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: time.Hour},
 		Logger: slog.New(slog.DiscardHandler), Reloadable: daemon.Reloadable{Packs: []daemon.Pack{{Pack: pack.Crypto()}}},
-	}, "127.0.0.1:0")
+	}, demo.Play{ChainListen: "127.0.0.1:0"})
 	if err != nil {
 		return p, err
 	}

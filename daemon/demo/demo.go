@@ -31,6 +31,9 @@ import (
 // File is the name, in the data directory, of the file that tells scripts how to reach a demo.
 const File = "demo.json"
 
+// marketFile is the name, there, of the file that tells where its market stands.
+const marketFile = "market.gob"
+
 // Info is what File holds.
 type Info struct {
 	BaseURL  string `json:"baseUrl"`
@@ -54,11 +57,10 @@ const (
 	defaultEvery = 15 * time.Second // from refresh to refresh
 	marketSeed   = 1
 
-	past       = 24 * time.Hour // of history that a new demo begins with, with a state every far
-	far        = 2 * time.Hour
-	near       = time.Hour // of it with one every step
-	step       = 10 * time.Minute
-	othersStep = 6 * time.Hour // between those of the other packs
+	past   = 24 * time.Hour // of a new demo, unless it is told otherwise
+	near   = time.Hour      // of its history with a state every step
+	step   = 5 * time.Minute
+	others = 6 // steps of the other packs in one of theirs: most of what they read moves slowly
 
 	keyCredits = 10_000 // on the demo's key at every start
 )
@@ -72,14 +74,22 @@ type heldClock struct {
 // Now is the time of the clock.
 func (c *heldClock) Now() time.Time { return c.now().Add(-time.Duration(c.back.Load())) }
 
+// Play is what a user chooses of a demo.
+type Play struct {
+	ChainListen string                // where its chain answers
+	History     time.Duration         // how far it goes back, at most a day; 0 means a day
+	Sparse      time.Duration         // from state to state in all but the last hour of it; 0 means two hours
+	Progress    func(made, total int) // hears of each state of the past; nil for nobody
+}
+
 // Config is what a Demo needs.
 type Config struct {
-	DataDir     string
-	StoreURL    string           // of the PostgreSQL database that its nodes share; "" means SQLite in DataDir
-	Every       time.Duration    // from refresh to refresh; 0 means 15 s
-	Outbox      string           // directory of the mails that are sent
-	ChainListen string           // where its chain answers
-	Now         func() time.Time // nil means time.Now
+	Play
+	DataDir  string
+	StoreURL string           // of the PostgreSQL database that its nodes share; "" means SQLite in DataDir
+	Every    time.Duration    // from refresh to refresh; 0 means 15 s
+	Outbox   string           // directory of the mails that are sent
+	Now      func() time.Time // nil means time.Now
 }
 
 // Demo is what a daemon plays. Make one with Prepare, Start it once the daemon is open, and Close it after the daemon.
@@ -113,10 +123,6 @@ func Prepare(ctx context.Context, cfg Config) (*Demo, error) {
 	}
 	d := &Demo{cfg: cfg, Every: cmp.Or(cfg.Every, defaultEvery), clock: &heldClock{now: cfg.Now}}
 	var err error
-	d.Market, err = replay.NewLiving(replay.LivingConfig{Seed: marketSeed, Past: past, Every: d.Every, Now: d.Now})
-	if err != nil {
-		return nil, err
-	}
 	held, err := datadir.Lock(cfg.DataDir) // before anything is made in it
 	if err != nil {
 		return nil, err
@@ -124,6 +130,11 @@ func Prepare(ctx context.Context, cfg Config) (*Demo, error) {
 	var found *Money
 	if err = refuseReal(ctx, cfg); err == nil {
 		found, err = findChain(ctx, cfg)
+	}
+	if err == nil {
+		d.Market, err = replay.NewLiving(replay.LivingConfig{
+			Seed: marketSeed, Past: cmp.Or(cfg.History, past), Every: d.Every, Now: d.Now, Path: filepath.Join(cfg.DataDir, marketFile),
+		})
 	}
 	if err := errors.Join(err, held.Close()); err != nil {
 		return nil, errors.Join(err, found.Close())
@@ -218,15 +229,25 @@ func (d *Demo) makePast(ctx context.Context, on Daemon) error {
 		return nil
 	}
 	defer d.clock.back.Store(0)
-	for back := past; back >= 0; back -= step {
-		if back > near && back%far != 0 {
-			continue
+	sparse := cmp.Or(d.cfg.Sparse, 2*time.Hour)
+	at := func(back, times time.Duration) bool {
+		return back%(sparse*times) == 0 || back <= near && back%(step*times) == 0
+	}
+	var moments []time.Duration // before now
+	for back := cmp.Or(d.cfg.History, past); back >= 0; back -= step {
+		if at(back, 1) {
+			moments = append(moments, back)
+		}
+	}
+	for made, back := range moments {
+		if d.cfg.Progress != nil {
+			d.cfg.Progress(made, len(moments))
 		}
 		d.clock.back.Store(int64(back))
 		var all sync.WaitGroup
 		errs := make([]error, len(fresh))
 		for i, id := range fresh {
-			if i > 0 && back%othersStep != 0 {
+			if i > 0 && !at(back, others) {
 				continue
 			}
 			all.Go(func() { errs[i] = on.Refresh(ctx, id) })
@@ -241,6 +262,9 @@ func (d *Demo) makePast(ctx context.Context, on Daemon) error {
 	}
 	return nil
 }
+
+// Close writes down where the market stands, and ends the chain, if it is in this process.
+func (d *Demo) Close() error { return errors.Join(d.Market.Close(), d.Money.Close()) }
 
 // topUp gives the demo's key its credits back, so that nobody waits in the middle of a demo.
 func topUp(ctx context.Context, credits *billing.Credits, keyID string) error {

@@ -30,7 +30,8 @@ func TestDemoDataStaysApart(t *testing.T) {
 	}
 	t.Parallel()
 	play := func(dir string) error {
-		d, _, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}}, "127.0.0.1:0")
+		d, _, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}},
+			demo.Play{ChainListen: "127.0.0.1:0"})
 		if err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func TestDemoLives(t *testing.T) {
 	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
 		DataDir: t.TempDir(), Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: every},
 		Now: func() time.Time { return began.Add(time.Duration(passed.Load())) },
-	}, "127.0.0.1:0")
+	}, demo.Play{ChainListen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
 		DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: time.Hour},
-	}, "127.0.0.1:0")
+	}, demo.Play{ChainListen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,8 @@ func TestDemo(t *testing.T) {
 // reopenDemo opens a demo in dir that ends with the test.
 func reopenDemo(t *testing.T, dir string) (*daemon.Daemon, demo.Info, error) {
 	t.Helper()
-	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}}, "127.0.0.1:0")
+	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}},
+		demo.Play{ChainListen: "127.0.0.1:0"})
 	if err == nil {
 		t.Cleanup(func() { _ = d.Close() })
 	}

@@ -23,7 +23,7 @@ func TestDemoCluster(t *testing.T) {
 		d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
 			DataDir: dir, StoreURL: place, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: time.Hour},
 			Logger: log.Logger(),
-		}, "127.0.0.1:0")
+		}, demo.Play{ChainListen: "127.0.0.1:0"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -141,7 +141,9 @@ func demo(t *testing.T) (url, key string) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/contextd").CombinedOutput(); err != nil {
 		t.Fatalf("build contextd: %v\n%s", err, out)
 	}
-	c := exec.CommandContext(t.Context(), program, "demo", "--packs", "crypto", "--listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0", "--refresh", "1s", "--data-dir", filepath.Join(dir, "data"))
+	c := exec.CommandContext(t.Context(), program, "demo", "--packs", "crypto",
+		"--history", "2h", "--listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0", "--refresh", "1s",
+		"--data-dir", filepath.Join(dir, "data"))
 	var log testbed.Log
 	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {

@@ -12,6 +12,7 @@ type LivingConfig struct {
 	Past  time.Duration    // what there is before now
 	Every time.Duration    // from one Advance to the next
 	Now   func() time.Time // nil is time.Now
+	Path  string           // of the file in which it keeps where it stands, to go on there the next time; "" for none
 }
 
 // Living is what a demo plays: the crypto pack's sources as a Market on the clock of the wall, and those of the other packs in step with
@@ -22,6 +23,7 @@ type Living struct {
 	others *others
 	due    time.Time // when the next incident begins; Advance alone uses it
 	number int       // of incidents so far
+	saved  time.Time // when it last wrote down where it stands; Advance and Close alone use it
 }
 
 var _ http.RoundTripper = (*Living)(nil)
@@ -34,7 +36,7 @@ const (
 	passing          = 90 * time.Second // goes in that
 )
 
-// NewLiving returns a Living at the beginning of its past.
+// NewLiving returns a Living at the beginning of its past, or where the last one with its Path stood, moved on to now.
 func NewLiving(cfg LivingConfig) (*Living, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -47,11 +49,28 @@ func NewLiving(cfg LivingConfig) (*Living, error) {
 	if err != nil {
 		return nil, err
 	}
-	others, err := newOthers(cfg, market, start.Add(-cfg.Past), start.Add(firstIncident))
+	before, err := readSaved(cfg.Path, market.base.things)
 	if err != nil {
 		return nil, err
 	}
-	return &Living{cfg: cfg, market: market, others: others, due: start.Add(firstIncident)}, nil
+	l := &Living{cfg: cfg, market: market, due: start.Add(firstIncident), saved: start}
+	begun := start.Add(-cfg.Past)
+	if goesOn(before, start) {
+		begun, l.number = before.Begun, before.Number
+		market.take(before)
+		for at := before.At.Add(saveEvery); at.Before(start); at = at.Add(saveEvery) {
+			market.moveTo(at)
+		}
+	}
+	l.others, err = newOthers(cfg, market, begun, begun.Add(cfg.Past+firstIncident))
+	return l, err
+}
+
+// longestGap is how long a Living may have stood still and yet go on where it stood.
+const longestGap = 60 * 24 * time.Hour
+
+func goesOn(k *saved, now time.Time) bool {
+	return k != nil && !now.Before(k.At) && now.Sub(k.At) < longestGap
 }
 
 // Advance moves everything on to now.
@@ -62,6 +81,10 @@ func (l *Living) Advance() {
 		l.due, l.number = now.Add(betweenIncidents), l.number+1
 	}
 	l.market.moveTo(now)
+	if l.cfg.Path != "" && now.Sub(l.saved) >= saveEvery {
+		l.saved = now
+		_ = l.save() // a demo that cannot write fails elsewhere, and aloud
+	}
 }
 
 // incident is what happens next: each grows for some minutes, stays, and passes.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -201,6 +202,87 @@ func wellFormed(t *testing.T, p recordedPage, said string) {
 			if err != nil {
 				t.Fatalf("%s is no XML: %v", p.SourceID, err)
 			}
+		}
+	}
+}
+
+// TestLivingGoesOn: what stops and begins again with its file tells the same as if it had never stopped, and after a night has moved by the
+// steps of one.
+func TestLivingGoesOn(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
+	path := filepath.Join(t.TempDir(), "market.gob")
+	begin := func() *replay.Living {
+		t.Helper()
+		l, err := replay.NewLiving(replay.LivingConfig{
+			Seed: 1, Past: 24 * time.Hour, Every: 15 * time.Second, Path: path, Now: func() time.Time { return now },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	pages := append(otherPages(t), recordedPage{Method: http.MethodGet, URL: marketsPage},
+		recordedPage{Method: http.MethodGet, URL: poolsPage}, recordedPage{Method: http.MethodGet, URL: coindeskPage})
+	coin := func(l *replay.Living, id string) (price, hour float64) {
+		t.Helper()
+		said := livingSays(t, l, recordedPage{Method: http.MethodGet, URL: marketsPage}, now)
+		var coins []struct {
+			ID    string  `json:"id"`
+			Price float64 `json:"current_price"`
+			Hour  float64 `json:"price_change_percentage_1h_in_currency"`
+		}
+		if err := json.Unmarshal([]byte(said), &coins); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range coins {
+			if c.ID == id {
+				return c.Price, c.Hour
+			}
+		}
+		t.Fatalf("no %s", id)
+		return 0, 0
+	}
+	before := begin()
+	for range 40 { // past the first incident, in the course of which it stops
+		now = now.Add(15 * time.Second)
+		before.Advance()
+	}
+	if err := before.Close(); err != nil {
+		t.Fatal(err)
+	}
+	after := begin()
+	for range 2 {
+		for _, p := range pages {
+			if livingSays(t, after, p, now) != livingSays(t, before, p, now) {
+				t.Errorf("%s %s is told otherwise after a stop", p.Method, p.URL)
+			}
+		}
+		now = now.Add(15 * time.Second)
+		before.Advance()
+		after.Advance()
+	}
+	if err := after.Close(); err != nil {
+		t.Fatal(err)
+	}
+	price, _ := coin(after, "ethereum")
+	now = now.Add(8 * time.Hour)
+	morning := begin()
+	if moved, hour := coin(morning, "ethereum"); moved == price || math.Abs(moved/price-1) > 0.1 || math.Abs(hour) > 3 {
+		t.Errorf("after a night Ethereum stands at %g, from %g, with %g%% in an hour", moved, price, hour)
+	}
+	for name, spoil := range map[string]func(){
+		"after a year":    func() { now = now.AddDate(1, 0, 0) },
+		"before its time": func() { now = now.AddDate(-2, 0, 0) },
+		"spoiled": func() {
+			if err := os.WriteFile(path, []byte("none"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		spoil()
+		if began, _ := coin(begin(), "ethereum"); began != 3184 {
+			t.Errorf("%s a market begins with Ethereum at %g", name, began)
 		}
 	}
 }

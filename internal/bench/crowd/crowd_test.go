@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	played "github.com/contextd/contextd/daemon/demo"
 )
 
 // crowdFor is how long each half of TestCrowd takes: go -C internal/bench test ./crowd -crowd 1m -v.
@@ -26,7 +27,7 @@ func TestCrowd(t *testing.T) {
 	d, _, err := daemon.OpenDemo(t.Context(), daemon.Config{
 		DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: time.Second},
 		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}, "127.0.0.1:0")
+	}, played.Play{ChainListen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

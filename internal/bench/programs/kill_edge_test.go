@@ -54,7 +54,7 @@ func runEdge() {
 		DataDir: os.Args[1], Serve: daemon.Serve{Listen: os.Args[2]}, Data: daemon.Data{Every: time.Hour},
 		Reloadable: daemon.Reloadable{Plans: plans},
 		Now:        func() time.Time { return time.Now().Add(ahead) },
-	}, "127.0.0.1:0")
+	}, demo.Play{ChainListen: "127.0.0.1:0"})
 	if err != nil {
 		panic(err)
 	}
