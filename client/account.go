@@ -131,10 +131,15 @@ func (a *account) key() (key sdk.Key, origin string, err error) {
 		return key, file.Origin, nil
 	}
 	stored, err := a.Stored()
-	if err != nil || stored.Key.IsZero() {
+	switch {
+	case err != nil:
 		return sdk.Key{}, "", err
+	case !stored.Key.IsZero():
+		return stored.Key, "profile " + c.Profile(), nil
+	case !c.FoundKey.IsZero():
+		return c.FoundKey, config.OnThisMachine, nil
 	}
-	return stored.Key, "profile " + c.Profile(), nil
+	return sdk.Key{}, "", nil
 }
 
 // Ask calls the console with the session that is kept, and keeps the one that comes back.

@@ -181,6 +181,9 @@ func (s *settings) Config() (*config.Config, error) {
 	if err != nil {
 		return nil, cli.Invalid("%w", err).WithHint("ctx config edit, or --config FILE for another file")
 	}
+	if r, ok := cli.FindRunning(s.lookupEnv); ok {
+		c.Find(r.BaseURL, sdk.NewKey(r.APIKey))
+	}
 	s.holds = c
 	return c, nil
 }

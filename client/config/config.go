@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+
+	"github.com/contextd/contextd/sdk"
 )
 
 // LookupEnv reads an environment variable, as os.LookupEnv.
@@ -63,8 +65,19 @@ type Config struct {
 	Profiles []string            // names, sorted
 	Unknown  []string            // names in the file that are none of a setting, sorted
 	Keys     map[string][]string // of the terminal UI, by what they do
+	FoundKey sdk.Key             // of the service that was found on this machine, where no other is kept
 	values   map[string]Value
 	stored   map[string]map[string]any // settings by profile
+}
+
+// OnThisMachine is the origin of the address of a service that was found running here.
+const OnThisMachine = "the service on this machine"
+
+// Find has c use a service that runs on this machine, and its key, where nobody has set an address.
+func (c *Config) Find(baseURL string, key sdk.Key) {
+	if v := c.values[BaseURL]; v.Origin == "default" {
+		c.values[BaseURL], c.FoundKey = Value{baseURL, OnThisMachine}, key
+	}
 }
 
 // Get is the value of a setting.

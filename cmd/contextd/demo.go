@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ type demoOptions struct {
 	storeURL            string
 	refresh             time.Duration
 	history, sparse     time.Duration // how far the past goes back, and from state to state in it
-	once                bool
+	once, ui            bool
 	packs               []string
 	mcp                 daemon.MCP
 	alerts              []operate.Alert
@@ -60,6 +61,7 @@ func newDemo(s *settings) *cobra.Command {
 	f.StringSliceVar(&o.packs, "packs", all, "comma-separated `names` of the packs to serve; crypto is always included")
 	cli.CompleteValues(c, "packs", all...)
 	f.BoolVar(&o.once, "once", false, "show a complete tour and exit")
+	f.BoolVar(&o.ui, "ui", false, "show the terminal UI, which ends the demo when you leave it")
 	f.StringVar(&o.storeURL, "store-url", "",
 		"`URL` of a PostgreSQL database for books and history; CONTEXTD_STORE_URL keeps a password from other users")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -101,7 +103,11 @@ func newDemo(s *settings) *cobra.Command {
 			format = "auto"
 		}
 		o.progress, _ = c.ErrOrStderr().(*cli.Progress)
-		return o.run(c.Context(), c.OutOrStdout(), dir, newLogger(c.ErrOrStderr(), format, level))
+		to := c.ErrOrStderr()
+		if o.ui {
+			to, format = io.Discard, "text" // the screen is the UI's; what fails shows there, and in contextd doctor
+		}
+		return o.run(c.Context(), c.OutOrStdout(), dir, newLogger(to, format, level))
 	}
 	return c
 }
@@ -124,6 +130,9 @@ func chainAddress(listen string) string {
 func (o demoOptions) check(dir string) error {
 	if o.storeURL != "" && dir == "" { // the chain there is that of the books
 		return cli.Invalid("the books of a demo on PostgreSQL need its chain at every start").WithHint("--data-dir")
+	}
+	if o.once && o.ui {
+		return cli.Invalid("--once and --ui exclude each other")
 	}
 	if o.history < time.Hour || o.history > 24*time.Hour {
 		return cli.Invalid("--history is %s; give 1h to 24h", o.history)
@@ -170,6 +179,15 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 	if o.once {
 		return walk(ctx, out, d, info)
 	}
+	withdraw, err := cli.Announce(os.LookupEnv, cli.Running{BaseURL: info.BaseURL, APIKey: info.APIKey, Demo: true})
+	if err != nil {
+		log.Warn("ctx does not find this demo by itself", "error", err)
+	} else {
+		defer func() { err = errors.Join(err, withdraw()) }()
+	}
+	if o.ui {
+		return watch(ctx, d, info)
+	}
 	fmt.Fprintf(out, "contextd demo is ready after %.1f s. It plays a synthetic market: no price here is real.\n\n"+
 		"  page     %s/\n  address  %s\n  metrics  %s/metrics\n  key      %s\n  data     %s\n  mail     %s\n  scripts  %s\n\n"+
 		"In another terminal:\n\n",
@@ -178,8 +196,32 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 	for _, line := range commands(info, ctxCommand()) {
 		fmt.Fprintln(out, "  "+line)
 	}
-	fmt.Fprintf(out, "\nA new state every %s. Ctrl-C ends it.\n", o.refresh)
+	fmt.Fprintf(out, "\nctx finds this demo without the two lines that begin with export; curl and others need them. Watch it: %s ui\n",
+		ctxCommand())
+	fmt.Fprintf(out, "A new state every %s. Ctrl-C ends it.\n", o.refresh)
 	return run(ctx, d)
+}
+
+// watch runs d for as long as the user watches it in the terminal UI.
+func watch(ctx context.Context, d *daemon.Daemon, info demo.Info) error {
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, d) }()
+	words := append(strings.Fields(ctxCommand()), "ui")
+	if self, err := os.Executable(); err == nil && words[0] == "ctx" {
+		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(self), "ctx")); err == nil {
+			words[0] = beside // of the same release
+		}
+	}
+	c := exec.Command(words[0], words[1:]...)
+	c.Env = append(os.Environ(), "CTX_BASE_URL="+info.BaseURL, "CTX_API_KEY="+info.APIKey)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := c.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		err = cli.Invalid("there is no ctx in PATH or beside this program").WithHint("install ctx, or leave --ui out")
+	}
+	stop()
+	return errors.Join(err, <-ended)
 }
 
 // walk runs d for as long as the tour takes and closes it.
@@ -213,6 +255,8 @@ func commands(info demo.Info, ctx string) []string {
 		"export CTX_API_KEY=" + info.APIKey,
 		ctx + " fresh",
 		ctx + " brief",
+		ctx + " lookup 'btc price' 'tether supply'",
+		ctx + " price btc eth sol",
 		ctx + " search bitcoin",
 		ctx + " cite 1",
 		ctx + " snapshot --at 20m",

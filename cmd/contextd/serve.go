@@ -41,6 +41,11 @@ func newServe(s *settings) *cobra.Command {
 		if r.daemon, err = openDaemon(c.Context(), r.cfg); err != nil {
 			return err
 		}
+		if withdraw, err := cli.Announce(os.LookupEnv, cli.Running{BaseURL: r.daemon.URL()}); err != nil {
+			r.cfg.Logger.Debug("ctx does not find this service by itself", "error", err)
+		} else {
+			defer func() { _ = withdraw() }()
+		}
 		if cli.IsTerminal(c.OutOrStdout()) {
 			in := ""
 			if c.Flags().Changed("data-dir") {

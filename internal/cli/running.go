@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/contextd/contextd/internal/atomicfile"
+)
+
+// Running is a service on this machine, as it tells the user's own programs where it is. Their other users cannot read it.
+type Running struct {
+	BaseURL string `json:"baseUrl"`
+	APIKey  string `json:"apiKey,omitempty"` // of a demo alone
+	Demo    bool   `json:"demo,omitempty"`
+	PID     int    `json:"pid"`
+}
+
+// runningFile is where the user's newest service tells of itself, "" where the user has no place for it.
+func runningFile(env func(string) (string, bool)) string {
+	if dir, _ := env("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "contextd.json")
+	}
+	if dir, _ := env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "contextd", "running.json")
+	}
+	if home, _ := env("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "contextd", "running.json")
+	}
+	return ""
+}
+
+// FindRunning is the user's newest service on this machine, as far as it tells of itself and was not killed by force.
+func FindRunning(env func(string) (string, bool)) (r Running, ok bool) {
+	path := runningFile(env)
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+		return r, false
+	}
+	text, err := os.ReadFile(path)
+	return r, err == nil && json.Unmarshal(text, &r) == nil && r.BaseURL != ""
+}
+
+// Announce tells the user's own programs of a service until the function that it returns is called.
+func Announce(env func(string) (string, bool), r Running) (withdraw func() error, err error) {
+	path := runningFile(env)
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	r.PID = os.Getpid()
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = atomicfile.Write(path, append(text, '\n'), 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tell ctx of this service: %w", err)
+	}
+	return func() error {
+		if now, ok := FindRunning(env); !ok || now.PID != r.PID {
+			return nil // another service tells of itself there
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}, nil
+}

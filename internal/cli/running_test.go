@@ -1,0 +1,69 @@
+package cli_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/contextd/contextd/internal/cli"
+)
+
+// TestRunning: the newest service is found where its user's programs look, by nobody's file but that user's own, and goes when it ends.
+func TestRunning(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]string{
+		"XDG_RUNTIME_DIR": "contextd.json", "XDG_STATE_HOME": "contextd/running.json", "HOME": ".local/state/contextd/running.json",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			env := func(asked string) (string, bool) {
+				if asked != name {
+					return "", false
+				}
+				return dir, true
+			}
+			if r, ok := cli.FindRunning(env); ok {
+				t.Fatalf("%+v where nothing runs", r)
+			}
+			told := cli.Running{BaseURL: "http://127.0.0.1:1", APIKey: "cv_test_x", Demo: true}
+			withdraw, err := cli.Announce(env, told)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told.PID = os.Getpid()
+			if r, ok := cli.FindRunning(env); !ok || r != told {
+				t.Errorf("found %+v, %t", r, ok)
+			}
+			path := filepath.Join(dir, place)
+			for mode, found := range map[os.FileMode]bool{0o640: false, 0o604: false, 0o400: true} {
+				if err := os.Chmod(path, mode); err != nil {
+					t.Fatal(err)
+				}
+				if _, ok := cli.FindRunning(env); ok != found {
+					t.Errorf("with mode %o it is found: %t", mode, ok)
+				}
+			}
+			if err := errors.Join(os.Chmod(path, 0o600), withdraw()); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(path); !os.IsNotExist(err) {
+				t.Errorf("after the end of the service: %v", err)
+			}
+			other := []byte(`{"baseUrl":"http://127.0.0.1:2","pid":1}`)
+			if err := os.WriteFile(path, other, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := withdraw(); err != nil {
+				t.Error(err)
+			}
+			if r, ok := cli.FindRunning(env); !ok || r.PID != 1 {
+				t.Errorf("the end of one service withdraws another: %+v, %t", r, ok)
+			}
+		})
+	}
+	if withdraw, err := cli.Announce(func(string) (string, bool) { return "", false }, cli.Running{}); err != nil || withdraw() != nil {
+		t.Errorf("without a place: %v", err)
+	}
+}
