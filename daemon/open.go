@@ -394,15 +394,16 @@ func (d *Daemon) openHTTP(context.Context) error {
 	routes.Add(d.crowd.Bounded(web.DescriptionRoutes()))
 	routes.Add(web.PackRoutes(d.packs.info))
 	routes.Add(web.LogRoutes(d.logs, d.proxies, d.crowd, d.cfg.Now))
-	routes.Add(d.page.Routes())
+	discovery := web.Discovery{
+		PublicURL: d.publicURL, Packs: d.packs.info, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
+		Standard: d.standard.Exact,
+	}
+	routes.Add(d.page.Routes(discovery.Front))
 	if d.cfg.JobsKey != nil {
 		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
 	}
 	routes.Add(d.mcp.Routes())
-	routes.Add(web.Discovery{
-		PublicURL: d.publicURL, Packs: d.packs.info, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
-		Standard: d.standard.Exact,
-	}.Routes())
+	routes.Add(discovery.Routes())
 	d.web = web.New(web.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.health.Ready, Payers: d.payers, Standard: d.standard,
 		Crowd: d.crowd, HTTPS: d.standard.HTTPS, More: routes, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,

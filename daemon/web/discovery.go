@@ -44,6 +44,29 @@ func (d Discovery) Routes() Routes {
 	}
 }
 
+// Front tells whoever comes to the root, and is no browser, what this is and where to go.
+func (d Discovery) Front(w http.ResponseWriter, r *http.Request) error {
+	base := d.PublicURL.String()
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("contextd: live, structured facts for agents, with the source and age of every figure.\n")
+	packs := d.Packs()
+	for _, p := range packs {
+		line("  %-12s %s", p.ID, strings.Join(strings.Fields(p.Description), " "))
+	}
+	line("\nA first call, with a key:\n\n  curl -H \"Authorization: Bearer $CTX_API_KEY\" '%s?q=btc+price'\n", base+api.OpLookup.Path())
+	for _, link := range [...]struct{ path, title string }{
+		{api.PathLLMs, "how to call it, in short, for language models and their authors"},
+		{api.PathDocs, "every operation, and the handbook"},
+		{api.PathOpenAPIRoot, "OpenAPI 3.1"},
+		{api.PathMCP, "the Model Context Protocol, over streamable HTTP"},
+		{pathAccount, "keys and credits, in a browser"},
+	} {
+		line("  %s\n      %s", base+link.path, link.title)
+	}
+	return document{contentType: "text/plain; charset=utf-8", text: []byte(b.String()), cache: api.CacheRevalidate}.handler()(w, r)
+}
+
 // resources is what standard x402 can pay for.
 func (d Discovery) resources(list catalogue) (r struct {
 	Version   int      `json:"version"`

@@ -111,7 +111,7 @@ func TestErrorTable(t *testing.T) {
 		{"live GET " + early, "404 SNAPSHOT_NOT_FOUND snapshot_not_found", "", []change{key}},
 		{"live GET /v1/snapshot?at=2026-11-20T20:00", "404 SNAPSHOT_NOT_FOUND snapshot_not_found", "", []change{key}},
 		{"live GET /v1/cite?ref=99999999999999999999", "400 VALIDATION_ERROR invalid_ref", "", []change{key}},
-		{"live GET /", "404 VALIDATION_ERROR not_found", "", nil},
+		{"live GET /none", "404 VALIDATION_ERROR not_found", "", nil},
 		{"live GET /v1/", "404 VALIDATION_ERROR not_found", "", []change{key}},
 		{"live GET /v1/fresh/", "404 VALIDATION_ERROR not_found", "", []change{key}},
 		{"live GET /V1/fresh", "404 VALIDATION_ERROR not_found", "", []change{key}},

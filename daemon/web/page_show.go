@@ -116,18 +116,18 @@ func pageBegin(css string) string {
 // End ends every stream of events, cleanly and at once. It is for a stop.
 func (p *Page) End() { p.end() }
 
-// Routes are those of the pages, for Config; none where they are off.
-func (p *Page) Routes() Routes {
+// Routes are those of the pages, for Config. At the front plain answers whoever is no browser, and everybody where pages are off.
+func (p *Page) Routes(plain Handler) Routes {
 	if p.cfg.Mode == PageOff {
-		return nil
+		return Routes{pathFront: {http.MethodGet: plain}}
 	}
 	named := p.cfg.Console.named
 	return Routes{
-		pathAccount:       {http.MethodGet: p.front(named(p.account))},
+		pathAccount:       {http.MethodGet: negotiated(named(p.account), nothing)},
 		pathAccountCode:   {http.MethodGet: named(p.cfg.Console.guard(p.cfg.Console.requests, p.cfg.Console.owner(paymentCode)))},
 		pathAccountScript: {http.MethodGet: script(accountJS)},
-		pathFront:         {http.MethodGet: p.front(named(p.show))},
-		pathPack:          {http.MethodGet: p.front(named(p.show))},
+		pathFront:         {http.MethodGet: negotiated(named(p.show), plain)},
+		pathPack:          {http.MethodGet: negotiated(named(p.show), nothing)},
 		pathPackEvents:    {http.MethodGet: named(p.events)},
 		pathPageScript:    {http.MethodGet: script(pageJS)},
 	}
@@ -138,16 +138,19 @@ func script(text string) Handler {
 		header: http.Header{"X-Content-Type-Options": {"nosniff"}}}.handler()
 }
 
-// front has h answer browsers; to others there is nothing here.
-func (p *Page) front(h Handler) Handler {
+// negotiated has page answer browsers, and plain all others.
+func negotiated(page, plain Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Add("Vary", "Accept")
 		if acceptsHTML(r.Header["Accept"]) {
-			return h(w, r)
+			return page(w, r)
 		}
-		return nothingAt(r)
+		return plain(w, r)
 	}
 }
+
+// nothing is what there is for whoever is no browser.
+func nothing(_ http.ResponseWriter, r *http.Request) error { return nothingAt(r) }
 
 // acceptsHTML reports whether the values of an Accept header name pages. What takes anything is no browser.
 func acceptsHTML(values []string) bool {

@@ -128,7 +128,8 @@ func (p *pages) get(t testing.TB, path, remote, host string, changes ...change) 
 		c(r)
 	}
 	w := httptest.NewRecorder()
-	web.NewAt(web.Config{Reader: script{}, Gate: script{}, More: p.Routes()}, func(*web.Server) web.Routes {
+	front := web.Discovery{PublicURL: &url.URL{Scheme: "https", Host: "context.example.org"}, Packs: func() []api.PackInfo { return nil }}
+	web.NewAt(web.Config{Reader: script{}, Gate: script{}, More: p.Routes(front.Front)}, func(*web.Server) web.Routes {
 		return web.Routes{"/": {}}
 	}).ServeHTTP(w, r)
 	return w
@@ -186,6 +187,12 @@ func TestPageVisibility(t *testing.T) {
 				}
 			})
 			body := got.Body.String()
+			if c.mode == web.PageOff && path == "/" {
+				if got.Code != 200 || got.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
+					t.Errorf("without pages the front is %d, %s", got.Code, got.Header().Get("Content-Type"))
+				}
+				continue
+			}
 			sees, prices := strings.Contains(body, "91,240"), strings.Contains(body, "Prices of calls")
 			if got.Code != c.status || sees != c.sees || prices != (c.status == 200 && !c.sees) {
 				t.Errorf("%s %q from %s at %s with %q: %d, state %v, prices %v", path, c.mode, c.remote, c.host, c.header, got.Code, sees, prices)
@@ -194,7 +201,8 @@ func TestPageVisibility(t *testing.T) {
 	}
 }
 
-// TestPageNegotiation: pages are for who names text/html; all others get what they got before.
+// TestPageNegotiation: pages are for whoever names text/html; others are told at the front what this is, and elsewhere that there is
+// nothing.
 func TestPageNegotiation(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, web.PagePublic)
@@ -206,7 +214,11 @@ func TestPageNegotiation(t *testing.T) {
 		for _, path := range []string{"/", "/packs/crypto"} {
 			got := p.get(t, path, "192.0.2.7:1", "context.example.org", with("Accept", accept))
 			html := strings.HasPrefix(got.Header().Get("Content-Type"), "text/html")
-			if html != page || !html && (got.Code != 404 || !strings.Contains(got.Body.String(), `"not_found"`)) {
+			code, says := 404, `"not_found"`
+			if path == "/" {
+				code, says = 200, "https://context.example.org/llms.txt"
+			}
+			if html != page || !html && (got.Code != code || !strings.Contains(got.Body.String(), says)) {
 				t.Errorf("%s for %q: %d %s", path, accept, got.Code, got.Header().Get("Content-Type"))
 			}
 			if !strings.Contains(strings.Join(got.Header().Values("Vary"), ","), "Accept") {

@@ -165,7 +165,9 @@ func BenchmarkVisitors(b *testing.B) {
 	publish := func(i int) { p.tell(b, 1+i%3, p.now.Add(time.Duration(i)*time.Second)) } // so that most figures change
 	publish(0)
 	read := reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto}}, Feed: p.feed, History: noHistory{}})
-	server := httptest.NewServer(web.New(web.Config{Reader: read, Gate: rich{admitsAll{n: new(atomic.Int64)}}, Streams: p.feed, More: p.Routes()}))
+	server := httptest.NewServer(web.New(web.Config{
+		Reader: read, Gate: rich{admitsAll{n: new(atomic.Int64)}}, Streams: p.feed, More: p.Routes(nil),
+	}))
 	b.Cleanup(server.Close)
 	b.Cleanup(server.CloseClientConnections)
 	following, unfollow := context.WithCancel(b.Context())
@@ -273,7 +275,8 @@ func TestPageRoom(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, web.PagePublic)
 	p.publish(t, p.now)
-	server := web.NewAt(web.Config{Reader: script{}, Gate: script{}, More: p.Routes()}, func(*web.Server) web.Routes { return web.Routes{"/": {}} })
+	server := web.NewAt(web.Config{Reader: script{}, Gate: script{}, More: p.Routes(nil)},
+		func(*web.Server) web.Routes { return web.Routes{"/": {}} })
 	var all sync.WaitGroup
 	defer all.Wait()
 	open := func(client string) (status int, leave func()) {
