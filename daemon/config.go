@@ -117,6 +117,7 @@ type Reloadable struct {
 	Limits         Limits
 	Accounts       Accounts
 	Disabled       []string        // ids of sources that are switched off
+	Licensed       []string        // ids of sources that the operator has a licence for; Packs heed it already
 	Alerts         []operate.Alert // what the operator is told of
 
 	// TLS says where the certificate comes from; nil means plain HTTP. Its clock, log and cache are set by Open. Apply reads the
@@ -260,7 +261,10 @@ func (r Reloadable) check() error {
 	if err := checkPacks(packs); err != nil {
 		return err
 	}
-	if err := checkSources(packs, r.Disabled); err != nil {
+	if err := checkSources(packs, r.Disabled, "cannot switch off source"); err != nil {
+		return err
+	}
+	if err := checkSources(packs, r.Licensed, "sources.licensed: there is no source"); err != nil {
 		return err
 	}
 	served := make([]*pack.Pack, len(packs))
@@ -270,17 +274,17 @@ func (r Reloadable) check() error {
 	return operate.CheckAlerts(served, r.Alerts)
 }
 
-// checkSources reports a switched-off source that no pack has.
-func checkSources(packs []Pack, disabled []string) error {
+// checkSources reports a source that no pack has, after why.
+func checkSources(packs []Pack, ids []string, why string) error {
 	known := map[string]bool{}
 	for _, p := range packs {
 		for _, s := range p.Sources {
 			known[s.ID] = true
 		}
 	}
-	for _, id := range disabled {
+	for _, id := range ids {
 		if !known[id] {
-			return fmt.Errorf("cannot switch off source %q: no pack has it", id)
+			return fmt.Errorf("%s %q: no pack has it", why, id)
 		}
 	}
 	return nil

@@ -125,6 +125,14 @@ func (s *servedPacks) packs() (packs []Pack) {
 	return packs
 }
 
+// made is the pack of an id, nil if it is not served.
+func (s *servedPacks) made(id string) *pack.Pack {
+	if p := s.of(id); p != nil {
+		return p.Pack.Pack
+	}
+	return nil
+}
+
 func (s *servedPacks) ids() []string { return idsOf(s.packs()) }
 
 // of is the pack of an id, nil if it is not served.
@@ -262,9 +270,10 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 	for _, warning := range p.Warnings {
 		s.cfg.Logger.Warn("manifest: "+warning, "pack", p.ID)
 	}
+	store := servedHistory{s.history, func(string) *pack.Pack { return p.Pack }}
 	var err error
 	if next.line, err = pipeline.Open(ctx, pipeline.Config{
-		Pack: p.Pack, Writer: p.Writer, Fetcher: s.sources.Fetcher, Store: s.history, Feed: s.feed, Models: s.models,
+		Pack: p.Pack, Writer: p.Writer, Fetcher: s.sources.Fetcher, Store: store, Feed: s.feed, Models: s.models,
 		Every: s.cfg.Every, Early: s.early(), BriefAt: s.cfg.Briefs.At, TextWithin: s.cfg.Briefs.TextWithin, Disabled: disabled,
 		Unasked: s.sources.unasked, Remade: old != nil,
 		AlwaysDue: s.cfg.Recording != nil, Before: advance, Observer: s.metrics,
@@ -305,6 +314,12 @@ func (s *packSet) abandon(ctx context.Context, c *packChange) {
 func (s *packSet) swap(ctx context.Context, c *packChange) {
 	for _, p := range slices.Concat(c.added, c.changed) {
 		p.tasks.Start(ctx)
+	}
+	for _, p := range c.changed {
+		if edition, _ := s.feed.Latest(p.ID); edition != nil && !p.Serves(edition.Pulse) {
+			s.feed.Remove(p.ID, fmt.Sprintf("pack %s is served without some of its sources from now on", p.ID))
+			s.feed.Add(p.ID)
+		}
 	}
 	s.list.Store(&c.next)
 }

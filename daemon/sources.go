@@ -24,9 +24,9 @@ func newSources(cfg Config) sources {
 		return sources{Fetcher: source.NewFetcher(fetch), unasked: unasked}
 	}
 	fetch.Transport, fetch.Shift = rec, rec.Shift
-	var started atomic.Bool // the first refresh plays the moment the recording stands at
-	nothing := func(source.Connector) string { return "" }
-	return sources{Fetcher: source.NewFetcher(fetch), unasked: nothing, advance: func() {
+	var started atomic.Bool                                         // the first refresh plays the moment the recording stands at
+	unasked = func(c source.Connector) string { return c.Withheld } // nobody is asked for an address
+	return sources{Fetcher: source.NewFetcher(fetch), unasked: unasked, advance: func() {
 		if started.Swap(true) {
 			rec.Advance()
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/operate"
+	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/web"
@@ -159,7 +160,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		place = dir + " (removed at the end)"
 	}
-	packs, err := config.Packs{Enabled: o.packs}.Load(source.CoinGecko{})
+	packs, err := config.Packs{Enabled: o.packs}.Load(source.CoinGecko{}, pack.Terms{})
 	if err != nil {
 		return fmt.Errorf("--packs: %w", err)
 	}

@@ -97,7 +97,7 @@ func (n *news) addMajors(p *paragraph, rows []mover) {
 	addWeek(p, rows[:min(len(rows), 2)])
 	p.add(spare, n.venues(rows[0]))
 	if !slices.ContainsFunc(rows, func(m mover) bool { return m.Rank != nil || m.MarketCapUSD != nil }) {
-		p.add(useful, "These prices come from a fallback source, which gives neither rank nor market value"+cite(rows[0].Ref)+".")
+		p.add(useful, "Their source gives neither rank nor market value"+cite(rows[0].Ref)+".")
 	}
 }
 

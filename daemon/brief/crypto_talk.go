@@ -106,12 +106,20 @@ func (n *news) odds() (p paragraph) {
 // sources tells what is missing and what is old, so that a short brief says why it is short.
 func (n *news) sources() (p paragraph) {
 	told := map[int]bool{}
-	var missing []string
+	var missing, withheld []string
 	for _, m := range n.absent() {
-		if ref := n.refOf(m.source); ref > 0 {
+		ref := n.refOf(m.source)
+		switch {
+		case ref <= 0:
+		case slices.ContainsFunc(n.SourceStatus, func(s api.SourceStatus) bool { return s.Ref == ref && s.NotSold() }):
+			withheld = append(withheld, m.what+cite(ref))
+		default:
 			missing = append(missing, m.what+cite(ref))
 			told[ref] = true
 		}
+	}
+	if len(withheld) > 0 {
+		p.add(useful, "Not served here, by the terms of the sources: "+and(withheld)+".")
 	}
 	if len(missing) > 0 {
 		p.add(vital, "This brief is without "+and(missing)+".")
@@ -121,7 +129,7 @@ func (n *news) sources() (p paragraph) {
 		switch {
 		case s.Status == api.SourceStale:
 			stale = append(stale, s.ID+cite(s.Ref))
-		case s.Status == api.SourceError && !told[s.Ref]:
+		case s.Status == api.SourceError && !told[s.Ref] && !s.NotSold():
 			failed = append(failed, s.ID+cite(s.Ref))
 		}
 	}

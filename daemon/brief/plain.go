@@ -59,8 +59,12 @@ func holdings(in Input) (p paragraph) {
 
 // health tells how every source does; without a status it lists them.
 func health(in Input, status []api.SourceStatus) (p paragraph) {
+	const notSold = api.SourceState("not sold")
 	var by = map[api.SourceState][]string{}
 	for _, s := range status {
+		if s.NotSold() {
+			s.Status = notSold
+		}
 		if name := prose.Inline(s.ID); citable(in, s.Ref) && sayable(name, maxName) {
 			by[s.Status] = append(by[s.Status], name+cite(s.Ref))
 		}
@@ -77,7 +81,7 @@ func health(in Input, status []api.SourceStatus) (p paragraph) {
 		intro  string
 	}{
 		{api.SourceOK, "Up to date: "}, {api.SourceStale, "Carried from an earlier answer: "},
-		{api.SourceError, "Without usable data: "}, {"", "It is drawn from "},
+		{api.SourceError, "Without usable data: "}, {notSold, "Not served here, by their terms: "}, {"", "It is drawn from "},
 	} {
 		if names := by[s.status]; len(names) > 0 {
 			p.add(vital, s.intro+and(names)+".")

@@ -30,6 +30,7 @@ type Order[A any] struct {
 	First  bool                                                // Answer has others work for the caller: keys are charged before it
 	Free   bool                                                // the answer is described alone, not given: nobody is charged
 	Cost   int                                                 // of Check, in the units that the transport bounds for who has no key
+	Again  func(ctx context.Context, sold []byte) error        // why what was sold must not be given again; nil means never
 	None   func(A) bool                                        // the answer is that there is nothing: keys are not charged; nil means never
 }
 
@@ -96,6 +97,11 @@ func (o Order[A]) byPayment(ctx context.Context, g Admission, s Served[A]) (_ Se
 	payment := s.Caller.Payment
 	defer payment.Close()
 	if replay := payment.Replay; replay != nil {
+		if o.Again != nil {
+			if err := o.Again(ctx, replay.Body); err != nil {
+				return s, err
+			}
+		}
 		s.Sold, s.Replayed = replay.Body, replay.At
 		return s, nil
 	}

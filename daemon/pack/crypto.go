@@ -34,36 +34,36 @@ const (
 
 // What the sources ask of those who use their data, where several ask the same.
 const (
-	licenceCoinGecko = `show "Data by CoinGecko" with a link`
-	licenceLlama     = "show a link to DefiLlama"
-	licenceNews      = "headlines and links alone"
-	licenceLink      = "public API, show a link"
+	licenceCoinGecko = "no commercial use without a paid plan, no passing on, no keeping; say Powered by CoinGecko"
+	licenceLlama     = "personal use; commercial use and passing on need an agreement"
+	licenceNews      = "personal use by people; passing on needs an agreement. Headlines and links alone are kept"
+	licenceCoinbase  = "no passing on or display to others without written consent"
+	licenceAsk       = "public API; ask before selling what it says"
+	licenceSilent    = "public API whose terms do not speak of passing on; name the source"
 )
 
 // Crypto returns the crypto pack. Its sources bear the anchors [1] to [18], and its states are api.CryptoState.
 func Crypto() *Pack {
 	p := &Pack{ID: api.PackCrypto, Version: cryptoVersion, Sources: []Source{
-		{source.CoinGeckoMarkets(), "CoinGecko Markets", "https://www.coingecko.com/", licenceCoinGecko},
-		{source.CoinGeckoTrending(), "CoinGecko Trending", "https://www.coingecko.com/en/highlights/trending-crypto", licenceCoinGecko},
-		{source.CoinGeckoGlobal(), "CoinGecko Global", "https://www.coingecko.com/en/global-charts", licenceCoinGecko},
-		{source.CoinGeckoCategories(), "CoinGecko Categories", "https://www.coingecko.com/en/categories", licenceCoinGecko},
-		{source.DefiLlamaProtocols(), "DefiLlama Protocols", "https://defillama.com/", licenceLlama},
-		{source.DefiLlamaChains(), "DefiLlama Chains", "https://defillama.com/chains", licenceLlama},
-		{source.DefiLlamaStablecoins(), "DefiLlama Stablecoins", "https://defillama.com/stablecoins", licenceLlama},
-		{source.DefiLlamaHacks(), "DefiLlama Hacks", "https://defillama.com/hacks", licenceLlama},
-		{source.GeckoTerminalTrending(), "GeckoTerminal Trending Pools", "https://www.geckoterminal.com/", licenceLink},
-		{
-			source.FearGreed(), "Crypto Fear & Greed Index", "https://alternative.me/crypto/fear-and-greed-index/",
-			"show the source next to the value",
-		},
-		{source.NewsCoinDesk(), "CoinDesk", "https://www.coindesk.com/", licenceNews},
-		{source.NewsCointelegraph(), "Cointelegraph", "https://cointelegraph.com/", licenceNews},
-		{source.NewsDecrypt(), "Decrypt", "https://decrypt.co/", licenceNews},
-		{source.Polymarket(), "Polymarket Crypto", "https://polymarket.com/crypto", licenceLink},
-		{source.Kraken(), "Kraken Ticker", "https://www.kraken.com/prices", licenceLink},
-		{source.MempoolFees(), "mempool.space", "https://mempool.space/", licenceLink},
-		{source.CoinbaseExchange(), "Coinbase Exchange", "https://www.coinbase.com/explore", licenceLink},
-		{source.BlockscoutGas(), "Blockscout Ethereum Gas", "https://eth.blockscout.com/gas-tracker", licenceLink},
+		from(source.CoinGeckoMarkets(), "CoinGecko Markets", "https://www.coingecko.com/", licenceCoinGecko),
+		from(source.CoinGeckoTrending(), "CoinGecko Trending", "https://www.coingecko.com/en/highlights/trending-crypto", licenceCoinGecko),
+		from(source.CoinGeckoGlobal(), "CoinGecko Global", "https://www.coingecko.com/en/global-charts", licenceCoinGecko),
+		from(source.CoinGeckoCategories(), "CoinGecko Categories", "https://www.coingecko.com/en/categories", licenceCoinGecko),
+		from(source.DefiLlamaProtocols(), "DefiLlama Protocols", "https://defillama.com/", licenceLlama),
+		from(source.DefiLlamaChains(), "DefiLlama Chains", "https://defillama.com/chains", licenceLlama),
+		from(source.DefiLlamaStablecoins(), "DefiLlama Stablecoins", "https://defillama.com/stablecoins", licenceLlama),
+		from(source.DefiLlamaHacks(), "DefiLlama Hacks", "https://defillama.com/hacks", licenceLlama),
+		from(source.GeckoTerminalTrending(), "GeckoTerminal Trending Pools", "https://www.geckoterminal.com/", licenceCoinGecko),
+		from(source.FearGreed(), "Crypto Fear & Greed Index (alternative.me)", "https://alternative.me/crypto/fear-and-greed-index/",
+			"commercial use allowed; name alternative.me right beside the number"),
+		from(source.NewsCoinDesk(), "CoinDesk", "https://www.coindesk.com/", licenceNews),
+		from(source.NewsCointelegraph(), "Cointelegraph", "https://cointelegraph.com/", licenceNews),
+		from(source.NewsDecrypt(), "Decrypt", "https://decrypt.co/", licenceNews),
+		from(source.Polymarket(), "Polymarket Crypto", "https://polymarket.com/crypto", licenceAsk),
+		from(source.Kraken(), "Kraken Ticker", "https://www.kraken.com/prices", licenceSilent),
+		from(source.MempoolFees(), "mempool.space", "https://mempool.space/", licenceSilent),
+		from(source.CoinbaseExchange(), "Coinbase Exchange", "https://www.coinbase.com/explore", licenceCoinbase),
+		from(source.BlockscoutGas(), "Blockscout Ethereum Gas", "https://eth.blockscout.com/gas-tracker", licenceAsk),
 	}}
 	p.Title, p.Digest = "Crypto", "built in"
 	p.Description = "Prices and movers, value locked, trending pools, sentiment, stablecoins, fees, themes in the news, and what is out " +
@@ -78,6 +78,10 @@ func Crypto() *Pack {
 		p.Kinds = append(p.Kinds, k.Name)
 	}
 	return p
+}
+
+func from(c source.Connector, name, url, licence string) Source {
+	return Source{Connector: c, Name: name, PublicURL: url, Licence: licence}
 }
 
 // Paced is p, as often asked as an account at CoinGecko allows.

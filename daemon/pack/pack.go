@@ -21,6 +21,7 @@ type Source struct {
 	Name      string
 	PublicURL string
 	Licence   string // what it asks of those who use its data, in a few words
+	Licensed  bool   // the operator has a licence for it
 }
 
 // Pack is a data pack. Packs are made by functions such as Crypto and never change while the daemon runs.
@@ -30,6 +31,7 @@ type Pack struct {
 	Title       string
 	Description string
 	Digest      string // of what it was made of; "" for a pack that is like no other
+	clean       bool   // see Terms
 	Sources     []Source
 	Members     []api.PackMember // where rows stand in the state
 	Kinds       []string         // of rows
@@ -89,11 +91,21 @@ func (p *Pack) Info(every time.Duration, unasked func(source.Connector) string) 
 	}
 	for i, s := range p.Sources {
 		info.Sources[i] = api.PackSource{
-			Ref: i + 1, ID: s.ID, Name: s.Name, URL: s.PublicURL, Licence: s.Licence, IntervalSeconds: s.seconds(every),
+			Ref: i + 1, ID: s.ID, Name: s.Name, URL: s.PublicURL, Licence: s.Licence, Use: s.Use, IntervalSeconds: s.seconds(every),
 			Unasked: unasked(s.Connector),
 		}
 	}
 	return info
+}
+
+// use is what the terms of who answered for s allow.
+func (s Source) use(via string) api.Use {
+	for _, b := range s.Fallbacks {
+		if b.Via == via {
+			return b.Use
+		}
+	}
+	return s.Use
 }
 
 // seconds is how many lie between two attempts to ask s, where it is not asked more often than each of every.
@@ -153,7 +165,7 @@ func (p *Pack) Citations(doc *state.Document, status []api.SourceStatus, start t
 		if !ok {
 			at = start
 		}
-		list[i] = api.Citation{Ref: i + 1, SourceID: s.ID, URL: s.PublicURL, FetchedAt: at.UTC(), Via: via[s.ID], Excerpt: excerpts[s.ID]}
+		list[i] = api.Citation{Ref: i + 1, SourceID: s.ID, URL: s.PublicURL, FetchedAt: at.UTC(), Via: via[s.ID], Excerpt: excerpts[s.ID], Use: s.use(via[s.ID])}
 	}
 	return list
 }

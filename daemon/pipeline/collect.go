@@ -57,12 +57,19 @@ func newTrack(c source.Connector, r state.SourceRecord, off string, log *slog.Lo
 	if r.Doc == nil {
 		return t
 	}
+	text, via := r.Doc, ""
+	if said := new(saidFor); json.Unmarshal(r.Doc, said) == nil && said.Via != "" {
+		text, via = said.Doc, said.Via
+	}
+	if !c.Serves(via) {
+		return &track{connector: c}
+	}
 	doc := c.New()
-	if err := json.Unmarshal(r.Doc, doc); err != nil {
+	if err := json.Unmarshal(text, doc); err != nil {
 		log.Warn("stored answer of a source dropped: unreadable", "source", c.ID, "error", err)
 		return &track{connector: c, notBefore: t.notBefore}
 	}
-	t.reading.Doc, t.bodies = doc, r.Bodies
+	t.reading.Doc, t.reading.Via, t.bodies = doc, via, r.Bodies
 	return t
 }
 
@@ -75,8 +82,16 @@ func (t *track) record() (state.SourceRecord, error) {
 		return r, nil
 	}
 	var err error
-	r.Doc, err = json.Marshal(t.reading.Doc)
+	if r.Doc, err = json.Marshal(t.reading.Doc); err == nil && t.reading.Via != "" {
+		r.Doc, err = json.Marshal(saidFor{t.reading.Via, r.Doc})
+	}
 	return r, err
+}
+
+// saidFor is how the answer of one who stands in for a source is kept.
+type saidFor struct {
+	Via string          `json:"via"`
+	Doc json.RawMessage `json:"answer"`
 }
 
 // sources says what the next state is made of, ordered by id. The caller holds mu.

@@ -72,6 +72,9 @@ func (p *Pipeline) take(ctx context.Context, news state.News, seen state.Mark) e
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if news.Withheld.After(p.after) {
+		p.after = news.Withheld
+	}
 	p.takeSources(news.Sources)
 	for i, pulse := range news.Pulses {
 		if i == len(news.Pulses)-1 && !news.More {

@@ -140,6 +140,7 @@ type Pipeline struct {
 	took   []time.Duration // by the sources in the last refreshes, the newest last
 	start  time.Time
 	newest state.Pulse // zero GeneratedAt while there is none
+	after  time.Time   // every state is later: of a stored one that is not served
 	news   bool        // a source answered well since newest
 	tried  time.Time   // when the daily brief was written, or failed to be
 	told   toldBrief
@@ -218,6 +219,7 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	if saved.Damaged > 0 {
 		p.cfg.Logger.Error("newest stored states are damaged; serving an older one", "damaged", saved.Damaged)
 	}
+	p.after = saved.Withheld
 	if saved.Pulse == nil {
 		return nil
 	}
@@ -395,8 +397,12 @@ func (p *Pipeline) compact() (state.Pulse, *state.Tables, error) {
 	defer p.mu.Unlock()
 	in := p.input()
 	in.Now = in.Now.UTC().Truncate(time.Millisecond)
-	if !in.Now.After(p.newest.GeneratedAt) {
-		in.Now = p.newest.GeneratedAt.Add(time.Millisecond)
+	last := p.after
+	if p.newest.GeneratedAt.After(last) {
+		last = p.newest.GeneratedAt
+	}
+	if !in.Now.After(last) {
+		in.Now = last.Add(time.Millisecond)
 	}
 	if in.Now.Equal(in.Now.Truncate(time.Minute)) { // as printed it would name the minute, and not this state
 		in.Now = in.Now.Add(time.Millisecond)

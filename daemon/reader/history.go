@@ -72,8 +72,7 @@ func (r *Reader) History(ctx context.Context, v View, window time.Duration) (*Li
 	if l.first, err = l.read(); err != nil {
 		l.stop()
 		if errors.Is(err, io.EOF) {
-			return nil, api.Errorf(api.ReasonSnapshotNotFound, "pack %s had no state yet at %s", v.pack.ID, v.To.Format(time.RFC3339)).
-				WithHint("%s", r.earliest(ctx, v, window))
+			return nil, r.noneAt(ctx, v, v.To.Add(time.Millisecond), v.To.Format(time.RFC3339), window)
 		}
 		return nil, fmt.Errorf("history of %s: %w", v.pack.ID, err)
 	}

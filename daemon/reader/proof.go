@@ -3,6 +3,7 @@ package reader
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/contextd/contextd/internal/state"
@@ -15,6 +16,33 @@ func proven(q api.Query, p api.Proof) api.Proof {
 		p.Scope = api.ScopeFull
 	}
 	return p
+}
+
+// Again returns why sold, an answer about pack that was given before, must not be given again: the state that it was made of must not be
+// served any more. It is nil where it may.
+func (r *Reader) Again(ctx context.Context, pack string, sold []byte) error {
+	var told struct {
+		BriefOf   *time.Time
+		Freshness struct{ GeneratedAt time.Time }
+	}
+	if json.Unmarshal(sold, &told) != nil {
+		return nil
+	}
+	at := told.Freshness.GeneratedAt
+	if told.BriefOf != nil {
+		at = *told.BriefOf
+	}
+	packs := []string{pack}
+	if pack == api.PackAll {
+		packs = r.Packs()
+	}
+	for _, id := range packs {
+		if _, err := r.cfg.History.PulseBefore(ctx, id, at.Add(time.Millisecond)); errors.Is(err, state.ErrWithheld) {
+			return api.Errorf(api.ReasonSnapshotNotFound, "the answer that was paid for has data in it that this service may not sell any more").
+				WithHint("ask the operator for the price back; a new call is answered without that data")
+		}
+	}
+	return nil
 }
 
 // Leaves knows the leaves of briefs that were told; *history.History is one.

@@ -386,9 +386,17 @@ func (r *Reader) reach(ctx context.Context, v View, window time.Duration) error 
 	return nil
 }
 
-// noneYet is the answer for a moment before the first state of the pack.
+// noneYet is the answer for a moment before the first state of the pack, or before the first that may be served.
 func (r *Reader) noneYet(ctx context.Context, v View, window time.Duration) error {
-	return api.Errorf(api.ReasonSnapshotNotFound, "pack %s had no state yet at %s", v.pack.ID, v.At.Key()).
+	return r.noneAt(ctx, v, v.At.End(), v.At.Key(), window)
+}
+
+func (r *Reader) noneAt(ctx context.Context, v View, end time.Time, key string, window time.Duration) error {
+	why := fmt.Sprintf("pack %s had no state yet at %s", v.pack.ID, key)
+	if _, err := r.cfg.History.PulseBefore(ctx, v.pack.ID, end); errors.Is(err, state.ErrWithheld) {
+		why = fmt.Sprintf("the state of pack %s at %s has data in it that this service may not sell", v.pack.ID, key)
+	}
+	return api.Errorf(api.ReasonSnapshotNotFound, "%s", why).
 		WithHint("%s", r.earliest(ctx, v, window))
 }
 

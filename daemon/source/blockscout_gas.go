@@ -16,7 +16,7 @@ import (
 // BlockscoutGas is blockscout-gas: what a transaction on Ethereum pays for its gas, by two public nodes that agree. Its id is that of who
 // answered at first, and stands in for them now: Blockscout has announced the end of this interface.
 func BlockscoutGas() Connector {
-	c := Connector{ID: "blockscout-gas", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, fresh: gasFresh}
+	c := Connector{ID: "blockscout-gas", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, fresh: gasFresh, Use: useGas()}
 	blockscout := document(c, blockscoutStats, decodeGas)
 	c.New = blockscout.New
 	c.read = readNodes
@@ -30,7 +30,7 @@ func BlockscoutGas() Connector {
 		}
 		return doc, dropped, err
 	}
-	c.Fallbacks = []Fallback{{Via: "Blockscout", Asks: blockscout.Asks, read: readStats}}
+	c.Fallbacks = []Fallback{{Via: "Blockscout", Asks: blockscout.Asks, Use: useGas(), read: readStats}}
 	return c
 }
 

@@ -9,7 +9,7 @@ import (
 
 // CoinbaseExchange is coinbase-exchange: the majors on one exchange, for when coingecko-markets fails.
 func CoinbaseExchange() Connector {
-	c := Connector{ID: "coinbase-exchange", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, moves: true}
+	c := Connector{ID: "coinbase-exchange", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, moves: true, Use: useCoinbase()}
 	c.New = func() Doc { return &ExchangeDoc{} }
 	c.Asks = []Ask{{URL: coinbaseStats, Times: len(coinbaseProducts())}}
 	c.read = readExchange

@@ -9,7 +9,7 @@ import (
 
 // CoinGeckoCategories is coingecko-categories: groups of coins by theme, largest first.
 func CoinGeckoCategories() Connector {
-	c := Connector{ID: "coingecko-categories", Interval: 15 * time.Minute, StaleAfter: time.Hour}
+	c := Connector{ID: "coingecko-categories", Interval: 15 * time.Minute, StaleAfter: time.Hour, Use: useCoinGecko()}
 	return document(c, "https://api.coingecko.com/api/v3/coins/categories?order=market_cap_desc", decodeCategories)
 }
 

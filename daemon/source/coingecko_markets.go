@@ -18,8 +18,10 @@ const (
 
 // CoinGeckoMarkets is coingecko-markets: the 100 largest coins.
 func CoinGeckoMarkets() Connector {
-	c := Connector{ID: "coingecko-markets", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, fresh: marketsFresh}
-	c.Fallbacks = []Fallback{{Via: coinMarketCap, Asks: []Ask{{URL: coinMarketCapListings}, {URL: krakenTicker}}, read: readListings}}
+	c := Connector{ID: "coingecko-markets", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, fresh: marketsFresh, Use: useCoinGecko()}
+	c.Fallbacks = []Fallback{{
+		Via: coinMarketCap, Asks: []Ask{{URL: coinMarketCapListings}, {URL: krakenTicker}}, Use: useCoinMarketCap(), read: readListings,
+	}}
 	return document(c, "https://api.coingecko.com/api/v3/coins/markets?vs_currency=usd&order=market_cap_desc&per_page=100&page=1"+
 		"&price_change_percentage=1h,24h,7d&sparkline=false", decodeMarkets)
 }

@@ -11,7 +11,7 @@ import (
 
 // CoinGeckoTrending is coingecko-trending: the coins that people search for.
 func CoinGeckoTrending() Connector {
-	c := Connector{ID: "coingecko-trending", Interval: 30 * time.Minute, StaleAfter: time.Hour}
+	c := Connector{ID: "coingecko-trending", Interval: 30 * time.Minute, StaleAfter: time.Hour, Use: useCoinGecko()}
 	return document(c, "https://api.coingecko.com/api/v3/search/trending", decodeTrending)
 }
 

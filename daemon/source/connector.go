@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // Connector is one source: which document it reads, how often, and how. Connectors are made by functions such as
@@ -16,6 +18,8 @@ type Connector struct {
 	Asks       []Ask         // what an attempt asks for
 	Fallbacks  []Fallback    // who is asked where it fails, in this order
 	Fields     []string      // of a declared source's rows, as they are called on the wire
+	Use        api.Use       // what its terms allow
+	Withheld   string        // why it is not asked at all, "" where it is; see Sold
 
 	// read asks upstream and decodes what it says; last is the last good Doc, nil if there is none.
 	read func(ctx context.Context, a *attempt, last Doc) (doc Doc, dropped int, err error)
@@ -27,6 +31,8 @@ type Connector struct {
 	limit int64
 	// varies is for lists that grow and shrink by nature: one with less than half of the rows is good too.
 	varies bool
+	// ownWithheld is for those that are not asked themselves, see Sold.
+	ownWithheld bool
 	// wholeDays is for dates without a time of day, which stay at midnight when recorded data is shifted.
 	wholeDays bool
 }

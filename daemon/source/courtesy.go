@@ -105,6 +105,9 @@ func ending(h http.Header) string {
 
 // Unasked says why c is not asked by those who give contact as their e-mail address, "" where it is.
 func (c Connector) Unasked(contact string) string {
+	if c.Withheld != "" {
+		return c.Withheld
+	}
 	for _, a := range c.Asks {
 		if host := a.Host(); contact == "" && needsContact(host) {
 			return fmt.Sprintf("not asked: %s wants an e-mail address, see sources.contact", host)

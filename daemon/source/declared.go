@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // Declared says how a source is asked that no code of ours knows, as a manifest has it.
@@ -31,6 +33,7 @@ type Declared struct {
 	PerMinute int           // requests to its host; 0 is what the Fetcher allows
 	Fallbacks []DeclaredFallback
 	Fields    []string // of rows, as they are called on the wire
+	Use       api.Use  // what its terms allow
 
 	Timely bool // what is made of an answer depends on when, so that one that has not changed is read again
 
@@ -49,14 +52,14 @@ type Answer struct {
 func (d Declared) Connector() Connector {
 	c := Connector{
 		ID: d.ID, Interval: d.Interval, StaleAfter: d.StaleAfter, varies: true, New: func() Doc { return new(RowsDoc) },
-		Asks: []Ask{{URL: d.URL}}, Fields: d.Fields,
+		Asks: []Ask{{URL: d.URL}}, Fields: d.Fields, Use: d.Use,
 	}
 	c.read = func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {
 		return d.read(ctx, a, last, last != nil && !d.Timely && d.Body == nil)
 	}
 	for _, f := range d.Fallbacks {
 		c.Fallbacks = append(c.Fallbacks, Fallback{
-			Via: f.Via, Asks: []Ask{{URL: f.URL}},
+			Via: f.Via, Asks: []Ask{{URL: f.URL}}, Use: f.Use,
 			read: func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) { return f.read(ctx, a, last, false) },
 		})
 	}

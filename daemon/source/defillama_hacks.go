@@ -12,7 +12,7 @@ import (
 
 // DefiLlamaHacks is defillama-hacks: losses that were reported, newest first. Amounts are often corrected later.
 func DefiLlamaHacks() Connector {
-	c := Connector{ID: "defillama-hacks", Interval: time.Hour, StaleAfter: 2 * time.Hour, wholeDays: true}
+	c := Connector{ID: "defillama-hacks", Interval: time.Hour, StaleAfter: 2 * time.Hour, wholeDays: true, Use: useDefiLlama()}
 	return document(c, "https://api.llama.fi/hacks", decodeHacks)
 }
 

@@ -12,7 +12,7 @@ import (
 
 // DefiLlamaStablecoins is defillama-stablecoins, largest supply first.
 func DefiLlamaStablecoins() Connector {
-	c := Connector{ID: "defillama-stablecoins", Interval: 10 * time.Minute, StaleAfter: time.Hour}
+	c := Connector{ID: "defillama-stablecoins", Interval: 10 * time.Minute, StaleAfter: time.Hour, Use: useDefiLlama()}
 	return document(c, "https://stablecoins.llama.fi/stablecoins?includePrices=true", decodeStablecoins)
 }
 

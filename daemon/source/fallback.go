@@ -4,12 +4,15 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // Fallback is who is asked where a source fails. It is declared beside the source, and says the same in a document of its kind.
 type Fallback struct {
 	Via  string // who answers then, as people call it
 	Asks []Ask
+	Use  api.Use // what its terms allow
 
 	// read asks and decodes as a Connector's does. It refuses what it can compare with last, or with others, and does not agree.
 	read func(ctx context.Context, a *attempt, last Doc) (doc Doc, dropped int, err error)
@@ -35,7 +38,13 @@ func (f *Fetcher) withFallback(ctx context.Context, c Connector, last Doc) Outco
 	for _, b := range c.Fallbacks {
 		a := f.client.Attempt(c.ID)
 		doc, dropped, err := b.read(ctx, a, last)
-		if err != nil || doc.Len() == 0 {
+		if err == nil && doc.Len() == 0 {
+			err = fail(ClassEmpty, "no row made sense")
+		}
+		if err != nil {
+			if c.ownWithheld { // who was not asked has not failed
+				own = failed(err)
+			}
 			continue
 		}
 		c.shift(doc, a)
@@ -74,6 +83,9 @@ func (f *Fetcher) Forget(c Connector) {
 
 // own asks c itself, or says what came of it before where it is to be left alone.
 func (f *Fetcher) own(ctx context.Context, c Connector, last Doc) Outcome {
+	if c.ownWithheld {
+		return f.fetch(ctx, c, last) // which asks nobody, and fails
+	}
 	now := f.client.cfg.Now()
 	f.client.mu.Lock()
 	t := f.client.troubles[c.ID]

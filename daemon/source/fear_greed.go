@@ -13,7 +13,7 @@ import (
 // FearGreed is alternativeme-fng: the Crypto Fear & Greed Index of today and the seven days before. Its terms ask for the source to be
 // named next to the value.
 func FearGreed() Connector {
-	c := Connector{ID: "alternativeme-fng", Interval: time.Hour, StaleAfter: 26 * time.Hour}
+	c := Connector{ID: "alternativeme-fng", Interval: time.Hour, StaleAfter: 26 * time.Hour, Use: useFearGreed()}
 	return document(c, "https://api.alternative.me/fng/?limit=8", decodeFearGreed)
 }
 

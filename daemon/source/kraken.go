@@ -9,7 +9,7 @@ import (
 
 // Kraken is kraken-ticker: the last prices on one exchange, to hold others against.
 func Kraken() Connector {
-	c := Connector{ID: "kraken-ticker", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, moves: true}
+	c := Connector{ID: "kraken-ticker", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, moves: true, Use: useKraken()}
 	return document(c, krakenTicker, decodeTicker)
 }
 

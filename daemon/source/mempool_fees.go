@@ -7,7 +7,7 @@ import (
 
 // MempoolFees is mempool-fees: what a Bitcoin transaction costs.
 func MempoolFees() Connector {
-	c := Connector{ID: "mempool-fees", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute}
+	c := Connector{ID: "mempool-fees", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, Use: useMempool()}
 	return document(c, "https://mempool.space/api/v1/fees/recommended", decodeFees)
 }
 

@@ -6,23 +6,28 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // NewsCoinDesk is news-coindesk. Of all news only headlines and links are kept.
 func NewsCoinDesk() Connector {
-	return news("news-coindesk", "https://www.coindesk.com/arc/outboundfeeds/rss?outputType=xml")
+	return news("news-coindesk", "https://www.coindesk.com/arc/outboundfeeds/rss?outputType=xml",
+		useNews("CoinDesk", "https://www.coindesk.com/terms"))
 }
 
 // NewsCointelegraph is news-cointelegraph.
 func NewsCointelegraph() Connector {
-	return news("news-cointelegraph", "https://cointelegraph.com/rss")
+	return news("news-cointelegraph", "https://cointelegraph.com/rss",
+		useNews("Cointelegraph", "https://cointelegraph.com/terms-and-privacy"))
 }
 
 // NewsDecrypt is news-decrypt.
-func NewsDecrypt() Connector { return news("news-decrypt", "https://decrypt.co/feed") }
+func NewsDecrypt() Connector {
+	return news("news-decrypt", "https://decrypt.co/feed", useNews("Decrypt", "https://decrypt.co/terms-of-service"))
+}
 
-func news(id, url string) Connector {
-	return document(Connector{ID: id, Interval: 10 * time.Minute, StaleAfter: 15 * time.Minute}, url, decodeNews)
+func news(id, url string, use api.Use) Connector {
+	return document(Connector{ID: id, Interval: 10 * time.Minute, StaleAfter: 15 * time.Minute, Use: use}, url, decodeNews)
 }
 
 // decodeNews drops items without a title or a link. A time that cannot be read, or lies ahead, is the time of the fetch.

@@ -14,7 +14,7 @@ import (
 
 // Polymarket is polymarket-crypto: what traders think will happen.
 func Polymarket() Connector {
-	c := Connector{ID: "polymarket-crypto", Interval: 10 * time.Minute, StaleAfter: 15 * time.Minute}
+	c := Connector{ID: "polymarket-crypto", Interval: 10 * time.Minute, StaleAfter: 15 * time.Minute, Use: usePolymarket()}
 	return document(c, "https://gamma-api.polymarket.com/events/keyset?active=true&closed=false&order=volume24hr&ascending=false"+
 		"&limit=20&tag_slug=crypto", decodePredictions)
 }

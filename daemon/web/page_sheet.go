@@ -68,6 +68,9 @@ func (p *Page) Follow(ctx context.Context, pack string) {
 		return
 	}
 	defer watch.Close()
+	p.mu.Lock()
+	delete(p.sets, pack) // what was made of another pack of the id is shown no more
+	p.mu.Unlock()
 	set := p.set(pack)
 	set.followed.Store(true)
 	defer set.followed.Store(false)

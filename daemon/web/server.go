@@ -29,6 +29,7 @@ type Reader interface {
 	Deliverable(ctx context.Context, v reader.View, window time.Duration) error
 	History(ctx context.Context, v reader.View, window time.Duration) (*reader.Lines, error)
 	Tables(pack string, everywhere bool, window time.Duration) (api.QueryTables, error)
+	Again(ctx context.Context, pack string, sold []byte) error
 }
 
 // Proofs knows the leaves that prove answers that were given before; *reader.Reader is one.
@@ -289,7 +290,8 @@ func OrderOf(read Reader, q api.Query) (o gate.Order[reader.Answer], unready err
 			view := view.By(caller.OwnerID, caller.Tier).Everywhere(caller.AllPacks).AsOf(caller.AsOf)
 			return read.Answer(ctx, view, caller.Snapshot)
 		},
-		None: func(a reader.Answer) bool { return a.Nothing },
+		Again: func(ctx context.Context, sold []byte) error { return read.Again(ctx, q.Pack, sold) },
+		None:  func(a reader.Answer) bool { return a.Nothing },
 	}, unready
 }
 

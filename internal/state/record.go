@@ -2,6 +2,7 @@ package state
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -9,6 +10,9 @@ import (
 
 // ErrNoPulse is what a history answers when it holds no pulse that old.
 var ErrNoPulse = errors.New("no pulse that old")
+
+// ErrWithheld is ErrNoPulse for a moment whose pulse there is, and must not be served.
+var ErrWithheld = fmt.Errorf("%w that may be served", ErrNoPulse)
 
 // Pulse is one compacted state of a pack.
 type Pulse struct {
@@ -83,6 +87,7 @@ type Saved struct {
 	Start      time.Time // when the pack was first opened
 	Pulse      *Pulse    // the newest readable one, nil if there is none
 	Damaged    int       // newer pulses that could not be read
+	Withheld   time.Time // when a newer one was made that must not be served; zero for none
 	Brief      Brief
 	BriefState *Pulse    // the one that Brief was written from, nil if it is not kept
 	Tried      time.Time // when the daily brief was written last, or failed to be

@@ -45,6 +45,12 @@ func (s SourceStatus) ended(name string) *Flag {
 	}
 }
 
+// NotSold is the error of a source that is not served because its terms do not let the service sell what it says.
+const NotSold = "not served: its terms do not let this service sell it"
+
+// NotSold reports whether s is of such a source.
+func (s SourceStatus) NotSold() bool { return s.Error != nil && *s.Error == NotSold }
+
 // Trouble returns the flag about a source that has not answered for long or often enough, or that announces its end, with name for people,
 // and without its Since; nil for none. A source that was never asked or is switched off is in none.
 func (s SourceStatus) Trouble(name string, now time.Time) *Flag {

@@ -30,6 +30,35 @@ type PackSource struct {
 	Name            string `json:"name"`
 	URL             string `json:"url"`     // for people
 	Licence         string `json:"licence"` // the terms of use of its data, in a few words
+	Use             Use    `json:"use"`
 	IntervalSeconds int    `json:"intervalSeconds"`
 	Unasked         string `json:"unasked,omitempty"` // why it is not asked at all
 }
+
+// Permission says whether terms of use allow something.
+type Permission string
+
+// The permissions.
+const (
+	UseYes    Permission = "yes"
+	UseNo     Permission = "no"
+	UseAsk    Permission = "ask"    // with the agreement of the source alone, or not known
+	UseSilent Permission = "silent" // the terms say nothing of it
+)
+
+// Permissions are all permissions.
+func Permissions() []Permission { return []Permission{UseYes, UseNo, UseAsk, UseSilent} }
+
+// Use is what the terms of a source allow to those who use its data, and ask of them.
+type Use struct {
+	Commercial   Permission `json:"commercial"`       // use in a business
+	Redistribute Permission `json:"redistribute"`     // passing it on, and so selling it
+	Store        Permission `json:"store"`            // keeping it for longer than a cache does
+	Attribution  string     `json:"attribution"`      // how to name the source
+	Notice       string     `json:"notice,omitempty"` // what is to be shown with its data, word for word
+	Terms        string     `json:"terms"`            // where they are
+	Read         string     `json:"read"`             // the day on which they were read, "" if nobody has
+}
+
+// Sellable reports whether data may be sold by who has no licence for it.
+func (u Use) Sellable() bool { return u.Redistribute == UseYes || u.Redistribute == UseSilent }

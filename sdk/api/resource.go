@@ -56,6 +56,7 @@ type Citation struct {
 	Via       string    `json:"via,omitempty"` // who answered in place of the source
 	Excerpt   string    `json:"excerpt,omitempty"`
 	Row       string    `json:"row,omitempty"` // kind/key of the row that URL and Excerpt are of; "" for those of the source
+	Use       Use       `json:"use,omitzero"`  // what the terms of who answered allow; zero in states from before they were kept
 }
 
 // Claim is a figure of a brief with its source.

@@ -24,7 +24,7 @@ func shapes() []shape {
 	return []shape{
 		{api.Freshness{}, "generatedAt ageSeconds dataAgeSeconds sources? flags?"},
 		{api.SourceTrouble{}, "id status since? failures"},
-		{api.Citation{}, "ref sourceId url fetchedAt excerpt? row? via?"},
+		{api.Citation{}, "ref sourceId url fetchedAt excerpt? row? use? via?"},
 		{api.Attestation{}, "type ref"},
 		{api.StateResponse{}, "state brief briefAt? briefOf? since? citations freshness attestation? briefCitations? claims?"},
 		{api.BriefResponse{}, "brief briefAt? briefOf? since? citations claims? freshness"},

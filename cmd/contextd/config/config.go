@@ -96,6 +96,8 @@ type Config struct {
 		_         struct{} `doc:"keep their numbers; their rows are gone."`
 		Contact   string   `key:"contact" doc:"Your e-mail address, for the services that answer only who gives one:"`
 		_         struct{} `doc:"the SEC (sec-filings) and BLS (bls-calendar). Empty means that they are not asked."`
+		Licensed  []string `key:"licensed,live" doc:"Ids of sources that you have a licence for, by which you may sell"`
+		_         struct{} `doc:"their data, such as coingecko-markets."`
 		CoinGecko struct {
 			Plan    source.Plan `key:"plan" enum:",keyless,demo,pro" doc:"What the key is of, which decides where CoinGecko"`
 			_       struct{}    `doc:"is asked and how often. Empty means demo with a key, keyless without."`
@@ -103,6 +105,10 @@ type Config struct {
 		} `key:"coingecko" doc:"Your account at CoinGecko, if you have one."`
 		CoinGeckoKeyFile string `key:"coingecko_key_file" doc:"The older name of coingecko.key_file."`
 	} `key:"sources" doc:"Where the data of the packs comes from."`
+	Sell struct {
+		Clean bool     `key:"clean,live" doc:"Whether only sources are served that may be sold: whose terms allow it"`
+		_     struct{} `doc:"or do not speak of it, and those in sources.licensed."`
+	} `key:"sell" doc:"What is served to those who pay: see contextd help sell."`
 	Brief struct {
 		At      string   `key:"at" default:"12:00" doc:"Time of day, UTC. The first brief is written as soon as there is a"`
 		_       struct{} `doc:"state."`

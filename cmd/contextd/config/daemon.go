@@ -8,6 +8,7 @@ import (
 	"math/big"
 	netmail "net/mail"
 	"net/netip"
+	"net/url"
 	"os"
 	"reflect"
 	"regexp"
@@ -20,6 +21,7 @@ import (
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/operate"
+	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/translog/witness"
@@ -43,7 +45,7 @@ func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 			AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Litestream: c.Litestream,
 			Backup: daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep},
 		},
-		Reloadable: daemon.Reloadable{Limits: c.Limits, Accounts: c.Accounts, Disabled: c.Sources.Disabled},
+		Reloadable: daemon.Reloadable{Limits: c.Limits, Accounts: c.Accounts, Disabled: c.Sources.Disabled, Licensed: c.Sources.Licensed},
 		Logger:     log,
 	}
 	if err := setting.Check(reflect.ValueOf(c).Elem()); err != nil {
@@ -138,7 +140,11 @@ func (c *Config) putSources(d *daemon.Config) (err error) {
 }
 
 func (c *Config) putPacks(d *daemon.Config) (err error) {
-	if d.Packs, err = c.Packs.Load(d.CoinGecko); err != nil {
+	terms := pack.Terms{Licensed: c.Sources.Licensed, Clean: c.Sell.Clean}
+	if u, err := url.Parse(c.PublicURL); err == nil {
+		terms.Service = u.Hostname()
+	}
+	if d.Packs, err = c.Packs.Load(d.CoinGecko, terms); err != nil {
 		return fmt.Errorf("packs.enabled: %w", err)
 	}
 	return nil

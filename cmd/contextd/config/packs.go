@@ -23,8 +23,8 @@ import (
 // Directory is where the manifests are; "" for none, as a demo's.
 func (p Packs) Directory() string { return cmp.Or(p.Dir, p.beside) }
 
-// Load makes the packs that are served: crypto, as often as the account at CoinGecko allows, and those that are enabled.
-func (p Packs) Load(account source.CoinGecko) ([]daemon.Pack, error) {
+// Load makes the packs that are served under terms: crypto, as often as the account at CoinGecko allows, and those that are enabled.
+func (p Packs) Load(account source.CoinGecko, terms pack.Terms) ([]daemon.Pack, error) {
 	list := []daemon.Pack{{Pack: pack.Crypto().Paced(account)}}
 	for _, id := range p.Enabled {
 		if id == api.PackCrypto || slices.ContainsFunc(list, func(p daemon.Pack) bool { return p.ID == id }) {
@@ -35,6 +35,9 @@ func (p Packs) Load(account source.CoinGecko) ([]daemon.Pack, error) {
 			return nil, cli.Invalid("%w", err)
 		}
 		list = append(list, made)
+	}
+	for i := range list {
+		list[i].Pack = list[i].Under(terms)
 	}
 	return list, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
@@ -167,6 +168,7 @@ func (c *checker) source(path string, s Source) {
 	c.need(path+".id", s.ID, sourceID, "acme-prices")
 	c.need(path+".name", s.Name, nil, "name: Acme")
 	c.need(path+".licence", s.Licence, nil, "licence: public API, with attribution")
+	c.use(path+".use", s.Use)
 	c.need(path+".kind", s.Kind, wordName, "kind: price")
 	c.address(path+".public_url", s.PublicURL)
 	c.request(path+".request", s.Request)
@@ -200,12 +202,41 @@ func (c *checker) source(path string, s Source) {
 	}
 }
 
+// use checks what terms are said to allow. That they allow something is for who has read them to say.
+func (c *checker) use(path string, u Use) {
+	allows := false
+	for _, p := range []struct{ name, value string }{
+		{".commercial", u.Commercial}, {".redistribute", u.Redistribute}, {".store", u.Store},
+	} {
+		if !slices.Contains(api.Permissions(), api.Permission(p.value)) {
+			c.wrong(path+p.name, "%q is none of %v", p.value, api.Permissions())
+		}
+		allows = allows || p.value == string(api.UseYes) || p.value == string(api.UseSilent)
+	}
+	if u.Terms != "" || allows {
+		c.address(path+".terms", u.Terms)
+	}
+	if _, err := time.Parse(time.DateOnly, u.Read); err != nil && (u.Read != "" || allows) {
+		c.wrong(path+".read", "%q is no day such as 2026-11-24, on which the terms were read", u.Read)
+	}
+	if len([]rune(u.Notice)) > maxNotice {
+		c.wrong(path+".notice", "has more than %d characters", maxNotice)
+	}
+	if rest := strings.ReplaceAll(u.Notice, pack.NoticeService, ""); strings.ContainsAny(rest, "{}") {
+		c.wrong(path+".notice", "has braces of another name than %s", pack.NoticeService)
+	}
+}
+
+// maxNotice bounds what is told with each citation.
+const maxNotice = 800
+
 // fallbacks checks who is asked in place of a source. A key would go to whoever a manifest names, so they get none.
 func (c *checker) fallbacks(path string, s Source) {
 	c.count(path, len(s.Fallbacks), 0, 2)
 	for i, b := range s.Fallbacks {
 		path := fmt.Sprintf("%s[%d]", path, i)
 		c.need(path+".name", b.Name, nil, "name: Acme")
+		c.use(path+".use", b.Use)
 		c.request(path+".request", b.Request)
 		if b.Request.KeyFile != "" {
 			c.wrong(path+".request.key_file", "is for the source itself alone")

@@ -28,6 +28,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/setting"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // Manifest is what a manifest says. The tags are those of internal/setting.
@@ -82,6 +83,7 @@ type Source struct {
 	Name       string        `key:"name,required" doc:"what people call it"`
 	PublicURL  string        `key:"public_url,required" doc:"a page where people can look"`
 	Licence    string        `key:"licence,required" doc:"the terms under which its data may be used"`
+	Use        Use           `key:"use" doc:"what these terms allow, and ask"`
 	Request    Request       `key:"request,required" doc:"how it is asked"`
 	Fallbacks  []Fallback    `key:"fallbacks" doc:"who is asked where it fails, at most 2"`
 	Every      time.Duration `key:"every" doc:"from one answer to the next; less than 5m, the default, is taken as that"`
@@ -101,11 +103,23 @@ type Source struct {
 // Fallback is who is asked in place of a source that fails. Its rows are made as those of the source.
 type Fallback struct {
 	Name    string  `key:"name,required" doc:"what people call it"`
+	Use     Use     `key:"use" doc:"what its terms allow, and ask"`
 	Request Request `key:"request,required" doc:"how it is asked"`
 	Format  string  `key:"format" enum:"json,ndjson,csv,rss,atom,xml,text" doc:"how an answer is written; json is the default."`
 	As      string  `key:"as" doc:"jq: what the source itself would answer; the answer as it is by default"`
 	Compare string  `key:"compare" doc:"a number: rows that are further from before than within are left out"`
 	Within  float64 `key:"within" doc:"percent of the number before; 10 is the default"`
+}
+
+// Use is what terms allow: yes, no, ask (with an agreement, or not known; the default), or silent where they say nothing of it.
+type Use struct {
+	Commercial   string `key:"commercial" enum:"yes,no,ask,silent" doc:"use in a business; ask is the default."`
+	Redistribute string `key:"redistribute" enum:"yes,no,ask,silent" doc:"passing it on, and so selling it; ask is the default."`
+	Store        string `key:"store" enum:"yes,no,ask,silent" doc:"keeping it; ask is the default."`
+	Attribution  string `key:"attribution" doc:"how to name the source; its name is the default"`
+	Notice       string `key:"notice" doc:"what is to be shown with its data, word for word, with {service} for who serves it"`
+	Terms        string `key:"terms" doc:"the page with the terms"`
+	Read         string `key:"read" doc:"the day on which they were read, such as 2026-11-24"`
 }
 
 // Request is how a source is asked.
@@ -305,8 +319,10 @@ func (m *Manifest) fill() {
 		s.PerMinute = cmp.Or(s.PerMinute, 30)
 		s.Format = cmp.Or(s.Format, string(source.FormatJSON))
 		s.Request.fill()
+		s.Use.fill(s.Name)
 		for j := range s.Fallbacks {
 			b := &s.Fallbacks[j]
+			b.Use.fill(b.Name)
 			b.Format, b.Within, b.As = cmp.Or(b.Format, string(source.FormatJSON)), cmp.Or(b.Within, 10), cmp.Or(b.As, ".")
 			b.Request.fill()
 		}
@@ -332,6 +348,21 @@ func (r *Request) fill() {
 	r.Method = cmp.Or(r.Method, methodGet)
 	r.Timeout = cmp.Or(r.Timeout, 10*time.Second)
 	r.MaxBytes = cmp.Or(r.MaxBytes, 4<<20)
+}
+
+// fill writes out what u does not say, of a source of the given name.
+func (u *Use) fill(name string) {
+	ask := string(api.UseAsk)
+	u.Commercial, u.Redistribute, u.Store = cmp.Or(u.Commercial, ask), cmp.Or(u.Redistribute, ask), cmp.Or(u.Store, ask)
+	u.Attribution = cmp.Or(u.Attribution, name)
+}
+
+// api is u as it is told.
+func (u Use) api() api.Use {
+	return api.Use{
+		Commercial: api.Permission(u.Commercial), Redistribute: api.Permission(u.Redistribute), Store: api.Permission(u.Store),
+		Attribution: u.Attribution, Notice: u.Notice, Terms: u.Terms, Read: u.Read,
+	}
 }
 
 // clearUsually is what lets a flag fall that does not say.

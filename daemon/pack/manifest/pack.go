@@ -176,6 +176,7 @@ func (m *Manifest) declared(s *Source, e Evaluator) (source.Connector, error) {
 	if err != nil {
 		return source.Connector{}, err
 	}
+	d.Use = s.Use.api()
 	if s.Request.KeyFile != "" {
 		d.KeyHeader, d.Key = s.Request.KeyHeader, func() (string, error) {
 			key, err := m.Key(s)
@@ -195,6 +196,7 @@ func (m *Manifest) declared(s *Source, e Evaluator) (source.Connector, error) {
 		if err != nil {
 			return source.Connector{}, err
 		}
+		instead.Use = b.Use.api()
 		instead.Decode = func(ctx context.Context, answer source.Answer, last *source.RowsDoc) (*source.RowsDoc, int, error) {
 			return m.decode(ctx, s, e, fallbackID(s.ID, i), b, answer, last)
 		}

@@ -1,0 +1,494 @@
+package daemon_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/pack/manifest"
+	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// soldMark stands in every text that a source says which may not be sold.
+const soldMark = "Qzmarked"
+
+// unsoldHosts are those of the sources that may not be sold.
+func unsoldHosts(packs []daemon.Pack) map[string]bool {
+	hosts := map[string]bool{}
+	for _, p := range packs {
+		for _, s := range p.Sources {
+			for _, a := range s.Asks {
+				hosts[a.Host()] = hosts[a.Host()] || !s.Use.Sellable()
+			}
+		}
+	}
+	return hosts
+}
+
+// markedTape is a recording in which all that says what may not be sold is marked, and that notes who is asked.
+type markedTape struct {
+	*replay.Recording
+	hosts map[string]bool
+	asked func(host string)
+}
+
+// said are texts in answers: names, titles, questions.
+var said = regexp.MustCompile(`("(?:name|title|question|symbol|groupItemTitle|category)" ?: ?"|<title>(?:<!\[CDATA\[)?)([^"<\]]+)`)
+
+func (m markedTape) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := m.Recording.RoundTrip(r)
+	m.asked(r.URL.Host)
+	if err != nil || !m.hosts[r.URL.Host] {
+		return res, err
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	body = said.ReplaceAll(body, []byte("${1}${2} "+soldMark))
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return res, nil
+}
+
+// shippedUnder are the four packs of the program under terms.
+func shippedUnder(t *testing.T, terms pack.Terms) []daemon.Pack {
+	t.Helper()
+	list := []daemon.Pack{{Pack: pack.Crypto().Under(terms)}}
+	for _, id := range manifest.Shipped() {
+		text, _ := manifest.ShippedText(id)
+		m, err := manifest.Read(text, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := manifest.NewLocal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, w, err := m.Make(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, daemon.Pack{Pack: p.Under(terms), Writer: w})
+	}
+	return list
+}
+
+// seller is a daemon with the four packs, to be looked at through all that it serves.
+type seller struct {
+	*testing.T
+	d     *daemontest.Daemon
+	packs []daemon.Pack
+	key   string
+}
+
+func (s *seller) do(method, path, body string, more ...string) string {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), method, s.d.URL()+path, strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(more); i += 2 {
+		r.Header.Set(more[i], more[i+1])
+	}
+	res, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(r)
+	if err != nil {
+		s.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, 8<<20))
+	return fmt.Sprint(res.StatusCode, " ", res.Header, " ", string(text))
+}
+
+func (s *seller) state(id string) json.RawMessage {
+	s.Helper()
+	_, body, _ := strings.Cut(s.do(http.MethodGet, "/v1/fresh?pack="+id, ""), "] ")
+	var told struct{ State json.RawMessage }
+	if err := json.Unmarshal([]byte(body[strings.IndexByte(body, '{'):]), &told); err != nil || told.State == nil {
+		s.Fatalf("state of %s: %v in %.300s", id, err, body)
+	}
+	return told.State
+}
+
+func (s *seller) refresh() {
+	s.Helper()
+	for _, p := range s.packs {
+		if err := s.d.Refresh(s.Context(), p.ID); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// firstFrames are what a stream of a pack begins with.
+func (s *seller) firstFrames(id string) string {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.d.URL()+"/v1/subscribe?pack="+id, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer res.Body.Close()
+	var text []byte
+	for part := make([]byte, 64<<10); !bytes.Contains(text, []byte("source_status")) || !bytes.HasSuffix(text, []byte("\n\n")); {
+		n, err := res.Body.Read(part)
+		if text = append(text, part[:n]...); err != nil {
+			break
+		}
+	}
+	return string(text)
+}
+
+// all is every answer that s gives to a caller with a key of the highest tier, by what was asked. Of what was there at then it asks too.
+func (s *seller) all(then time.Time, words []string) map[string]string {
+	s.Helper()
+	said := map[string]string{}
+	get := func(path string, query ...string) {
+		v := url.Values{}
+		for i := 0; i < len(query); i += 2 {
+			v.Add(query[i], query[i+1])
+		}
+		if len(v) > 0 {
+			path += "?" + v.Encode()
+		}
+		said[path] = s.do(http.MethodGet, path, "")
+	}
+	for _, path := range []string{"/", "/account", "/docs", "/api/packs", "/api/openapi", "/openapi.json", "/llms.txt", "/.well-known/x402"} {
+		get(path)
+	}
+	at := then.UTC().Format(time.RFC3339Nano)
+	for _, p := range s.packs {
+		get("/packs/" + p.ID)
+		get("/packs/"+p.ID, "q", words[0])
+		get("/log/" + p.ID + "/checkpoint")
+		get("/log/"+p.ID+"/at", "time", at)
+		for seq := range 4 {
+			get(fmt.Sprintf("/log/%s/leaf/%d", p.ID, seq))
+		}
+		get("/v1/fresh", "pack", p.ID)
+		get("/v1/brief", "pack", p.ID, "claims", "true")
+		get("/v1/snapshot", "pack", p.ID, "at", at)
+		get("/v1/snapshot", "pack", p.ID, "at", then.Add(time.Minute).UTC().Format("2006-01-02T15:04Z"))
+		get("/v1/changes", "pack", p.ID, "since", at)
+		get("/v1/history", "pack", p.ID, "member", "source_status", "from", then.Add(-time.Minute).UTC().Format(time.RFC3339), "every", "5m")
+		for _, w := range words {
+			get("/v1/search", "pack", p.ID, "q", w)
+			get("/v1/lookup", "pack", p.ID, "q", w, "limit", "20")
+			get("/v1/lookup", "pack", p.ID, "q", w+" 1h ago")
+		}
+		for i, src := range p.Sources {
+			get("/v1/cite", "pack", p.ID, "ref", fmt.Sprint(i+1))
+			get("/v1/cite", "pack", p.ID, "ref", fmt.Sprint(i+1), "at", at)
+			get("/v1/query", "pack", p.ID, "table", "sources", "where", "name = "+src.ID)
+		}
+		for _, m := range p.Members {
+			get("/v1/series", "pack", p.ID, "path", m.Name, "span", "24h")
+			get("/v1/history", "pack", p.ID, "member", m.Name, "from", then.Add(-time.Minute).UTC().Format(time.RFC3339), "every", "5m")
+		}
+		for _, kind := range append(slices.Clone(p.Kinds), "flags", "headlines", "sources") {
+			for _, more := range [][]string{nil, {"at", at}, {"over", "1h"}} {
+				get("/v1/query", append([]string{"pack", p.ID, "table", kind, "limit", "100"}, more...)...)
+			}
+		}
+		said["subscribe "+p.ID] = s.firstFrames(p.ID)
+		tools := []string{
+			`{"name":"context.fresh","arguments":{"pack":%q}}`, `{"name":"context.brief","arguments":{"pack":%q}}`,
+			`{"name":"context.search","arguments":{"pack":%q,"q":"` + words[0] + `"}}`,
+			`{"name":"context.lookup","arguments":{"pack":%q,"q":"` + words[0] + `"}}`,
+			`{"name":"context.snapshot","arguments":{"pack":%q,"at":"` + at + `"}}`,
+			`{"name":"context.changes","arguments":{"pack":%q,"since":"` + at + `"}}`,
+			`{"name":"context.query","arguments":{"pack":%q,"table":"` + p.Kinds[0] + `","limit":100}}`,
+			`{"name":"context.cite","arguments":{"pack":%q,"ref":1}}`,
+			`{"name":"context.series","arguments":{"pack":%q,"path":"` + p.Members[0].Name + `"}}`,
+		}
+		for _, call := range tools {
+			call = fmt.Sprintf(call, p.ID)
+			said["MCP "+call] = mcpCall(s.T, s.d, s.key, "tools/call", call)
+		}
+		for _, uri := range []string{"context://packs/" + p.ID + "/state", "context://packs/" + p.ID + "/brief", "context://tables/" + p.ID} {
+			said["MCP "+uri] = mcpCall(s.T, s.d, s.key, "resources/read", fmt.Sprintf(`{"uri":%q}`, uri))
+		}
+	}
+	said["MCP tools"] = mcpCall(s.T, s.d, s.key, "tools/list", "{}")
+	said["MCP resources"] = mcpCall(s.T, s.d, s.key, "resources/list", "{}")
+	get("/v1/lookup", "pack", "*", "q", words[0])
+	return said
+}
+
+// figures are the numbers and texts of rows in a state, by the source that the row is of. Short ones may be anybody's.
+func figures(t *testing.T, p daemon.Pack, state []byte, into map[string]map[string]bool) {
+	t.Helper()
+	var walk func(v any, ref int)
+	walk = func(v any, ref int) {
+		switch v := v.(type) {
+		case map[string]any:
+			if own, is := v["ref"].(json.Number); is {
+				n, _ := own.Int64()
+				ref = int(n)
+			}
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				if name != "source_status" && name != "of" && name != "since" && name != "flags" {
+					walk(v[name], ref)
+				}
+			}
+		case []any:
+			for _, e := range v {
+				walk(e, ref)
+			}
+		case json.Number:
+			if text := v.String(); digits(text) >= 4 && ref > 0 {
+				into[p.Sources[ref-1].ID][text] = true
+			}
+		case string:
+			if ref > 0 && strings.Contains(v, soldMark) {
+				into[p.Sources[ref-1].ID][soldMark] = true
+			}
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(state))
+	d.UseNumber()
+	var doc any
+	if err := d.Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.Sources {
+		if into[s.ID] == nil {
+			into[s.ID] = map[string]bool{}
+		}
+	}
+	walk(doc, 0)
+}
+
+// short reports whether a figure has so few digits that another may be the same.
+func short(figure string) bool { return digits(figure) < 5 && figure != soldMark }
+
+func digits(figure string) int { return len(strings.Trim(strings.ReplaceAll(figure, ".", ""), "-0")) }
+
+// tells is where a figure stands in text as a number or word of its own, -1 if it does not.
+func tells(text, figure string) int {
+	digit := func(b byte) bool { return b >= '0' && b <= '9' || b == '.' || b >= 'a' && b <= 'f' || b == '-' }
+	for at := 0; ; {
+		i := strings.Index(text[at:], figure)
+		if i < 0 {
+			return -1
+		}
+		from, to := at+i, at+i+len(figure)
+		if figure == soldMark || (from == 0 || !digit(text[from-1])) && (to == len(text) || !digit(text[to])) {
+			return from
+		}
+		at = to
+	}
+}
+
+// TestNothingUnsoldIsServed runs a daemon on marked sources, has it sell clean by a reload and by a restart, and looks at all that it serves.
+func TestNothingUnsoldIsServed(t *testing.T) {
+	t.Parallel()
+	open := shippedUnder(t, pack.Terms{})
+	clean := func() []daemon.Pack { return shippedUnder(t, pack.Terms{Clean: true}) }
+	hosts := unsoldHosts(open)
+	asked := map[string]bool{}
+	tape := func(c *daemon.Config) {
+		c.Recording = markedTape{c.Recording.(*replay.Recording), hosts, func(host string) { asked[host] = true }}
+	}
+	dir := t.TempDir()
+	begin := func(packs []daemon.Pack, clock *daemontest.Clock) *seller {
+		d := daemontest.Open(t, daemontest.WithPages, tape, func(c *daemon.Config) {
+			c.DataDir, c.Packs = dir, packs
+			if clock != nil {
+				c.Now = clock.Now
+			}
+		})
+		if clock != nil {
+			d.Clock = clock
+		}
+		s := &seller{t, d, packs, d.Key(t, api.TierTeam)}
+		d.Grant(t, s.key, 100000)
+		d.Run(t)
+		return s
+	}
+	s := begin(open, nil)
+	s.refresh()
+	s.d.Clock.Advance(5*time.Minute + 300*time.Millisecond)
+	s.refresh()
+	then := s.d.Clock.Now()
+	s.d.Clock.Advance(5 * time.Minute)
+	s.refresh()
+
+	of := map[string]map[string]bool{}
+	for _, p := range open {
+		figures(t, p, s.state(p.ID), of)
+	}
+	unsold, sold := map[string]string{}, map[string]bool{}
+	for _, p := range open {
+		for _, src := range p.Sources {
+			for text := range of[src.ID] {
+				if src.Use.Sellable() {
+					sold[text] = true
+				} else {
+					unsold[text] = src.ID
+				}
+			}
+		}
+	}
+	ours := s.do(http.MethodGet, "/docs", "") + s.do(http.MethodGet, "/api/openapi", "") // with examples that are invented
+	maps.DeleteFunc(unsold, func(text, _ string) bool { return sold[text] || tells(ours, text) >= 0 })
+	maps.DeleteFunc(unsold, func(text, id string) bool { // anybody may have that, and there is a better one
+		return short(text) && slices.ContainsFunc(slices.Collect(maps.Keys(of[id])), func(t string) bool { return unsold[t] != "" && !short(t) })
+	})
+	for id, figures := range of { // or the test could not fail for it
+		if len(figures) == 0 && unsoldID(open, id) && !slices.Contains([]string{"coingecko-trending", "defillama-hacks", "blockscout-gas"}, id) {
+			t.Errorf("no figure of %s is shown", id)
+		}
+	}
+	words := []string{soldMark, "bitcoin", "vix", "btc volatility", "headlines", "odds"}
+	seen := func(said map[string]string) (found []string) {
+		for what, text := range said {
+			if status, _, _ := strings.Cut(text, " "); status == "500" {
+				t.Errorf("%s: %.200s", what, text)
+			}
+			for figure, id := range unsold {
+				echoed := figure == soldMark && (strings.Contains(what, soldMark) || strings.Contains(what, "q="))
+				if i := tells(text, figure); i >= 0 && !echoed {
+					found = append(found, fmt.Sprintf("%s tells %q of %s: …%s…", what, figure, id, text[max(0, i-60):min(len(text), i+60)]))
+				}
+			}
+		}
+		slices.Sort(found)
+		return found
+	}
+	if n := len(seen(s.all(then, words))); n < 300 {
+		t.Fatalf("served as a whole, %d answers tell a figure of theirs", n)
+	}
+	logged := s.do(http.MethodGet, "/log/crypto/leaf/1", "")
+
+	check := func(when string) {
+		t.Helper()
+		clear(asked)
+		for _, p := range s.packs { // before anything new is known
+			if found := seen(map[string]string{"fresh " + when: s.do(http.MethodGet, "/v1/fresh?pack="+p.ID, "")}); len(found) > 0 {
+				t.Errorf("%s: %s", when, found[0])
+			}
+		}
+		s.d.Clock.Advance(5 * time.Minute)
+		s.refresh()
+		s.d.Clock.Advance(time.Minute)
+		if found := seen(s.all(then, words)); len(found) > 0 {
+			t.Errorf("%s, %d answers tell what may not be sold:\n%s", when, len(found), strings.Join(found[:min(len(found), 12)], "\n"))
+		}
+		for host, is := range hosts {
+			if is && asked[host] {
+				t.Errorf("%s, %s is asked", when, host)
+			}
+		}
+		for _, p := range s.packs {
+			text := s.do(http.MethodGet, "/v1/snapshot?pack="+p.ID+"&at="+url.QueryEscape(then.UTC().Format(time.RFC3339Nano)), "")
+			whole := !slices.ContainsFunc(p.Sources, func(s pack.Source) bool { return !s.Use.Sellable() })
+			if !whole && (!strings.HasPrefix(text, "404") || !strings.Contains(text, "may not sell") || !strings.Contains(text, "the earliest minute")) {
+				t.Errorf("%s, a snapshot of %s from before: %.400s", when, p.ID, text)
+			}
+		}
+		if now := s.do(http.MethodGet, "/log/crypto/leaf/1", ""); leaf(now) != leaf(logged) {
+			t.Errorf("%s, the log says %s, and said %s", when, now, logged)
+		}
+	}
+	next := s.d.Config.Reloadable
+	next.Packs = clean()
+	if err := s.d.Apply(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	s.packs = next.Packs
+	check("after a reload")
+
+	next.Packs = shippedUnder(t, pack.Terms{}) // and back: what is logged is whole
+	if err := s.d.Apply(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	s.packs = next.Packs
+	s.d.Clock.Advance(5 * time.Minute)
+	s.refresh()
+	if text := s.do(http.MethodGet, "/v1/snapshot?pack=crypto&at="+url.QueryEscape(then.UTC().Format(time.RFC3339Nano)), ""); !strings.HasPrefix(text, "200") {
+		t.Errorf("switched off again: %.300s", text)
+	}
+	clock := s.d.Clock
+	s.d.Stop(t)
+	clock.Advance(time.Minute)
+	s = begin(clean(), clock)
+	check("after a restart")
+}
+
+// leaf is what a log is asked for; the hashes beside it change as it grows.
+func leaf(text string) string {
+	_, text, _ = strings.Cut(text, `{"leaf":"`)
+	text, _, _ = strings.Cut(text, `","`)
+	return text
+}
+
+func unsoldID(packs []daemon.Pack, id string) bool {
+	for _, p := range packs {
+		for _, s := range p.Sources {
+			if s.ID == id {
+				return !s.Use.Sellable()
+			}
+		}
+	}
+	return false
+}
+
+// TestSoldPacksRead looks at the states, briefs and tables that are left of the four packs: all members are there, the brief says something
+// and every source that is not served says why.
+func TestSoldPacksRead(t *testing.T) {
+	t.Parallel()
+	packs := shippedUnder(t, pack.Terms{Clean: true})
+	d := daemontest.Open(t, daemontest.WithPages, func(c *daemon.Config) { c.Packs = packs })
+	s := &seller{t, d, packs, d.Key(t, api.TierTeam)}
+	d.Grant(t, s.key, 1000)
+	d.Run(t)
+	s.refresh()
+	for _, p := range packs {
+		state := s.state(p.ID)
+		_, said, _ := strings.Cut(s.do(http.MethodGet, "/v1/brief?pack="+p.ID, ""), `{"brief":"`)
+		said, _, _ = strings.Cut(said, `","`)
+		t.Logf("%s: %d bytes\n%s", p.ID, len(state), strings.ReplaceAll(said, `\n`, "\n"))
+		if !regexp.MustCompile(`\[\d+\]`).MatchString(said) {
+			t.Errorf("brief of %s: %q", p.ID, said)
+		}
+		var row []api.SourceStatus
+		if err := json.Unmarshal(jsonx.Find(state, "source_status"), &row); err != nil {
+			t.Fatal(err)
+		}
+		for i, src := range p.Sources {
+			why := ""
+			if row[i].Error != nil {
+				why = *row[i].Error
+			}
+			if want := src.Withheld; why != want && src.ID != "openrouter-models" || row[i].Ref != i+1 {
+				t.Errorf("%s of %s: %q, want %q", src.ID, p.ID, why, want)
+			}
+		}
+	}
+	var crypto api.CryptoState
+	if err := json.Unmarshal(s.state(api.PackCrypto), &crypto); err != nil {
+		t.Fatal(err)
+	}
+	if len(crypto.TopMovers) == 0 || crypto.TopMovers[0].Ref != 15 || crypto.Sentiment.FearGreed == nil || crypto.ProtocolTVL == nil {
+		t.Errorf("crypto: %+v", crypto)
+	}
+}
