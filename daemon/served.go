@@ -58,7 +58,7 @@ func (h servedHistory) Past(ctx context.Context, pack string, times iter.Seq[tim
 	}
 }
 
-// Earliest is when the oldest state was made after which all are served, as far as halving the time since the first one finds it.
+// Earliest is when a state was made that is served, while the one before it is not: the oldest such one where clean was switched on once.
 func (h servedHistory) Earliest(ctx context.Context, pack string) (time.Time, error) {
 	first, err := h.History.Earliest(ctx, pack)
 	if err != nil {

@@ -22,16 +22,12 @@ type Edition struct {
 
 	Serial int64 // counts the pulses of the pack since the start
 
-	slot         *slot // that it was published in
 	fresh, brief *Body
 	cites        [][]byte // Citations in JSON, each on its own
 	looked       *looked  // shared by the editions with the same rows
 	frames       *frames  // shared by the editions of one pulse
 	parts        *parts
 }
-
-// Follows reports whether e and other are editions of a pack that was not removed between them.
-func (e *Edition) Follows(other *Edition) bool { return e.slot == other.slot }
 
 // Fresh is the body of the fresh operation.
 func (e *Edition) Fresh() *Body { return e.fresh }
@@ -188,7 +184,7 @@ func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) 
 	if next.brief, err = BriefBody(next.Pulse, next.Brief); err != nil {
 		return fmt.Errorf("encode brief of %s: %w", pack, err)
 	}
-	next.parts, next.slot = new(parts), s
+	next.parts = new(parts)
 	s.edition.Store(next)
 	s.wake()
 	return nil

@@ -132,6 +132,17 @@ func TestServePaid(t *testing.T) {
 	if window, sells := b.Anonymous(); !sells || served.Caller.Snapshot != window || served.Caller.AsOf.IsZero() {
 		t.Errorf("%+v", served.Caller)
 	}
+	gone := errors.New("not served any more")
+	if _, served, err := b.serve(who, func(o *gate.Order[string]) {
+		o.Again = func(_ context.Context, sold []byte) error {
+			if string(sold) != "answer" {
+				return errors.New("of another answer")
+			}
+			return gone
+		}
+	}); !errors.Is(err, gone) || served.Sold != nil {
+		t.Errorf("an answer that must not be given again: %+v, %v", served, err)
+	}
 	answered, served, err = b.serve(who, nil)
 	if err != nil || answered != 0 || string(served.Sold) != "answer" || !served.Replayed.Equal(opened()) {
 		t.Errorf("again: %d, %+v, %v", answered, served, err)
@@ -143,7 +154,7 @@ func TestServePaid(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Reason != api.ReasonAlreadyUsed || refused.Payment == nil {
 		t.Errorf("for another request: %v", err)
 	}
-	if *b.counted != (counter{quoted: 2, claimed: 5, refused: 1}) {
+	if *b.counted != (counter{quoted: 2, claimed: 6, refused: 1}) {
 		t.Errorf("%+v", *b.counted)
 	}
 }

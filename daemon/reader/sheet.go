@@ -63,9 +63,6 @@ func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, e
 	}
 	seen := *v.edition
 	e := &seen
-	if last != nil && !e.Follows(last.edition) {
-		last = nil
-	}
 	if last != nil && last.edition.Serial == e.Serial && last.edition.Brief.Brief == e.Brief.Brief && last.edition.Health == e.Health {
 		return last, nil
 	}
