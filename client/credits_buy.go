@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -222,6 +223,9 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 
 // heed tells what of the pack the service does not deliver. Before a wallet pays for that it asks.
 func (o *buyOptions) heed(ctx context.Context, i *api.DepositIntent) error {
+	for _, notice := range i.Notices {
+		o.Note("%s", human.Line(notice))
+	}
 	if i.Warning == "" {
 		return nil
 	}

@@ -118,6 +118,8 @@ func (p Page) Pack(info *api.PackInfo) error {
 		name := fmt.Sprintf("  %4s %s", fmt.Sprintf("[%d]", s.Ref), human.Line(s.Name))
 		p.line("%s", p.Style.Fit(name, max(p.Width-12, 0))+p.Style.FitRight("every "+every(s.IntervalSeconds), 12))
 		p.wrapped("       ", strings.TrimPrefix(human.Line(s.Licence)+"  "+p.Style.Link(human.Line(s.URL)), "  "))
+		p.wrapped("       ", p.Style.Dim(human.Line(s.Use.String())))
+		p.wrapped("       ", human.Line(s.Use.Notice))
 	}
 	p.heading("MEMBERS")
 	for _, m := range info.Members {

@@ -41,7 +41,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 	for _, want := range []string{
 		"  NUL       -      -      -      -           - [0]\n",
 		"  ZERO     $0  0.00%  0.00%  0.00%          $0 [0]\n",
-		"0 Fear, yesterday -, a week ago 0", "Market cap    - - in 24h, volume -", "BTC share     - [",
+		"0 Fear (alternative.me), yesterday -, a week ago", "Market cap    - - in 24h, volume -", "BTC share     - [",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q:\n%s", want, got)

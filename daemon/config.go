@@ -212,6 +212,9 @@ type Recording interface {
 	Shift(source string) time.Duration // from the moment that a source was recorded at to now
 }
 
+// Charges reports whether calls are charged: they can be paid, or the operator has their own keys metered.
+func (p Pay) Charges() bool { return len(p.Rails()) > 0 || p.Metered }
+
 // chainID is that of the first rail, or what it would be: keys and sign-in messages go by it.
 func (p Pay) chainID() int64 {
 	if list := p.Rails(); len(list) > 0 {

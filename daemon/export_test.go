@@ -1,6 +1,17 @@
 package daemon
 
-import "time"
+import (
+	"time"
+
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/pipeline"
+	"github.com/contextd/contextd/daemon/store/history"
+)
+
+// Served is h as what serves p reads it.
+func Served(h *history.History, p *pack.Pack) pipeline.Store {
+	return servedHistory{h, func(string) *pack.Pack { return p }}
+}
 
 // MostConnections is mostConnections.
 func MostConnections(descriptors uint64) int { return mostConnections(descriptors) }

@@ -307,7 +307,8 @@ func (d *Daemon) openMembership(context.Context) error {
 // openReader makes what answers the operations.
 func (d *Daemon) openReader(context.Context) error {
 	d.reader = reader.New(reader.Config{
-		Packs: d.packs.readable(), Feed: d.feed, History: servedHistory{d.history, d.served.made}, Leaves: d.history, Briefs: d.editor, Now: d.cfg.Now,
+		Packs: d.packs.readable(), Feed: d.feed, History: servedHistory{d.history, d.served.made},
+		Leaves: d.history, Briefs: d.editor, Now: d.cfg.Now,
 		Trouble: d.packs.trouble,
 	})
 	return nil
@@ -374,6 +375,7 @@ func (d *Daemon) openPage(context.Context) error {
 	d.page = web.NewPage(web.PageConfig{
 		Mode: d.cfg.Page, Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packs.info, Ready: d.health.Ready,
 		Crowd: d.crowd, Sells: d.payments != nil, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Unsold: d.unsold,
 	})
 	return nil
 }

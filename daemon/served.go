@@ -123,3 +123,21 @@ func (h servedHistory) brief(pack string, saved state.Saved) state.Saved {
 	saved.Brief, saved.BriefState = state.Brief{}, nil
 	return saved
 }
+
+// unsold is what is served although it may not be sold, while calls are charged.
+func (d *Daemon) unsold() (list []string) {
+	if d.cfg.Recording == nil && d.cfg.Charges() {
+		for _, p := range d.served.all() {
+			list = append(list, p.Unsold()...)
+		}
+	}
+	return list
+}
+
+// tellUnsold logs it.
+func (d *Daemon) tellUnsold() {
+	if list := d.unsold(); len(list) > 0 {
+		d.cfg.Logger.Warn("calls are charged, and these sources may not be sold without a licence: see sell.clean and sources.licensed",
+			"sources", list)
+	}
+}

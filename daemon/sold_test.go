@@ -20,7 +20,10 @@ import (
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -298,7 +301,7 @@ func tells(text, figure string) int {
 	}
 }
 
-// TestNothingUnsoldIsServed runs a daemon on marked sources, has it sell clean by a reload and by a restart, and looks at all that it serves.
+// TestNothingUnsoldIsServed runs a daemon on marked sources, has it sell clean by a reload and by a restart, and looks at all it serves.
 func TestNothingUnsoldIsServed(t *testing.T) {
 	t.Parallel()
 	open := shippedUnder(t, pack.Terms{})
@@ -514,5 +517,73 @@ func TestSoldPacksRead(t *testing.T) {
 	}
 	if len(crypto.TopMovers) == 0 || crypto.TopMovers[0].Ref != 15 || crypto.Sentiment.FearGreed == nil || crypto.ProtocolTVL == nil {
 		t.Errorf("crypto: %+v", crypto)
+	}
+}
+
+// TestUnsoldIsTold: while calls are charged, the log and the account's page on this machine name what may not be sold.
+func TestUnsoldIsTold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what    string
+		metered bool
+		terms   pack.Terms
+		want    bool
+	}{
+		{"charged", true, pack.Terms{}, true},
+		{"not charged", false, pack.Terms{}, false},
+		{"clean", true, pack.Terms{Clean: true}, false},
+	} {
+		var log testbed.Log
+		d := daemontest.Open(t, daemontest.WithPages, func(cfg *daemon.Config) {
+			cfg.Transport, cfg.Recording = cfg.Recording, nil
+			cfg.Metered, cfg.Logger = c.metered, log.Logger()
+			cfg.Packs = []daemon.Pack{{Pack: pack.Crypto().Under(c.terms)}}
+		})
+		d.Run(t)
+		s := &seller{t, d, nil, d.Key(t, api.TierTeam)}
+		page := s.do(http.MethodGet, "/account", "")
+		if got := strings.Contains(page, "<code>coingecko-markets</code>"); got != c.want || !strings.HasPrefix(page, "200") {
+			t.Errorf("%s, the page names it: %v; %.200s", c.what, got, page)
+		}
+		until(t, "the daemon listens", func() bool { return strings.Contains(log.String(), "listening") })
+		if got := strings.Contains(log.String(), "may not be sold"); got != c.want {
+			t.Errorf("%s, the log names it: %v", c.what, got)
+		}
+	}
+}
+
+// TestBriefOfAnUnsoldState: a brief of a state that is not served is not either, whatever state is the newest.
+func TestBriefOfAnUnsoldState(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
+	h, err := history.Open(t.Context(), t.TempDir(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	if _, err := h.OpenPack(t.Context(), "crypto", at); err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range []string{"coingecko-markets", "kraken-ticker"} {
+		p := state.Pulse{Pack: "crypto", Version: 2, GeneratedAt: at.Add(time.Duration(i) * time.Minute),
+			State: fmt.Appendf(nil, `{"source_status":[{"id":%q,"fetchedAt":"2026-11-20T20:00:00Z"}]}`, id)}
+		b := state.Brief{}
+		if i == 0 {
+			b = state.Brief{Text: "Marked.", At: p.GeneratedAt, Of: p.GeneratedAt, Writer: "model"}
+		}
+		if _, err := h.SavePulse(t.Context(), p, b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for clean, want := range map[bool]string{true: "", false: "Marked."} {
+		served := daemon.Served(h, pack.Crypto().Under(pack.Terms{Clean: clean}))
+		saved, err := served.OpenPack(t.Context(), "crypto", at)
+		if err != nil || saved.Pulse == nil || saved.Brief.Text != want {
+			t.Errorf("clean %v: %+v, %v", clean, saved, err)
+		}
+		news, err := served.Newer(t.Context(), "crypto", state.Mark{State: at.Add(-time.Minute)})
+		if err != nil || len(news.Pulses) != map[bool]int{true: 1, false: 2}[clean] || news.Withheld.Equal(at) != clean || news.Brief.Text != want {
+			t.Errorf("clean %v: %+v, %v", clean, news, err)
+		}
 	}
 }

@@ -147,7 +147,7 @@ func asked(r daemon.Chain) chain.Config {
 func examined(d daemon.Config, secrets map[string]string, offline bool) examine.Config {
 	e := examine.Config{
 		DataDir: d.DataDir, StoreURL: d.StoreURL, SecretFiles: secrets, SMTP: d.SMTP,
-		Disabled: d.Disabled, PrivateHosts: d.PrivateHosts, Contact: d.Contact, CoinGecko: d.CoinGecko,
+		Charges: d.Charges(), Disabled: d.Disabled, PrivateHosts: d.PrivateHosts, Contact: d.Contact, CoinGecko: d.CoinGecko,
 		Transport: d.Transport, Offline: offline,
 	}
 	for _, p := range d.Packs {

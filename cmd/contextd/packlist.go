@@ -107,6 +107,8 @@ type sourceView struct {
 	URL             string `json:"url"`
 	Licence         string `json:"licence"`
 	IntervalSeconds int    `json:"intervalSeconds"`
+
+	Use api.Use `json:"use"`
 }
 
 // memberView is a list in the state of a pack.
@@ -171,7 +173,7 @@ func (s *settings) viewPack(arg string) (v packView, err error) {
 	v.Pack, v.Title, v.Version, v.Sources, v.Description = made.ID, made.Title, made.Version, len(made.Sources), made.Description
 	v.List, v.Members, v.Flags = []sourceView{}, []memberView{}, []flagView{}
 	for i, s := range made.Sources {
-		v.List = append(v.List, sourceView{i + 1, s.ID, s.Name, s.PublicURL, s.Licence, int(s.Interval.Seconds())})
+		v.List = append(v.List, sourceView{i + 1, s.ID, s.Name, s.PublicURL, s.Licence, int(s.Interval.Seconds()), s.Use})
 	}
 	for _, of := range made.Members {
 		v.Members = append(v.Members, memberView{of.Name, of.Kind, append([]string{}, of.Fields...)})
@@ -191,8 +193,8 @@ func (v packView) print(w io.Writer, style cli.Style) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", style.Bold("SOURCES"))
 	for _, s := range v.List {
-		fmt.Fprintf(&b, "%5s %s, every %s\n      %s  %s\n", fmt.Sprintf("[%d]", s.Ref), s.Name,
-			api.FormatSpan(time.Duration(s.IntervalSeconds)*time.Second), s.Licence, style.Link(s.URL))
+		fmt.Fprintf(&b, "%5s %s, every %s\n      %s  %s\n      %s\n", fmt.Sprintf("[%d]", s.Ref), s.Name,
+			api.FormatSpan(time.Duration(s.IntervalSeconds)*time.Second), s.Licence, style.Link(s.URL), s.Use)
 	}
 	fmt.Fprintf(&b, "\n%s\n", style.Bold("MEMBERS"))
 	for _, m := range v.Members {

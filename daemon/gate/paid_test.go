@@ -154,7 +154,11 @@ func TestServePaid(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Reason != api.ReasonAlreadyUsed || refused.Payment == nil {
 		t.Errorf("for another request: %v", err)
 	}
-	if *b.counted != (counter{quoted: 2, claimed: 6, refused: 1}) {
+	_, _, err = b.serve(gate.Credentials{Subject: b.subject}, func(o *gate.Order[string]) { o.Told = []string{"a notice"} })
+	if !errors.As(err, &refused) || refused.Payment == nil || strings.Join(refused.Notices, "") != "a notice" {
+		t.Errorf("before a payment: %v", err)
+	}
+	if *b.counted != (counter{quoted: 3, claimed: 6, refused: 1}) {
 		t.Errorf("%+v", *b.counted)
 	}
 }

@@ -31,6 +31,7 @@ type Order[A any] struct {
 	Free   bool                                                // the answer is described alone, not given: nobody is charged
 	Cost   int                                                 // of Check, in the units that the transport bounds for who has no key
 	Again  func(ctx context.Context, sold []byte) error        // why what was sold must not be given again; nil means never
+	Told   []string                                            // what a caller is told who is asked to pay
 	None   func(A) bool                                        // the answer is that there is nothing: keys are not charged; nil means never
 }
 
@@ -50,6 +51,14 @@ type Served[A any] struct {
 // A sold answer is owed: an answer stored for a payment comes before all checks of what could be sold now, and a payment presented first is
 // judged as of its quote.
 func Serve[A any](ctx context.Context, g Admission, o Order[A]) (s Served[A], err error) {
+	s, err = o.serve(ctx, g)
+	if asked := new(api.Error); len(o.Told) > 0 && errors.As(err, &asked) && asked.Payment != nil {
+		asked.Notices = o.Told
+	}
+	return s, err
+}
+
+func (o Order[A]) serve(ctx context.Context, g Admission) (s Served[A], err error) {
 	if _, sells := g.Anonymous(); sells && !o.HasBearer && !o.Presented() { // what cannot be delivered is not quoted
 		if err := o.deliverable(ctx, g); err != nil {
 			return s, err

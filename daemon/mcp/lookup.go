@@ -113,7 +113,10 @@ func writeLinks(b *strings.Builder, r api.LookupResponse) {
 			}
 		}
 	}
+	var uses []api.Use
 	for _, c := range r.Citations {
 		fmt.Fprintf(b, "[%s] %s\n", c.Ref, strings.Join(links[c.Ref], " "))
+		uses = append(uses, c.Use)
 	}
+	writeNotices(b, uses)
 }

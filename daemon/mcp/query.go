@@ -38,6 +38,7 @@ func queryText(body []byte) (string, error) {
 	for _, note := range state.QueryNotes(r) {
 		fmt.Fprintf(&b, "%s\n", note)
 	}
+	var uses []api.Use
 	for _, c := range r.Citations {
 		links := []string{shortLink(c.URL)}
 		if len(r.Rows) <= mostLinked {
@@ -49,7 +50,9 @@ func queryText(body []byte) (string, error) {
 			}
 		}
 		fmt.Fprintf(&b, "[%s] %s\n", c.Ref, strings.Join(links, " "))
+		uses = append(uses, c.Use)
 	}
+	writeNotices(&b, uses)
 	return b.String(), nil
 }
 

@@ -291,6 +291,7 @@ func called(v *jsonx.Value) string {
 // out.
 func (w *stateWriter) sources(list []api.Citation) {
 	w.b.WriteString("\n## sources\n")
+	var shown []api.Use
 	for _, c := range list {
 		if len(w.health) == 0 && len(w.refs) > 0 && !w.refs[strconv.Itoa(c.Ref)] {
 			continue
@@ -302,6 +303,15 @@ func (w *stateWriter) sources(list []api.Citation) {
 			}
 		}
 		fmt.Fprintf(w.b, " %s\n", shortLink(c.URL))
+		shown = append(shown, c.Use)
+	}
+	writeNotices(w.b, shown)
+}
+
+// writeNotices tells what the sources of an answer prescribe.
+func writeNotices(b *strings.Builder, uses []api.Use) {
+	for _, notice := range api.Notices(uses...) {
+		fmt.Fprintf(b, "Notice: %s\n", notice)
 	}
 }
 

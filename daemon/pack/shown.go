@@ -51,7 +51,7 @@ func cryptoShown() []state.Shown {
 			Fields: []state.ShownField{number("supplyUsd"), {Name: "supplyChange24hPct", In: "change1dPct"}},
 		},
 		{
-			Kind: kindIndex, Path: "sentiment.fearGreed", Key: "fear-greed", Label: "Crypto Fear & Greed Index",
+			Kind: kindIndex, Path: "sentiment.fearGreed", Key: "fear-greed", Label: "Crypto Fear & Greed Index (alternative.me)",
 			Fields: []state.ShownField{number("value"), number("previousDay"), number("weekAgo")},
 		},
 		{Kind: kindFee, Path: "sentiment.fees", Key: "bitcoin", Label: "Bitcoin fees", Fields: []state.ShownField{

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/contextd/contextd/internal/state"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // NoticeService stands in a notice for who serves the data.
@@ -58,6 +59,21 @@ func (p *Pack) Unsold() (list []string) {
 		}
 	}
 	return list
+}
+
+// Notices are those that the sources of p prescribe, and who stands in for them.
+func (p *Pack) Notices() []string {
+	var uses []api.Use
+	for _, s := range p.Sources {
+		if s.Withheld != "" {
+			continue
+		}
+		uses = append(uses, s.Use)
+		for _, b := range s.Fallbacks {
+			uses = append(uses, b.Use)
+		}
+	}
+	return api.Notices(uses...)
 }
 
 // Clean reports whether p serves only what may be sold.

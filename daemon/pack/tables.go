@@ -340,7 +340,7 @@ func (b *tables) market() {
 	if doc, ok := read[*source.FearGreedDoc](b.p, b.in, refFearGreed); ok {
 		if f := fearGreed(doc); f != nil {
 			b.add(refFearGreed, state.Row{
-				Kind: kindIndex, Key: indexFearGreed, Name: "Crypto Fear & Greed Index", Of: f.Of,
+				Kind: kindIndex, Key: indexFearGreed, Name: "Crypto Fear & Greed Index (alternative.me)", Of: f.Of,
 				Fields: fields("value", f.Value, "label", f.Label, "previousDay", f.PreviousDay, "weekAgo", f.WeekAgo),
 			})
 		}

@@ -38,7 +38,7 @@ func (r *Reader) Again(ctx context.Context, pack string, sold []byte) error {
 	}
 	for _, id := range packs {
 		if _, err := r.cfg.History.PulseBefore(ctx, id, at.Add(time.Millisecond)); errors.Is(err, state.ErrWithheld) {
-			return api.Errorf(api.ReasonSnapshotNotFound, "the answer that was paid for has data in it that this service may not sell any more").
+			return api.Errorf(api.ReasonSnapshotNotFound, "the answer that was paid for has data that may not be sold any more").
 				WithHint("ask the operator for the price back; a new call is answered without that data")
 		}
 	}

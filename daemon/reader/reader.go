@@ -74,6 +74,7 @@ func (a Answer) Text(now time.Time) []byte {
 type Pack struct {
 	ID    string
 	Names map[string]string // of its sources, by their ids
+	Told  []string          // what is said of its sources to those who are asked to pay
 	Shown []state.Shown     // what of it has a past, and can change
 }
 
@@ -129,6 +130,17 @@ type View struct {
 	asOf    time.Time // see AsOf
 
 	everywhere bool // see Everywhere
+}
+
+// Told is what those are told who are asked to pay for v.
+func (r *Reader) Told(pack string) []string {
+	var list []string
+	for _, p := range *r.packs.Load() {
+		if p.ID == pack || pack == api.PackAll {
+			list = append(list, p.Told...)
+		}
+	}
+	return list
 }
 
 // Everywhere is v as asked by a caller who may read every pack, or the default one alone.

@@ -47,6 +47,18 @@ type SheetSource struct {
 	Status        api.SourceState
 	At            time.Time // of its last good answer
 	Error         string
+	Use           api.Use
+}
+
+// Notices are those that the sources of s prescribe.
+func (s *Sheet) Notices() []string {
+	var uses []api.Use
+	for _, one := range s.Sources {
+		if !one.At.IsZero() {
+			uses = append(uses, one.Use)
+		}
+	}
+	return api.Notices(uses...)
 }
 
 const (
@@ -204,7 +216,7 @@ func (s *Sheet) setSources(list []api.SourceStatus, names map[string]string) {
 			told.Error = human.Line(*one.Error)
 		}
 		if i := one.Ref - 1; i >= 0 && i < len(s.edition.Citations) {
-			told.URL = s.edition.Citations[i].URL
+			told.URL, told.Use = s.edition.Citations[i].URL, s.edition.Citations[i].Use
 		}
 		s.Sources = append(s.Sources, told)
 	}

@@ -8,7 +8,8 @@ import (
 // CoinGeckoGlobal is coingecko-global: the whole market.
 func CoinGeckoGlobal() Connector {
 	c := Connector{ID: "coingecko-global", Interval: 15 * time.Minute, StaleAfter: time.Hour, Use: useCoinGecko()}
-	c.Fallbacks = []Fallback{{Via: coinMarketCap, Asks: []Ask{{URL: coinMarketCapGlobal}}, Use: useCoinMarketCap(), read: readGlobalMetrics}}
+	c.Fallbacks = []Fallback{{Via: coinMarketCap, Asks: []Ask{{URL: coinMarketCapGlobal}}, Use: useCoinMarketCap(),
+		read: readGlobalMetrics}}
 	return document(c, "https://api.coingecko.com/api/v3/global", decodeGlobal)
 }
 

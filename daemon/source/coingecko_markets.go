@@ -18,7 +18,8 @@ const (
 
 // CoinGeckoMarkets is coingecko-markets: the 100 largest coins.
 func CoinGeckoMarkets() Connector {
-	c := Connector{ID: "coingecko-markets", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, fresh: marketsFresh, Use: useCoinGecko()}
+	c := Connector{ID: "coingecko-markets", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, fresh: marketsFresh}
+	c.Use = useCoinGecko()
 	c.Fallbacks = []Fallback{{
 		Via: coinMarketCap, Asks: []Ask{{URL: coinMarketCapListings}, {URL: krakenTicker}}, Use: useCoinMarketCap(), read: readListings,
 	}}

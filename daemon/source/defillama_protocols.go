@@ -14,7 +14,8 @@ import (
 // DefiLlamaProtocols is defillama-protocols: value held by protocols. The document has several megabytes; it is decoded row by
 // row and never held as a whole.
 func DefiLlamaProtocols() Connector {
-	c := Connector{ID: "defillama-protocols", Interval: 30 * time.Minute, StaleAfter: 90 * time.Minute, limit: 32 << 20, Use: useDefiLlama()}
+	c := Connector{ID: "defillama-protocols", Interval: 30 * time.Minute, StaleAfter: 90 * time.Minute, limit: 32 << 20}
+	c.Use = useDefiLlama()
 	return document(c, "https://api.llama.fi/protocols", decodeProtocols)
 }
 

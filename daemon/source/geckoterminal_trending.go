@@ -11,7 +11,8 @@ import (
 
 // GeckoTerminalTrending is geckoterminal-trending: the pools that traders look at.
 func GeckoTerminalTrending() Connector {
-	c := Connector{ID: "geckoterminal-trending", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, moves: true, Use: useGeckoTerminal()}
+	c := Connector{ID: "geckoterminal-trending", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, moves: true}
+	c.Use = useGeckoTerminal()
 	return document(c, "https://api.geckoterminal.com/api/v2/networks/trending_pools"+
 		"?include=base_token,quote_token,dex,network&page=1&duration=24h", decodePools)
 }

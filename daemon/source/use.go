@@ -28,10 +28,11 @@ func useGeckoTerminal() api.Use {
 		Attribution: "On-chain data provided by GeckoTerminal", Terms: "https://www.coingecko.com/en/api_terms", Read: termsRead}
 }
 
+// useFearGreed is that of the index, which may be sold where alternative.me is named right beside the number: its rows bear that name.
 func useFearGreed() api.Use {
 	return api.Use{Commercial: api.UseYes, Redistribute: api.UseYes, Store: api.UseSilent, Attribution: "alternative.me",
-		Notice: "Fear & Greed Index by alternative.me", Terms: "https://alternative.me/crypto/fear-and-greed-index/#api",
-		Read: termsRead}
+		Terms: "https://alternative.me/crypto/fear-and-greed-index/#api",
+		Read:  termsRead}
 }
 
 // useNews is that of a publisher: all three restrict their feeds to people who read for themselves.

@@ -178,6 +178,10 @@ func (s script) WithQuote(err error, _ x402.Subject) error { return err }
 
 func (s script) Canonical(q api.Query) string { return q.Canonical() }
 
+func (s script) Again(context.Context, string, []byte) error { return nil }
+
+func (s script) Told(string) []string { return nil }
+
 func (s script) Deliverable(context.Context, reader.View, time.Duration) error { return nil }
 
 func (s script) History(context.Context, reader.View, time.Duration) (*reader.Lines, error) {

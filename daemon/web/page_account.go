@@ -34,14 +34,22 @@ type pageRail struct {
 }
 
 // account answers with the page of an account. There is nothing of the owner in it: its script asks for that.
-func (p *Page) account(w http.ResponseWriter, _ *http.Request) error {
+func (p *Page) account(w http.ResponseWriter, r *http.Request) error {
 	data := struct {
 		Packs  []api.PackInfo
 		Offers []pageOffer
 		Rails  []pageRail
+		Told   []string // of the sources, before a purchase
+		Unsold []string // what may not be sold and is, for the operator
 		Demo   bool
 	}{Packs: p.cfg.Packs(), Demo: p.cfg.Demo}
+	if p.cfg.Unsold != nil && p.cfg.Console.cfg.TrustedProxies.fromHere(r) {
+		data.Unsold = p.cfg.Unsold()
+	}
 	sale := p.cfg.Console.cfg.Sale
+	if sale != nil {
+		data.Told = sale.Told()
+	}
 	if sale != nil && len(sale.Rails) > 1 { // or there is nothing to choose
 		for _, id := range sale.Rails {
 			data.Rails = append(data.Rails, pageRail{id, sale.Places[id].ChainID})

@@ -50,6 +50,7 @@ type PageConfig struct {
 	Console *Console                        // whose sessions and names of this service count
 	Packs   func() []api.PackInfo           // that are served
 	Ready   func(ctx context.Context) error // nil means always ready
+	Unsold  func() []string                 // what may not be sold and is; nil where calls are not charged
 	Sells   bool                            // calls can be paid one by one, and credits bought
 	Crowd   *Crowd                          // of who has no key; nil bounds nothing
 	Demo    bool                            // what is shown is synthetic

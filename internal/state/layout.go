@@ -63,7 +63,7 @@ func cryptoLayouts() []Layout {
 	}, {
 		Member: "sentiment", Title: "Sentiment", Parts: []Reading{
 			{Path: "fearGreed", Title: "Fear & Greed", Main: "value", Row: "index/fear-greed",
-				Text: "{value} {label}, yesterday {previousDay}, a week ago {weekAgo}"},
+				Text: "{value} {label} (alternative.me), yesterday {previousDay}, a week ago {weekAgo}"},
 			{Path: "market", Title: "Market cap", Main: "totalMarketCapUsd", Row: "market/crypto",
 				Text: "{totalMarketCapUsd} {change24hPct} in 24h, volume {volume24hUsd}"},
 			{Path: "market", Title: "BTC share", Main: "btcDominancePct", Text: "{btcDominancePct}"},

@@ -69,7 +69,7 @@ func TestViewReadings(t *testing.T) {
 		}
 		got = append(got, text)
 	}
-	want := []string{"Fear & Greed: 24 Fear, yesterday -, a week ago -", "50% yes: Q?", "100% No: R?"}
+	want := []string{"Fear & Greed: 24 Fear (alternative.me), yesterday -, a week ago -", "50% yes: Q?", "100% No: R?"}
 	if !ok || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%t %q, want %q", ok, got, want)
 	}

@@ -179,7 +179,8 @@ type DepositIntent struct {
 	// NonceRequired says that the transfer counts only with Nonce in its calldata: others have the same amount to pay.
 	NonceRequired bool `json:"nonceRequired,omitempty"`
 
-	Warning string `json:"warning,omitempty"` // the parts of the pack that this service does not deliver
+	Warning string   `json:"warning,omitempty"` // the parts of the pack that this service does not deliver
+	Notices []string `json:"notices,omitempty"` // what who sells data of some sources has to say before the payment
 
 	Pack CreditPack `json:"-"` // the requested pack, which the service does not return
 }

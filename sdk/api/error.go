@@ -200,6 +200,9 @@ type Error struct {
 	// SourceStatus lists the failing sources of a pack, where they are the reason for an unavailable state.
 	SourceStatus []SourceStatus `json:"source_status,omitempty"`
 
+	// Notices are what those who sell data of some sources have to say before they are paid.
+	Notices []string `json:"notices,omitempty"`
+
 	Status     int                  `json:"-"` // HTTP status
 	RetryAfter time.Duration        `json:"-"` // 0 means none was given
 	Payment    *PaymentRequirements `json:"-"` // the quote of a 402, where there is one

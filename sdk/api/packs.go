@@ -1,5 +1,10 @@
 package api
 
+import (
+	"fmt"
+	"slices"
+)
+
 // PacksResponse is the list of served packs.
 type PacksResponse struct {
 	Packs []PackInfo `json:"packs"`
@@ -62,3 +67,34 @@ type Use struct {
 
 // Sellable reports whether data may be sold by who has no licence for it.
 func (u Use) Sellable() bool { return u.Redistribute == UseYes || u.Redistribute == UseSilent }
+
+// String says in a line what terms allow, "" where that is not known.
+func (u Use) String() string {
+	if u == (Use{}) {
+		return ""
+	}
+	line := fmt.Sprintf("in a business: %s, passing on: %s, keeping: %s; name %s", u.Commercial, u.Redistribute, u.Store, u.Attribution)
+	if u.Terms != "" {
+		line += "; terms of " + u.Read + ": " + u.Terms
+	}
+	return line
+}
+
+// Notices are the notices of uses, each once.
+func Notices(uses ...Use) (list []string) {
+	for _, u := range uses {
+		if u.Notice != "" && !slices.Contains(list, u.Notice) {
+			list = append(list, u.Notice)
+		}
+	}
+	return list
+}
+
+// Uses are what the terms of the sources of p allow.
+func (p PackInfo) Uses() []Use {
+	list := make([]Use, len(p.Sources))
+	for i, s := range p.Sources {
+		list[i] = s.Use
+	}
+	return list
+}

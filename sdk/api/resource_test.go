@@ -55,7 +55,7 @@ func shapes() []shape {
 
 		{api.Deposit{}, "id rail userId keyId0 pack credits amountUsdc status txHash0 payerAddress0 nonce createdAt verifiedAt0 expiresAt nonceRequired? reason? message?"},
 		{api.CreateDepositRequest{}, "pack keyId? rail?"},
-		{api.DepositIntent{}, "id rail recipient amountUsdc nonce expiresAt paymentUri chainId token nonceRequired? warning?"},
+		{api.DepositIntent{}, "id rail recipient amountUsdc nonce expiresAt paymentUri chainId token nonceRequired? notices? warning?"},
 		{api.VerifyDepositRequest{}, "txHash"},
 		{api.CreditBalanceResponse{}, "balance keyCount recentDeposits"},
 		{api.UsageRow{}, "day keyId op calls"},
@@ -65,7 +65,7 @@ func shapes() []shape {
 
 		{api.PaymentRequirements{}, "scheme network asset amount recipient validUntil nonce chainId? token? decimals?"},
 		{api.PaymentProof{}, "scheme network txHash payer signature?"},
-		{api.Error{}, "code reason? message hint? requestId source_status?"},
+		{api.Error{}, "code reason? message hint? requestId notices? source_status?"},
 		{api.ErrorBody{}, "error0 payment?"},
 	}
 }

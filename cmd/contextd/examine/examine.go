@@ -45,6 +45,7 @@ type Config struct {
 
 	Packs        []*pack.Pack // whose sources are asked; none means the crypto pack
 	PrivateHosts []string     // that sources may be at
+	Charges      bool         // calls are paid
 	Disabled     []string
 	Contact      string                            // e-mail address for the sources that want one
 	CoinGecko    source.CoinGecko                  // the account there
@@ -86,6 +87,7 @@ func All(ctx context.Context, cfg Config, report doctor.Report) {
 	e.databases(ctx)
 	e.logs(ctx)
 	e.waiting()
+	e.sold()
 	if cfg.Offline {
 		return
 	}
@@ -218,6 +220,10 @@ func (e examiner) sources(ctx context.Context) {
 		case slices.Contains(e.Disabled, s.ID):
 			e.OK("source "+s.ID, "disabled")
 		case e.unasked(s) != "":
+			if s.Withheld != "" {
+				e.OK("source "+s.ID, "%s", s.Withheld)
+				continue
+			}
 			const fix = "set sources.contact to your e-mail address and restart, or add the source to sources.disabled"
 			e.Warn("source "+s.ID, fix, "%s", e.unasked(s))
 		case o.Doc == nil && !o.NotModified:
@@ -237,6 +243,23 @@ func (e examiner) sources(ctx context.Context) {
 	} else if known {
 		e.OK("clock", "agrees with the sources within %s", max(skew.Abs(), time.Second).Round(time.Second))
 	}
+}
+
+// sold looks for what may not be sold and is.
+func (e examiner) sold() {
+	if !e.Charges {
+		return
+	}
+	var unsold []string
+	for _, p := range e.Packs {
+		unsold = append(unsold, p.Unsold()...)
+	}
+	if len(unsold) > 0 {
+		e.Warn("licences", "set sell.clean, or name in sources.licensed what you have a licence for: contextd help sell",
+			"calls are charged, and %d sources may not be sold: %s", len(unsold), strings.Join(unsold, ", "))
+		return
+	}
+	e.OK("licences", "all that is served may be sold")
 }
 
 // unasked says why a source is not asked, "" where it is.

@@ -268,3 +268,23 @@ func damage(path string) error {
 	}
 	return f.Close()
 }
+
+// TestLicences: while calls are charged, what may not be sold is named.
+func TestLicences(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		charges bool
+		terms   pack.Terms
+		outcome doctor.Outcome
+		names   bool
+	}{
+		{true, pack.Terms{}, doctor.Warning, true},
+		{true, pack.Terms{Clean: true}, doctor.OK, false},
+		{false, pack.Terms{}, "", false},
+	} {
+		f := examine(t, Config{DataDir: t.TempDir(), Charges: c.charges, Packs: []*pack.Pack{pack.Crypto().Under(c.terms)}, Offline: true})["licences"]
+		if f.Outcome != c.outcome || strings.Contains(f.Found, "coingecko-markets") != c.names {
+			t.Errorf("%+v: %+v", c, f)
+		}
+	}
+}
