@@ -167,7 +167,7 @@ func (s *servedPacks) readable() (list []reader.Pack) {
 		for _, s := range p.Sources {
 			names[s.ID] = s.Name
 		}
-		list = append(list, reader.Pack{ID: p.ID, Names: names, Shown: p.Shown, Told: p.Notices()})
+		list = append(list, reader.Pack{ID: p.ID, Names: names, Shown: p.Shown, Notices: p.Notices()})
 	}
 	return list
 }

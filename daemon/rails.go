@@ -248,7 +248,7 @@ func (d *Daemon) sale() *web.Sale {
 	if len(d.rails) == 0 {
 		return nil
 	}
-	s := &web.Sale{Deposits: d.deposits, Places: map[string]web.Place{}, Told: func() []string { return d.reader.Told(api.PackAll) }}
+	s := &web.Sale{Deposits: d.deposits, Places: map[string]web.Place{}, Notices: func() []string { return d.reader.Notices(api.PackAll) }}
 	for _, r := range d.rails {
 		s.Rails = append(s.Rails, r.ID)
 		s.Places[r.ID] = web.Place{ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury}

@@ -175,7 +175,8 @@ func (s *seller) all(then time.Time, words []string) map[string]string {
 		}
 		said[path] = s.do(http.MethodGet, path, "")
 	}
-	for _, path := range []string{"/", "/account", "/docs", "/api/packs", "/api/openapi", "/openapi.json", "/llms.txt", "/.well-known/x402"} {
+	for _, path := range []string{"/", "/account", "/docs", "/api/packs", "/api/openapi", "/openapi.json", "/llms.txt",
+		"/.well-known/x402"} {
 		get(path)
 	}
 	at := then.UTC().Format(time.RFC3339Nano)
@@ -192,7 +193,8 @@ func (s *seller) all(then time.Time, words []string) map[string]string {
 		get("/v1/snapshot", "pack", p.ID, "at", at)
 		get("/v1/snapshot", "pack", p.ID, "at", then.Add(time.Minute).UTC().Format("2006-01-02T15:04Z"))
 		get("/v1/changes", "pack", p.ID, "since", at)
-		get("/v1/history", "pack", p.ID, "member", "source_status", "from", then.Add(-time.Minute).UTC().Format(time.RFC3339), "every", "5m")
+		get("/v1/history", "pack", p.ID, "member", "source_status", "from",
+			then.Add(-time.Minute).UTC().Format(time.RFC3339), "every", "5m")
 		for _, w := range words {
 			get("/v1/search", "pack", p.ID, "q", w)
 			get("/v1/lookup", "pack", p.ID, "q", w, "limit", "10")
@@ -205,7 +207,8 @@ func (s *seller) all(then time.Time, words []string) map[string]string {
 		}
 		for _, m := range p.Members {
 			get("/v1/series", "pack", p.ID, "path", m.Name, "span", "24h")
-			get("/v1/history", "pack", p.ID, "member", m.Name, "from", then.Add(-time.Minute).UTC().Format(time.RFC3339), "every", "5m")
+			get("/v1/history", "pack", p.ID, "member", m.Name, "from",
+				then.Add(-time.Minute).UTC().Format(time.RFC3339), "every", "5m")
 		}
 		for _, kind := range append(slices.Clone(p.Kinds), "flags", "headlines", "sources") {
 			for _, more := range [][]string{nil, {"at", at}, {"over", "1h"}} {
@@ -226,7 +229,8 @@ func (s *seller) all(then time.Time, words []string) map[string]string {
 			call = fmt.Sprintf(call, p.ID)
 			said["MCP "+call] = mcpCall(s.T, s.d, s.key, "tools/call", call)
 		}
-		for _, uri := range []string{"context://packs/" + p.ID + "/state", "context://packs/" + p.ID + "/brief", "context://tables/" + p.ID} {
+		for _, uri := range []string{"context://packs/" + p.ID + "/state", "context://packs/" + p.ID + "/brief",
+			"context://tables/" + p.ID} {
 			said["MCP "+uri] = mcpCall(s.T, s.d, s.key, "resources/read", fmt.Sprintf(`{"uri":%q}`, uri))
 		}
 	}
@@ -358,10 +362,12 @@ func TestNothingUnsoldIsServed(t *testing.T) {
 	ours := s.do(http.MethodGet, "/docs", "") + s.do(http.MethodGet, "/api/openapi", "") // with examples that are invented
 	maps.DeleteFunc(unsold, func(text, _ string) bool { return sold[text] || tells(ours, text) >= 0 })
 	maps.DeleteFunc(unsold, func(text, id string) bool { // anybody may have that, and there is a better one
-		return short(text) && slices.ContainsFunc(slices.Collect(maps.Keys(of[id])), func(t string) bool { return unsold[t] != "" && !short(t) })
+		told := slices.Collect(maps.Keys(of[id]))
+		return short(text) && slices.ContainsFunc(told, func(t string) bool { return unsold[t] != "" && !short(t) })
 	})
 	for id, figures := range of { // or the test could not fail for it
-		if len(figures) == 0 && unsoldID(open, id) && !slices.Contains([]string{"coingecko-trending", "defillama-hacks", "blockscout-gas"}, id) {
+		silent := []string{"coingecko-trending", "defillama-hacks", "blockscout-gas"}
+		if len(figures) == 0 && unsoldID(open, id) && !slices.Contains(silent, id) {
 			t.Errorf("no figure of %s is shown", id)
 		}
 	}
@@ -373,7 +379,8 @@ func TestNothingUnsoldIsServed(t *testing.T) {
 			}
 			for figure, id := range unsold {
 				if i := tells(text, figure); i >= 0 {
-					found = append(found, fmt.Sprintf("%s tells %q of %s: …%s…", what, figure, id, text[max(0, i-60):min(len(text), i+60)]))
+					around := text[max(0, i-60):min(len(text), i+60)]
+					found = append(found, fmt.Sprintf("%s tells %q of %s: …%s…", what, figure, id, around))
 				}
 			}
 		}
@@ -381,10 +388,13 @@ func TestNothingUnsoldIsServed(t *testing.T) {
 		return found
 	}
 	whole := strings.Join(seen(s.all(then, words)), "\n")
-	for _, way := range []string{"/packs/crypto tells", "/packs/crypto?q=bitcoin", "/v1/fresh?", "/v1/brief?", "/v1/snapshot?", "/v1/changes?", "/v1/history?",
+	for _, way := range []string{"/packs/crypto tells", "/packs/crypto?q=bitcoin", "/v1/fresh?", "/v1/brief?",
+		"/v1/snapshot?", "/v1/changes?",
+		"/v1/history?",
 		"/v1/search?", "/v1/lookup?", "/v1/cite?", "/v1/query?at=", "/v1/query?", "/v1/series?", "subscribe crypto", "subscribe perps",
 		`MCP {"name":"context.fresh"`, `MCP {"name":"context.brief"`, `MCP {"name":"context.lookup"`, `MCP {"name":"context.snapshot"`,
-		`MCP {"name":"context.query"`, `MCP {"name":"context.search"`, "MCP context://packs/markets/state", "MCP context://packs/crypto/brief",
+		`MCP {"name":"context.query"`, `MCP {"name":"context.search"`, "MCP context://packs/markets/state",
+		"MCP context://packs/crypto/brief",
 	} { // or the test could not fail for it
 		if !strings.HasPrefix(whole, way) && !strings.Contains(whole, "\n"+way) {
 			t.Errorf("served as a whole, %s tells no figure", way)
@@ -447,7 +457,8 @@ func TestNothingUnsoldIsServed(t *testing.T) {
 	s.packs = next.Packs
 	s.d.Clock.Advance(5 * time.Minute)
 	s.refresh()
-	if text := s.do(http.MethodGet, "/v1/snapshot?pack=crypto&at="+url.QueryEscape(then.UTC().Format(time.RFC3339Nano)), ""); !strings.HasPrefix(text, "200") {
+	past := "/v1/snapshot?pack=crypto&at=" + url.QueryEscape(then.UTC().Format(time.RFC3339Nano))
+	if text := s.do(http.MethodGet, past, ""); !strings.HasPrefix(text, "200") {
 		t.Errorf("switched off again: %.300s", text)
 	}
 	clock := s.d.Clock
@@ -511,7 +522,8 @@ func TestSoldPacksRead(t *testing.T) {
 	if err := json.Unmarshal(s.state(api.PackCrypto), &crypto); err != nil {
 		t.Fatal(err)
 	}
-	if b := s.do(http.MethodGet, "/v1/brief", ""); !strings.Contains(b, "Not served here, by the terms") || strings.Contains(b, "No usable data") ||
+	if b := s.do(http.MethodGet, "/v1/brief", ""); !strings.Contains(b, "Not served here, by the terms") ||
+		strings.Contains(b, "No usable data") ||
 		strings.Contains(b, "This brief is without") {
 		t.Errorf("brief of crypto: %s", b)
 	}
@@ -582,7 +594,8 @@ func TestBriefOfAnUnsoldState(t *testing.T) {
 			t.Errorf("clean %v: %+v, %v", clean, saved, err)
 		}
 		news, err := served.Newer(t.Context(), "crypto", state.Mark{State: at.Add(-time.Minute)})
-		if err != nil || len(news.Pulses) != map[bool]int{true: 1, false: 2}[clean] || news.Withheld.Equal(at) != clean || news.Brief.Text != want {
+		if err != nil || len(news.Pulses) != map[bool]int{true: 1, false: 2}[clean] ||
+			news.Withheld.Equal(at) != clean || news.Brief.Text != want {
 			t.Errorf("clean %v: %+v, %v", clean, news, err)
 		}
 	}

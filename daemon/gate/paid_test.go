@@ -154,7 +154,7 @@ func TestServePaid(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Reason != api.ReasonAlreadyUsed || refused.Payment == nil {
 		t.Errorf("for another request: %v", err)
 	}
-	_, _, err = b.serve(gate.Credentials{Subject: b.subject}, func(o *gate.Order[string]) { o.Told = []string{"a notice"} })
+	_, _, err = b.serve(gate.Credentials{Subject: b.subject}, func(o *gate.Order[string]) { o.Notices = []string{"a notice"} })
 	if !errors.As(err, &refused) || refused.Payment == nil || strings.Join(refused.Notices, "") != "a notice" {
 		t.Errorf("before a payment: %v", err)
 	}

@@ -21,18 +21,18 @@ type Admission interface {
 // Order is a call that passed the free checks. A is the type of its answer.
 type Order[A any] struct {
 	Credentials
-	Op     api.Op
-	Pack   string
-	Answer func(ctx context.Context, caller Caller) (A, error) // resolves the answer for the caller, before they are charged
-	Check  func(ctx context.Context, caller Caller) error      // why Answer would fail, at a fraction of its cost; nil where it never does
-	Text   func(A) []byte                                      // the JSON that a payment by call buys
-	Units  int64                                               // credits or free calls that it costs a key; 0 means 1
-	First  bool                                                // Answer has others work for the caller: keys are charged before it
-	Free   bool                                                // the answer is described alone, not given: nobody is charged
-	Cost   int                                                 // of Check, in the units that the transport bounds for who has no key
-	Again  func(ctx context.Context, sold []byte) error        // why what was sold must not be given again; nil means never
-	Told   []string                                            // what a caller is told who is asked to pay
-	None   func(A) bool                                        // the answer is that there is nothing: keys are not charged; nil means never
+	Op      api.Op
+	Pack    string
+	Answer  func(ctx context.Context, caller Caller) (A, error) // resolves the answer for the caller, before they are charged
+	Check   func(ctx context.Context, caller Caller) error      // why Answer would fail, at a fraction of its cost; nil where it never does
+	Text    func(A) []byte                                      // the JSON that a payment by call buys
+	Units   int64                                               // credits or free calls that it costs a key; 0 means 1
+	First   bool                                                // Answer has others work for the caller: keys are charged before it
+	Free    bool                                                // the answer is described alone, not given: nobody is charged
+	Cost    int                                                 // of Check, in the units that the transport bounds for who has no key
+	Again   func(ctx context.Context, sold []byte) error        // why what was sold must not be given again; nil means never
+	Notices []string                                            // what a caller is told who is asked to pay
+	None    func(A) bool                                        // says that there is nothing: keys are not charged; nil means never
 }
 
 // Served is a charged call and its answer.
@@ -52,8 +52,8 @@ type Served[A any] struct {
 // judged as of its quote.
 func Serve[A any](ctx context.Context, g Admission, o Order[A]) (s Served[A], err error) {
 	s, err = o.serve(ctx, g)
-	if asked := new(api.Error); len(o.Told) > 0 && errors.As(err, &asked) && asked.Payment != nil {
-		asked.Notices = o.Told
+	if asked := new(api.Error); len(o.Notices) > 0 && errors.As(err, &asked) && asked.Payment != nil {
+		asked.Notices = o.Notices
 	}
 	return s, err
 }

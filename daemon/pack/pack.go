@@ -166,7 +166,8 @@ func (p *Pack) Citations(doc *state.Document, status []api.SourceStatus, start t
 			at = start
 		}
 		list[i] = api.Citation{
-			Ref: i + 1, SourceID: s.ID, URL: s.PublicURL, FetchedAt: at.UTC(), Via: via[s.ID], Excerpt: excerpts[s.ID], Use: s.use(via[s.ID]),
+			Ref: i + 1, SourceID: s.ID, URL: s.PublicURL, FetchedAt: at.UTC(), Via: via[s.ID], Excerpt: excerpts[s.ID],
+			Use: s.use(via[s.ID]),
 		}
 	}
 	return list

@@ -72,10 +72,10 @@ func (a Answer) Text(now time.Time) []byte {
 
 // Pack is a pack that is served.
 type Pack struct {
-	ID    string
-	Names map[string]string // of its sources, by their ids
-	Told  []string          // what is said of its sources to those who are asked to pay
-	Shown []state.Shown     // what of it has a past, and can change
+	ID      string
+	Names   map[string]string // of its sources, by their ids
+	Notices []string          // what is said of its sources to those who are asked to pay
+	Shown   []state.Shown     // what of it has a past, and can change
 }
 
 // Config is what a Reader needs.
@@ -132,12 +132,12 @@ type View struct {
 	everywhere bool // see Everywhere
 }
 
-// Told is what those are told who are asked to pay for v.
-func (r *Reader) Told(pack string) []string {
+// Notices are what those are told who are asked to pay for v.
+func (r *Reader) Notices(pack string) []string {
 	var list []string
 	for _, p := range *r.packs.Load() {
 		if p.ID == pack || pack == api.PackAll {
-			list = append(list, p.Told...)
+			list = append(list, p.Notices...)
 		}
 	}
 	return list

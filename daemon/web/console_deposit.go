@@ -13,7 +13,7 @@ type Sale struct {
 	Deposits *billing.Deposits
 	Rails    []string         // the first is where purchases are paid unless another is asked for
 	Places   map[string]Place // by rail
-	Told     func() []string  // what is said of the sources before a purchase
+	Notices  func() []string  // what is said of the sources before a purchase
 }
 
 // Place is where purchases are paid.
@@ -46,7 +46,7 @@ func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) err
 	if !d.Named { // the link can carry no nonce: money sent by it would pay for nothing
 		intent.PaymentURI = usdg.PaymentURI(at.Token, at.ChainID, at.Treasury, d.Amount)
 	}
-	intent.Notices = c.cfg.Sale.Told()
+	intent.Notices = c.cfg.Sale.Notices()
 	if offer, _ := ask.Pack.Offer(); offer.Tier.AtLeast(api.TierPro) { // which has prompts
 		intent.Warning = c.cfg.Prompts.Warning()
 	}

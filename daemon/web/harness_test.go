@@ -180,7 +180,7 @@ func (s script) Canonical(q api.Query) string { return q.Canonical() }
 
 func (s script) Again(context.Context, string, []byte) error { return nil }
 
-func (s script) Told(string) []string { return nil }
+func (s script) Notices(string) []string { return nil }
 
 func (s script) Deliverable(context.Context, reader.View, time.Duration) error { return nil }
 

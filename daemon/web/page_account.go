@@ -48,7 +48,7 @@ func (p *Page) account(w http.ResponseWriter, r *http.Request) error {
 	}
 	sale := p.cfg.Console.cfg.Sale
 	if sale != nil {
-		data.Told = sale.Told()
+		data.Told = sale.Notices()
 	}
 	if sale != nil && len(sale.Rails) > 1 { // or there is nothing to choose
 		for _, id := range sale.Rails {

@@ -30,7 +30,7 @@ type Reader interface {
 	History(ctx context.Context, v reader.View, window time.Duration) (*reader.Lines, error)
 	Tables(pack string, everywhere bool, window time.Duration) (api.QueryTables, error)
 	Again(ctx context.Context, pack string, sold []byte) error
-	Told(pack string) []string
+	Notices(pack string) []string
 }
 
 // Proofs knows the leaves that prove answers that were given before; *reader.Reader is one.
@@ -291,9 +291,9 @@ func OrderOf(read Reader, q api.Query) (o gate.Order[reader.Answer], unready err
 			view := view.By(caller.OwnerID, caller.Tier).Everywhere(caller.AllPacks).AsOf(caller.AsOf)
 			return read.Answer(ctx, view, caller.Snapshot)
 		},
-		Again: func(ctx context.Context, sold []byte) error { return read.Again(ctx, q.Pack, sold) },
-		Told:  read.Told(q.Pack),
-		None:  func(a reader.Answer) bool { return a.Nothing },
+		Again:   func(ctx context.Context, sold []byte) error { return read.Again(ctx, q.Pack, sold) },
+		Notices: read.Notices(q.Pack),
+		None:    func(a reader.Answer) bool { return a.Nothing },
 	}, unready
 }
 

@@ -282,7 +282,8 @@ func TestLicences(t *testing.T) {
 		{true, pack.Terms{Clean: true}, doctor.OK, false},
 		{false, pack.Terms{}, "", false},
 	} {
-		f := examine(t, Config{DataDir: t.TempDir(), Charges: c.charges, Packs: []*pack.Pack{pack.Crypto().Under(c.terms)}, Offline: true})["licences"]
+		packs := []*pack.Pack{pack.Crypto().Under(c.terms)}
+		f := examine(t, Config{DataDir: t.TempDir(), Charges: c.charges, Packs: packs, Offline: true})["licences"]
 		if f.Outcome != c.outcome || strings.Contains(f.Found, "coingecko-markets") != c.names {
 			t.Errorf("%+v: %+v", c, f)
 		}

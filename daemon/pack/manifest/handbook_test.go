@@ -98,7 +98,8 @@ func TestReference(t *testing.T) {
 	}
 	var want [][]string
 	for _, v := range []any{
-		manifest.Manifest{}, manifest.Source{}, manifest.Use{}, manifest.Request{}, manifest.Field{}, manifest.Kind{}, manifest.Member{}, manifest.Flag{},
+		manifest.Manifest{}, manifest.Source{}, manifest.Use{}, manifest.Request{}, manifest.Field{},
+		manifest.Kind{}, manifest.Member{}, manifest.Flag{},
 		manifest.Say{},
 	} {
 		var names []string

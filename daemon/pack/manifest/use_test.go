@@ -60,7 +60,8 @@ func TestUses(t *testing.T) {
 			by[may] = append(by[may], s.ID)
 		}
 	}
-	if len(by["sold"]) != 24 || len(by["no"]) != 19 || strings.Join(by["ask"], " ") != "polymarket-crypto blockscout-gas openrouter-models" {
+	if len(by["sold"]) != 24 || len(by["no"]) != 19 ||
+		strings.Join(by["ask"], " ") != "polymarket-crypto blockscout-gas openrouter-models" {
 		t.Errorf("%d may be sold, %d not, and %v by agreement", len(by["sold"]), len(by["no"]), by["ask"])
 	}
 }
