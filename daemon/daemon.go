@@ -60,6 +60,7 @@ import (
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
+	"github.com/contextd/contextd/daemon/watch"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
@@ -92,11 +93,12 @@ type Daemon struct {
 	payments *x402.Payments // nil without a chain
 	gate     *gate.Gate
 
-	feed   *feed.Feed
-	served *servedPacks
-	packs  *packSet // that changes served
-	editor *brief.Editor
-	reader *reader.Reader
+	feed    *feed.Feed
+	served  *servedPacks
+	packs   *packSet // that changes served
+	editor  *brief.Editor
+	reader  *reader.Reader
+	watches *watch.Service
 
 	jobs    *operate.Scheduler
 	backups operate.Backups
@@ -145,7 +147,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 		d.lockDirectory, d.openDatabases, d.joinCluster, d.openLogs, d.openKeys,
 		d.listenPublic, d.openMail, d.openSignIn, d.openChain,
 		d.openScheduler, d.openAlerts, d.assignLeader, d.openEditor, d.servePacks, d.openMembership, d.addJobs,
-		d.openReader, d.openGate, d.openHealth, d.openConsole, d.openPage, d.openMCP, d.openHTTP,
+		d.openReader, d.openGate, d.openWatches, d.openHealth, d.openConsole, d.openPage, d.openMCP, d.openHTTP,
 		d.openPublic, d.listenAdmin, d.listenMetrics,
 	} {
 		if err := step(ctx); err != nil {

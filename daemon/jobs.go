@@ -17,6 +17,7 @@ const (
 	pruneEvery  = time.Hour
 	sweepEvery  = 30 * time.Second
 	scanEvery   = 15 * time.Second
+	watchEvery  = 30 * time.Second
 )
 
 const jobBackup = "backup"
@@ -28,6 +29,7 @@ func (d *Daemon) addJobs(context.Context) error {
 	d.jobs.Add("prune", "", "drop single calls, revoked keys, sessions, sign-ins and unpaid purchases that have ended", pruneEvery, d.prune)
 	d.jobs.Add("flush", "", "write down when keys were last used", flushEvery, d.keys.Flush)
 	d.jobs.Add("retire", "", "end keys that others have replaced", retireEvery, d.keys.Retire)
+	d.jobs.Add("watches", "", "pay the days of watches, and drop what has ended", watchEvery, d.tidyWatches)
 	d.jobs.Add("databases", "", "see that the databases answer and can be written to", flushEvery, d.Alive)
 	d.jobs.OnAnyNode("flush", "retire", "databases") // what each remembers of keys, and has open
 	d.jobs.Add(jobBackup, "", "back up the databases and keys", 0, d.backups.Make)

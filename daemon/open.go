@@ -32,6 +32,7 @@ import (
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/daemon/translog/witness"
+	"github.com/contextd/contextd/daemon/watch"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk/api"
@@ -49,6 +50,7 @@ var (
 	_ web.Reader          = (*reader.Reader)(nil)
 	_ web.Gate            = (*gate.Gate)(nil)
 	_ web.Streams         = (*feed.Feed)(nil)
+	_ web.Watches         = (*watch.Service)(nil)
 	_ web.Sheets          = (*reader.Reader)(nil)
 	_ account.SignInStore = (*store.Store)(nil)
 	_ account.InviteStore = (*store.Store)(nil)
@@ -285,7 +287,7 @@ func (d *Daemon) openEditor(ctx context.Context) (err error) {
 func (d *Daemon) servePacks(ctx context.Context) error {
 	d.packs = &packSet{
 		servedPacks: d.served, cfg: d.cfg, node: d.node, sources: newSources(d.cfg), feed: d.feed, history: d.history,
-		models: d.editor.Models(), jobs: d.jobs, metrics: d.metrics, alerts: d.alerts,
+		models: d.editor.Models(), jobs: d.jobs, metrics: d.metrics, alerts: d.alerts, look: d.lookForWatches,
 	}
 	first, err := d.packs.prepare(ctx, d.cfg.packList(), d.cfg.Disabled)
 	if err != nil {
@@ -401,6 +403,7 @@ func (d *Daemon) openHTTP(context.Context) error {
 		Standard: d.standard.Exact,
 	}
 	routes.Add(d.page.Routes(discovery.Front))
+	routes.Add(web.WatchRoutes(web.WatchConfig{Watches: d.watches, Known: d.gate.Known, Payers: d.payers, Now: d.cfg.Now}))
 	if d.cfg.JobsKey != nil {
 		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
 	}

@@ -69,8 +69,9 @@ type servedPack struct {
 	line   *pipeline.Pipeline
 	jobs   *operate.Scheduler
 	alerts *operate.Alerts
-	tasks  cluster.Tasks // all that runs for it
-	added  atomic.Bool   // while the daemon runs, and no role has begun with it
+	look   func(ctx context.Context, pack string) // for watches
+	tasks  cluster.Tasks                          // all that runs for it
+	added  atomic.Bool                            // while the daemon runs, and no role has begun with it
 }
 
 var _ cluster.Work = (*servedPack)(nil)
@@ -86,6 +87,7 @@ func (p *servedPack) CatchUp(ctx context.Context) error { return p.line.CatchUp(
 func (p *servedPack) Lead(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { p.alerts.Watch(ctx, p.ID) })
+	all.Go(func() { p.look(ctx, p.ID) })
 	if p.added.Swap(false) {
 		_ = p.jobs.RunFor(ctx, pipeline.JobRefresh, p.ID) // logged; the schedule goes on
 	}
@@ -191,6 +193,7 @@ type packSet struct {
 	jobs    *operate.Scheduler
 	metrics *metrics.Metrics
 	alerts  *operate.Alerts
+	look    func(ctx context.Context, pack string)
 
 	changing sync.Mutex                               // held by who changes the packs; guards what follows
 	each     []func(ctx context.Context, pack string) // that every node runs for every pack; nil before run
@@ -247,7 +250,7 @@ func (s *packSet) prepare(ctx context.Context, packs []Pack, disabled []string) 
 
 // prepareOne makes ready to serve p.
 func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disabled []string) error {
-	old, next := s.of(p.ID), &servedPack{Pack: p, jobs: s.jobs, alerts: s.alerts}
+	old, next := s.of(p.ID), &servedPack{Pack: p, jobs: s.jobs, alerts: s.alerts, look: s.look}
 	switch {
 	case old != nil && old.Same(p.Pack):
 		c.next = append(c.next, old)

@@ -245,7 +245,7 @@ func (s *Credits) offers() []string {
 func (s *Credits) day(d day, most int64, width int) string {
 	t := *s.env.Theme
 	var parts []string
-	for _, op := range api.Ops() {
+	for _, op := range api.CountedOps() {
 		if n := d.byOp[op]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", op, human.Count(n)))
 		}

@@ -156,6 +156,9 @@ func (s *stage) outage() bool {
 		s.at(d, 503, method, path+query, "", key)
 	}
 	s.at(d, 503, "GET", s.history(""), "", key)
+	for _, call := range watchCalls("w_1") {
+		s.at(d, 503, call[0], call[1], call[2], key)
+	}
 	s.at(d, 503, "GET", eventsOf(api.PackCrypto), "", elsewhere, me)
 	for _, path := range logged() {
 		s.at(d, 503, "GET", path, "")

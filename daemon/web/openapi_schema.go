@@ -22,6 +22,8 @@ func typed() []reflect.Type {
 		reflect.TypeFor[api.Session](), reflect.TypeFor[api.IssuedKey](), reflect.TypeFor[api.BoughtKey](),
 		reflect.TypeFor[api.KeyListResponse](), reflect.TypeFor[api.RevokeResponse](), reflect.TypeFor[api.DepositIntent](),
 		reflect.TypeFor[api.CreditBalanceResponse](), reflect.TypeFor[api.UsageResponse](), reflect.TypeFor[api.QueryTables](),
+		reflect.TypeFor[api.Watch](), reflect.TypeFor[api.WatchList](), reflect.TypeFor[api.EventPage](),
+		reflect.TypeFor[api.WatchArguments](), reflect.TypeFor[api.EventData](),
 	}
 }
 
@@ -29,7 +31,7 @@ func typed() []reflect.Type {
 func listed(of reflect.Type) any {
 	switch of {
 	case reflect.TypeFor[api.Op]():
-		return api.Ops()
+		return api.CountedOps()
 	case reflect.TypeFor[api.Tier]():
 		return api.Tiers()
 	case reflect.TypeFor[api.CreditPack]():
@@ -40,6 +42,12 @@ func listed(of reflect.Type) any {
 		return api.Codes()
 	case reflect.TypeFor[api.Reason]():
 		return api.Reasons()
+	case reflect.TypeFor[api.WatchType]():
+		return api.WatchTypes()
+	case reflect.TypeFor[api.DeliveryType]():
+		return api.DeliveryTypes()
+	case reflect.TypeFor[api.WatchStatus]():
+		return api.WatchStatuses()
 	case reflect.TypeFor[api.Match]():
 		return api.Matches()
 	case reflect.TypeFor[api.FlagChange]():

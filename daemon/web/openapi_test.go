@@ -71,7 +71,7 @@ func TestWords(t *testing.T) {
 		return s
 	}
 	for path, want := range map[string][]string{
-		"Error.code": texts(api.Codes()), "Error.reason": texts(api.Reasons()), "Tier": texts(api.Tiers()), "Op": texts(api.Ops()),
+		"Error.code": texts(api.Codes()), "Error.reason": texts(api.Reasons()), "Tier": texts(api.Tiers()), "Op": texts(api.CountedOps()),
 		"CreditPack": texts(api.CreditPacks()), "TraceConsent": texts([]api.TraceConsent{api.ConsentFull, api.ConsentAggregated, api.ConsentNone}),
 		"Deposit.status":       texts([]api.DepositStatus{api.DepositPending, api.DepositVerified, api.DepositExpired}),
 		"Flag.severity":        texts([]api.Severity{api.SeverityCritical, api.SeverityWarning, api.SeverityNotice}),

@@ -549,7 +549,7 @@ func (s *stage) fail() {
 	s.do(503, "POST", purchase, "", s.paying(offer, ""))
 	s.do(503, "POST", api.PathCredits+"/"+intent.ID+"/verify", `{"txHash":"0x`+strings.Repeat("cd", 32)+`"}`, me) // of which nobody has asked yet
 
-	s.drop("sessions", "challenges", "paid_calls", "settlement_txs", "purchases", "settlements")
+	s.drop("watches", "sessions", "challenges", "paid_calls", "settlement_txs", "purchases", "settlements")
 	s.do(500, "POST", purchase, "", s.paying(offer, ""))
 	for name, query := range s.paid() {
 		method, path, _ := strings.Cut(name, " ")
@@ -557,6 +557,9 @@ func (s *stage) fail() {
 	}
 	s.do(500, "GET", api.PathSubscribe+"?token="+s.key, "")
 	s.do(500, "GET", s.history(""), "", openapiBearer(s.key))
+	for _, call := range watchCalls("w_1") {
+		s.do(500, call[0], call[1], call[2], openapiBearer(s.key))
+	}
 	s.do(500, "GET", eventsOf(api.PackCrypto), "", elsewhere, me)
 	if s.speaksMCP() {
 		s.do(500, "POST", api.PathMCP, callFresh, unseen())
@@ -586,15 +589,21 @@ func (s *stage) enter(d *daemontest.Daemon) string {
 // drop takes tables away from the daemon, and lets it charge nothing.
 func (s *stage) drop(tables ...string) {
 	s.t.Helper()
+	text := "CREATE TRIGGER full BEFORE INSERT ON usage BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+	for _, table := range tables {
+		text += "; DROP TABLE " + table
+	}
+	s.sql(text)
+}
+
+// sql changes the daemon's books.
+func (s *stage) sql(text string) {
+	s.t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(s.d.Config.DataDir, "contextd.db"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer db.Close()
-	text := "CREATE TRIGGER full BEFORE INSERT ON usage BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
-	for _, table := range tables {
-		text += "; DROP TABLE " + table
-	}
 	if _, err := db.ExecContext(context.WithoutCancel(s.t.Context()), text); err != nil {
 		s.t.Fatal(err)
 	}

@@ -75,6 +75,9 @@ type State struct {
 
 	Beside []api.Flag // that are newer than Doc, as Freshness tells them
 
+	// Before is the newest state of the pack that was made before a time, or ErrNoState; nil where nobody asks.
+	Before func(ctx context.Context, t time.Time) (State, error)
+
 	Member string // the only one that Doc has, where the state is a past one that nobody looked at; "" for a whole one, of now
 }
 

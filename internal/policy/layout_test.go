@@ -26,9 +26,11 @@ func packages() []string {
 		"internal/jsonx", "internal/policy", "internal/prose", "internal/setting", "internal/state", "internal/usdg",
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/mail",
 		"daemon/cluster", "daemon/cluster/clustertest", "daemon/demo", "daemon/operate", "daemon/translog/witness",
-		"daemon/mcp", "daemon/metrics", "daemon/store", "daemon/store/history", "daemon/store/database", "daemon/testbed", "daemon/translog", "daemon/web",
+		"daemon/mcp", "daemon/metrics", "daemon/store", "daemon/store/history", "daemon/store/database", "daemon/testbed",
+		"daemon/translog",
+		"daemon/watch", "daemon/web",
 		"daemon/account", "daemon/billing", "daemon/gate", "daemon/x402",
-		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/feed", "daemon/pack", "daemon/pack/manifest",
+		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/event", "daemon/feed", "daemon/pack", "daemon/pack/manifest",
 		"daemon/packtest", "daemon/pipeline",
 		"daemon/reader", "daemon/source", "daemon/source/replay",
 	}

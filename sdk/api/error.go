@@ -63,6 +63,9 @@ const (
 	ReasonInvalidOrder     Reason = "invalid_order"
 	ReasonInvalidAgg       Reason = "invalid_agg"
 	ReasonInvalidOver      Reason = "invalid_over"
+	ReasonInvalidType      Reason = "invalid_type" // from here on of watches
+	ReasonInvalidArguments Reason = "invalid_arguments"
+	ReasonInvalidDelivery  Reason = "invalid_delivery"
 	ReasonMissingToken     Reason = "missing_token" // subscribe without token: 400; a key that is missing elsewhere: see KeyMissing
 	ReasonInvalidRequest   Reason = "invalid_request"
 	ReasonMalformedProof   Reason = "malformed_proof"
@@ -101,11 +104,13 @@ const (
 	ReasonCitationNotFound Reason = "citation_not_found"
 	ReasonNothingFound     Reason = "nothing_found"
 	ReasonNotFound         Reason = "not_found"
+	ReasonWatchNotFound    Reason = "watch_not_found"
 	ReasonDepositNotFound  Reason = "deposit_not_found"
 	ReasonKeyNotFound      Reason = "key_not_found"
 	ReasonMethodNotAllowed Reason = "method_not_allowed"
 	ReasonQuotaExhausted   Reason = "quota_exhausted"
 	ReasonRateLimited      Reason = "rate_limited"
+	ReasonTooManyWatches   Reason = "too_many_watches"
 	ReasonInternal         Reason = "internal_error"
 	ReasonStateUnavailable Reason = "state_unavailable"
 	ReasonBriefUnavailable Reason = "brief_unavailable"
@@ -120,16 +125,17 @@ func Reasons() []Reason {
 		ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonInvalidKind, ReasonInvalidLimit, ReasonInvalidSince,
 		ReasonInvalidMin, ReasonInvalidPath, ReasonInvalidField, ReasonInvalidPoints, ReasonInvalidSpan, ReasonInvalidMembers,
 		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonInvalidTable, ReasonInvalidWhere, ReasonInvalidOrder,
-		ReasonInvalidAgg, ReasonInvalidOver, ReasonMissingToken, ReasonInvalidRequest,
+		ReasonInvalidAgg, ReasonInvalidOver, ReasonInvalidType, ReasonInvalidArguments, ReasonInvalidDelivery, ReasonMissingToken,
+		ReasonInvalidRequest,
 		ReasonMalformedProof, ReasonPaymentsDisabled, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
 		ReasonInvalidSignIn, ReasonPaymentRequired, ReasonInsufficient, ReasonAmountMismatch, ReasonWrongRecipient,
 		ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch, ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired,
 		ReasonAlreadyUsed, ReasonBadSignature, ReasonNotYetValid, ReasonExpired, ReasonExpiresTooLate, ReasonNoFunds, ReasonAuthUsed,
 		ReasonUnsettled, ReasonIDConflict, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed,
 		ReasonOwnerDisabled,
-		ReasonPackNotFound, ReasonSnapshotNotFound, ReasonCitationNotFound, ReasonNothingFound, ReasonNotFound, ReasonDepositNotFound,
-		ReasonKeyNotFound, ReasonMethodNotAllowed,
-		ReasonQuotaExhausted, ReasonRateLimited, ReasonInternal, ReasonStateUnavailable, ReasonBriefUnavailable,
+		ReasonPackNotFound, ReasonSnapshotNotFound, ReasonCitationNotFound, ReasonNothingFound, ReasonNotFound, ReasonWatchNotFound,
+		ReasonDepositNotFound, ReasonKeyNotFound, ReasonMethodNotAllowed,
+		ReasonQuotaExhausted, ReasonRateLimited, ReasonTooManyWatches, ReasonInternal, ReasonStateUnavailable, ReasonBriefUnavailable,
 		ReasonPaymentPending, ReasonSettling, ReasonChainUnavailable,
 	}
 }
@@ -140,7 +146,8 @@ func (r Reason) Answer() (Code, int) {
 	case ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonInvalidKind, ReasonInvalidLimit, ReasonInvalidSince,
 		ReasonInvalidMin, ReasonInvalidPath, ReasonInvalidField, ReasonInvalidPoints, ReasonInvalidSpan, ReasonInvalidMembers,
 		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonInvalidTable, ReasonInvalidWhere, ReasonInvalidOrder,
-		ReasonInvalidAgg, ReasonInvalidOver, ReasonMissingToken, ReasonInvalidRequest:
+		ReasonInvalidAgg, ReasonInvalidOver, ReasonInvalidType, ReasonInvalidArguments, ReasonInvalidDelivery, ReasonMissingToken,
+		ReasonInvalidRequest:
 		return CodeValidation, http.StatusBadRequest
 	case ReasonMalformedProof, ReasonPaymentsDisabled:
 		return CodePaymentInvalid, http.StatusBadRequest
@@ -171,7 +178,7 @@ func (r Reason) answerAbsent() (Code, int) {
 		return CodeSnapshotNotFound, http.StatusNotFound
 	case ReasonCitationNotFound:
 		return CodeCitationNotFound, http.StatusNotFound
-	case ReasonNothingFound, ReasonNotFound, ReasonDepositNotFound, ReasonKeyNotFound:
+	case ReasonNothingFound, ReasonNotFound, ReasonWatchNotFound, ReasonDepositNotFound, ReasonKeyNotFound:
 		return CodeValidation, http.StatusNotFound
 	case ReasonIDConflict:
 		return CodePaymentInvalid, http.StatusConflict
@@ -179,7 +186,7 @@ func (r Reason) answerAbsent() (Code, int) {
 		return CodeValidation, http.StatusMethodNotAllowed
 	case ReasonQuotaExhausted:
 		return CodeQuotaExhausted, http.StatusTooManyRequests
-	case ReasonRateLimited:
+	case ReasonRateLimited, ReasonTooManyWatches:
 		return CodeRateLimited, http.StatusTooManyRequests
 	case ReasonStateUnavailable, ReasonBriefUnavailable:
 		return CodeUpstreamError, http.StatusServiceUnavailable

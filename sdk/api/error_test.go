@@ -29,7 +29,7 @@ const answers = `
 402 PAYMENT_REQUIRED    payment_required
 400 VALIDATION_ERROR    invalid_kind invalid_limit invalid_since invalid_min invalid_path invalid_field
 400 VALIDATION_ERROR    invalid_points invalid_span invalid_members invalid_row invalid_range invalid_every
-400 VALIDATION_ERROR    invalid_table invalid_where invalid_order invalid_agg invalid_over
+400 VALIDATION_ERROR    invalid_table invalid_where invalid_order invalid_agg invalid_over invalid_type invalid_arguments invalid_delivery
 402 PAYMENT_REQUIRED    insufficient_credits
 402 PAYMENT_INVALID     amount_mismatch wrong_recipient wrong_token wrong_network payer_mismatch nonce_mismatch
 402 PAYMENT_INVALID     tx_failed quote_expired already_used
@@ -41,10 +41,10 @@ const answers = `
 404 PACK_NOT_FOUND      pack_not_found
 404 SNAPSHOT_NOT_FOUND  snapshot_not_found
 404 CITATION_NOT_FOUND  citation_not_found
-404 VALIDATION_ERROR    nothing_found not_found deposit_not_found key_not_found
+404 VALIDATION_ERROR    nothing_found not_found watch_not_found deposit_not_found key_not_found
 405 VALIDATION_ERROR    method_not_allowed
 429 QUOTA_EXHAUSTED     quota_exhausted
-429 RATE_LIMITED        rate_limited
+429 RATE_LIMITED        rate_limited too_many_watches
 500 INTERNAL_ERROR      internal_error
 503 UPSTREAM_ERROR      state_unavailable brief_unavailable
 503 UPSTREAM_TIMEOUT    payment_pending settlement_pending chain_unavailable

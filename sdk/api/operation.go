@@ -26,6 +26,9 @@ func Ops() []Op {
 	return list
 }
 
+// CountedOps returns the operations that usage, traces and metrics count: all, and the days of watches.
+func CountedOps() []Op { return append(Ops(), OpWatch) }
+
 // Operation returns the declaration of o, one without parameters for an unknown operation.
 func (o Op) Operation() Operation {
 	for _, d := range declarations() {

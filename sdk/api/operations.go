@@ -20,6 +20,7 @@ const (
 	OpSeries    Op = "series"
 	OpHistory   Op = "history"
 	OpQuery     Op = "query"
+	OpWatch     Op = "watch" // a day of a watch; it is counted as the others, and has routes of its own: see PathWatches
 )
 
 // declaration is how an operation is declared.

@@ -221,3 +221,38 @@ func (h *History) ProofOfBrief(ctx context.Context, pack string, b state.Brief) 
 	}
 	return api.Proof{}, nil
 }
+
+// Leaf is a leaf of a log, and what it is of.
+type Leaf struct {
+	Seq   int64
+	Brief bool      // it is of a brief that was written later, else of a state
+	At    time.Time // when that was made
+}
+
+// Leaves are the leaves of the log of an origin behind the place after, at most limit, in their order.
+func (h *History) Leaves(ctx context.Context, origin string, after int64, limit int) ([]Leaf, error) {
+	return database.Query(ctx, h.db.Read, func(rows *sql.Rows) (l Leaf, err error) {
+		var at sql.NullInt64
+		err = rows.Scan(&l.Seq, &l.Brief, &at)
+		l.At = database.FromMillis(at)
+		return l, err
+	}, `SELECT seq, kind = 1, at FROM log_leaves WHERE log = (SELECT id FROM logs WHERE origin = ?) AND seq > ? ORDER BY seq LIMIT ?`,
+		origin, after, limit)
+}
+
+// BriefAt is the brief of pack that was written later, at a time, with its proof; a zero one where it is kept no longer.
+func (h *History) BriefAt(ctx context.Context, pack string, at time.Time) (b state.Brief, err error) {
+	list, err := database.Query(ctx, h.db.Read, func(rows *sql.Rows) (b state.Brief, err error) {
+		var written, of sql.NullInt64
+		err = rows.Scan(&written, &of, &b.Writer, &b.Text)
+		b.At, b.Of = database.FromMillis(written), database.FromMillis(of)
+		return b, err
+	}, `SELECT written_at, generated_at, writer, text FROM briefs WHERE pack = ? AND written_at = ? AND with_state = 0`,
+		pack, at.UnixMilli())
+	if err != nil || len(list) == 0 {
+		return b, err
+	}
+	b = list[0]
+	b.Proof, err = proof(ctx, h.db.Read, pack, kindBrief, b.At)
+	return b, err
+}
