@@ -71,7 +71,7 @@ func exactly(t *testing.T, c *devchain.Chain, to string, micros int64) (header s
 			"from": c.Wallet().Address, "to": to, "value": fmt.Sprint(a.Value), "validAfter": "0", "validBefore": fmt.Sprint(a.Before),
 			"nonce": "0x" + hex.EncodeToString(a.Nonce[:]),
 		},
-	}})
+	}, "extensions": map[string]any{"payment-identifier": map[string]any{"info": map[string]string{"id": rand.Text()}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (p *shop) sign(from devchain.Account, offer api.StandardRequired, changes .
 			"from": from.Address, "to": a.To, "value": fmt.Sprint(a.Value), "validAfter": fmt.Sprint(a.After), "validBefore": fmt.Sprint(a.Before),
 			"nonce": "0x" + hex.EncodeToString(a.Nonce[:]),
 		},
-	}})
+	}, "extensions": map[string]any{"payment-identifier": map[string]any{"info": map[string]string{"id": rand.Text()}}}})
 	if err != nil {
 		p.t.Fatal(err)
 	}

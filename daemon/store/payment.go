@@ -19,8 +19,8 @@ const byLog = "rail = ? AND tx_hash = ? AND log_index = ?"
 // PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.
 func (s *Store) PaidCall(ctx context.Context, rail string, hash [32]byte) (answer x402.StoredAnswer, ok bool, err error) {
 	var at sql.NullInt64
-	err = s.db.Read.QueryRowContext(ctx, "SELECT fingerprint, payer, at, body FROM paid_calls WHERE rail = ? AND tx_hash = ?", rail,
-		hash[:]).Scan(&answer.Fingerprint, &answer.Payer, &at, &answer.Body)
+	err = s.db.Read.QueryRowContext(ctx, "SELECT fingerprint, payer, at, body, signed FROM paid_calls WHERE rail = ? AND tx_hash = ?",
+		rail, hash[:]).Scan(&answer.Fingerprint, &answer.Payer, &at, &answer.Body, &answer.Signed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return answer, false, nil
 	}
@@ -36,8 +36,9 @@ func (s *Store) SpendOnCall(ctx context.Context, r x402.Receipt) error {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx,
-			"INSERT INTO paid_calls (rail, tx_hash, log_index, fingerprint, op, payer, at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			r.Rail, r.Hash[:], r.Transfer.LogIndex, r.Fingerprint, r.Op, r.Payer, r.At.UnixMilli(), r.Body); err != nil {
+			"INSERT INTO paid_calls (rail, tx_hash, log_index, fingerprint, op, payer, at, body, signed) "+
+				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			r.Rail, r.Hash[:], r.Transfer.LogIndex, r.Fingerprint, r.Op, r.Payer, r.At.UnixMilli(), r.Body, r.Signed); err != nil {
 			return fmt.Errorf("keep paid answer: %w", err)
 		}
 		return nil

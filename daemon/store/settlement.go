@@ -178,6 +178,21 @@ func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement, since 
 	})
 }
 
+// Tell notes when the answer of a settlement was first handed out, and reports whether this is it.
+func (s *Store) Tell(ctx context.Context, k x402.Key, at time.Time) (first bool, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, "UPDATE settlements SET told_at = ? WHERE told_at IS NULL AND "+byKey, at.UnixMilli(), k.Rail,
+			k.Payer, k.Nonce[:])
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		first = n > 0
+		return err
+	})
+	return first, err
+}
+
 // AddSettlementTx stores a further transaction of one that is pending.
 func (s *Store) AddSettlementTx(ctx context.Context, k x402.Key, signed x402.SignedTx) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {

@@ -18,6 +18,7 @@ func (s *stage) paying(offer api.StandardRequired, id string) openapiChange {
 	s.t.Helper()
 	m := &market{t: s.t, chain: s.chain, d: s.d}
 	paid := m.sign(s.chain.Wallet(), offer)
+	paid.Extensions = nil
 	if id != "" {
 		paid = identified(paid, id)
 	}

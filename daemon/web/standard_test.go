@@ -93,7 +93,9 @@ func (m *market) sign(from devchain.Account, offer api.StandardRequired, changes
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	s := standard{X402Version: 2, Accepted: accept}
+	s := standard{X402Version: 2, Accepted: accept, Extensions: map[string]any{
+		"payment-identifier": map[string]any{"info": map[string]any{"required": false, "id": rand.Text()}},
+	}}
 	s.Payload.Signature = "0x" + hex.EncodeToString(signature[:])
 	s.Payload.Authorization = map[string]string{
 		"from": from.Address, "to": a.To, "value": fmt.Sprint(a.Value), "validAfter": fmt.Sprint(a.After), "validBefore": fmt.Sprint(a.Before),
@@ -368,6 +370,45 @@ func TestStandardOff(t *testing.T) {
 		t.Errorf("credits that are not sold are named: %s", a.Body)
 	}
 	m.paid("/v1/fresh", m.pay(m.quote("/v1/fresh")), false)
+}
+
+// TestReaderOfTheChain: who has read all payments on the chain, and knows the requests, gets no answer, however they spell it. The
+// payers do.
+func TestReaderOfTheChain(t *testing.T) {
+	t.Parallel()
+	m := newSettlingMarket(t)
+	offer := m.offer("/v1/fresh")
+	paths := []string{"/v1/fresh", "/v1/cite?ref=1", "/v1/cite?ref=2"}
+	named, bare := make([]standard, len(paths)), make([]standard, len(paths))
+	for i, path := range paths {
+		named[i], bare[i] = m.sign(m.chain.Wallet(), offer), m.sign(m.chain.Wallet(), offer)
+		bare[i].Extensions = nil
+		m.settled(path, named[i], false)
+		m.settled(path, bare[i], false)
+	}
+	for n := range 45 { // of the 60 that a client may show in a minute
+		i := n % len(paths)
+		s := []standard{named[i], bare[i]}[n/3%2]
+		s.Extensions = nil
+		switch n / 6 % 5 {
+		case 1:
+			s = identified(s, rand.Text())
+		case 2:
+			s = identified(s, "")
+		case 3:
+			s.Accepted = api.StandardAccept{}
+		case 4:
+			s.Payload.Authorization = maps.Clone(s.Payload.Authorization)
+			s.Payload.Authorization["from"] = strings.ToLower(s.Payload.Authorization["from"])
+		}
+		a := get(t, m.d.URL()+paths[i], authorizing(s))
+		if a.Status != http.StatusPaymentRequired || refusal(t, a, http.MethodGet).Error.Reason != api.ReasonAlreadyUsed {
+			t.Fatalf("try %d: %d %s", n, a.Status, a.Body)
+		}
+	}
+	for i, path := range paths {
+		m.settled(path, named[i], true)
+	}
 }
 
 // TestDearGas names credits in the 402 of a call that is not worth its gas, beside the quote of our own dialect, and sells them.

@@ -32,14 +32,14 @@ type Exact struct {
 	Authorization
 	Network    string // as accepted by the client, eip155:4663; "" where it does not say
 	Asset      string // likewise, the token
-	Identifier string // of the payment, "" if the client chose none
-	Payload    string // digest of what was sent: the same payment again has the same
+	Identifier string // of the payment, which nobody guesses; "" if the client chose none, or one that can be guessed
+	Payload    string // digest of the JSON as it was sent: the same payment again has the same
 }
 
 // Bounds of what is sent.
 const (
 	MaxExactBytes = 16 << 10
-	maxIdentifier = 128
+	maxIdentifier = 128 // bytes
 )
 
 // wireExact is the header as it is sent. Members that are not here are the client's.
@@ -134,12 +134,18 @@ func ParseExact(raw []byte) (Exact, error) {
 		return Exact{}, err
 	}
 	e.From, e.To = a.From, a.To
-	e.Identifier = cmp.Or(wire.Extensions.Identifier.Info.ID, wire.Extensions.Identifier.ID)
-	if n := len(e.Identifier); n > maxIdentifier {
-		return Exact{}, badExact("the payment identifier is over %d bytes", maxIdentifier)
+	if id := cmp.Or(wire.Extensions.Identifier.Info.ID, wire.Extensions.Identifier.ID); isIdentifier(id) {
+		e.Identifier = id
 	}
-	e.Payload = e.digest()
+	sum := sha256.Sum256(raw)
+	e.Payload = hex.EncodeToString(sum[:])
 	return e, nil
+}
+
+// isIdentifier reports whether id is one by the extension payment-identifier. Any other counts as none.
+func isIdentifier(id string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	return len(id) >= leastSecretID && len(id) <= maxIdentifier && strings.Trim(id, letters) == ""
 }
 
 // readNumbers reads those of an authorization. They are signed as they are, so none may be rounded.
@@ -161,7 +167,8 @@ func (a *Authorization) readNumbers(value, after, before string) error {
 	return nil
 }
 
-// digest tells the authorization and its signature from all others.
+// digest tells the authorization and its signature from all others. It was the Payload of settlements that may still be told again, or be
+// pending, though all of it is on the chain.
 func (a *Authorization) digest() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d %d %x %x", strings.ToLower(a.From), strings.ToLower(a.To), a.Value, a.ValidAfter,
 		a.ValidBefore, a.Nonce, a.Signature))

@@ -98,7 +98,7 @@ func (e *exact) presented(ctx context.Context) (known *Settlement, err error) {
 		return nil, fmt.Errorf("look up settlement: %w", err)
 	}
 	for i, row := range list {
-		if row.Identifier == e.paid.Identifier && e.paid.Identifier != "" && row.Payload != e.paid.Payload {
+		if row.Identifier == e.paid.Identifier && e.paid.Identifier != "" && !e.is(row) {
 			return nil, identified()
 		}
 		if row.Key() == e.key() {
@@ -119,7 +119,7 @@ func (e *exact) replay(ctx context.Context, c *Claim, row Settlement) (err error
 	switch {
 	case !e.subject.is(row.Fingerprint):
 		return refusedExact(api.ReasonAlreadyUsed, "the authorization was used for another request")
-	case row.Payload != e.paid.Payload:
+	case !e.is(row):
 		return refusedExact(api.ReasonAlreadyUsed, "another authorization with this nonce was used")
 	}
 	var failed error
@@ -139,10 +139,37 @@ func (e *exact) replay(ctx context.Context, c *Claim, row Settlement) (err error
 		return refusedExact(api.ReasonAlreadyUsed, "the authorization was used at %s; its answer is kept for %s",
 			row.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
 	default:
+		if err := e.tell(ctx, row); err != nil {
+			return err
+		}
 		answer.Body = row.Body
 	}
 	c.Replay, c.Receipt = answer, e.receipt(e.paid.From, row.TxHash)
 	return nil
+}
+
+// is reports whether row is of this very payment, as it was sent.
+func (e *exact) is(row Settlement) bool {
+	return row.Payload == e.paid.Payload || row.Payload == e.paid.digest()
+}
+
+// tell notes that the answer of row, which was settled, is handed out now, or says why it is not. All that is signed is on the chain, for
+// anybody to send again. So who knows the identifier, which is not, gets the answer each time; without one, who is first does.
+func (e *exact) tell(ctx context.Context, row Settlement) error {
+	knows := e.knows(row.Identifier)
+	first, err := false, error(nil)
+	if knows || !isIdentifier(row.Identifier) {
+		first, err = e.cfg.Store.Tell(ctx, row.Key(), e.cfg.Now().UTC())
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("note that an answer is handed out: %w", err)
+	case first, knows:
+		return nil
+	}
+	return api.Errorf(api.ReasonAlreadyUsed, "the authorization was used at %s, and its answer was handed out",
+		row.At.UTC().Format(time.RFC3339)).WithHint("nothing more was settled; answers are given again by the extension "+
+		"payment-identifier: put an id of %d characters or more, that nobody guesses, into the next payment", leastSecretID)
 }
 
 // replayDaily gives c the answer of another payment of the payer for the same subject within a day: this one is checked, stored nowhere
@@ -341,8 +368,9 @@ func (e *exact) spend(ctx context.Context, c *Claim, body []byte) error {
 	c.Receipt = e.receipt(row.From, row.TxHash)
 	if row.Pack != "" {
 		c.Bought, err = e.bought(ctx, row, true)
+		return err
 	}
-	return err
+	return e.tell(ctx, row)
 }
 
 // outcome is nil for a payment that was settled, else the answer to it. cause is why it could not be looked at, if it could not.

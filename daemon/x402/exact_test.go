@@ -298,6 +298,13 @@ func exact(nonce byte) x402.Exact {
 	return e
 }
 
+// named is exact with an identifier, by which its answer is given again.
+func named(nonce byte) x402.Exact {
+	e := exact(nonce)
+	e.Identifier = fmt.Sprintf("identifier-of-%02x", nonce)
+	return e
+}
+
 // by is e as another payer has signed it.
 func by(e x402.Exact, payer byte) x402.Exact {
 	e.From = fmt.Sprintf("0x%040x", 0x3000+int(payer))
@@ -339,7 +346,7 @@ func (s *settler) booked(micros int64) {
 func TestExactOnce(t *testing.T) {
 	t.Parallel()
 	s := newSettler(t)
-	e := exact(1)
+	e := named(1)
 	for i := range 4 {
 		if i == 2 {
 			s.restart()
@@ -359,6 +366,9 @@ func TestExactOnce(t *testing.T) {
 	forged := e
 	forged.Payload = "another"
 	_, _, err = s.pay(forged, fresh(), "x")
+	is(t, err, api.ReasonIDConflict)
+	forged.Identifier = ""
+	_, _, err = s.pay(forged, fresh(), "x")
 	is(t, err, api.ReasonAlreadyUsed)
 	if err := s.store.PruneAnswers(t.Context(), now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
@@ -371,6 +381,111 @@ func TestExactOnce(t *testing.T) {
 	s.booked(1_000)
 }
 
+// TestExactToldOnce gives an answer again to who has the identifier of its payment, once to who was told nothing yet, and to nobody else
+// that has read the chain: not where one answer was lost with a kill, nor where the row is of a daemon that knew no better.
+func TestExactToldOnce(t *testing.T) {
+	t.Parallel()
+	const id, short, other = "identifier-of-16", "identifier-o-15", "identifier-of-17"
+	for name, one := range map[string]struct {
+		first   string // identifier
+		payload string // of the row, "" for that of today
+		lost    bool   // it was settled, and nobody was told
+		again   string
+		told    int // times of three
+	}{
+		"identified":                   {first: id, again: id, told: 3},
+		"identified, lost":             {first: id, again: id, lost: true, told: 3},
+		"none":                         {},
+		"none, lost":                   {lost: true, told: 1},
+		"short":                        {first: short, again: short},
+		"short, lost":                  {first: short, again: short, lost: true, told: 1},
+		"of before":                    {payload: "former"},
+		"of before, lost":              {payload: "former", lost: true, told: 1},
+		"of before, identified":        {first: id, payload: "former", again: id, told: 3},
+		"of before, lost, by a reader": {first: id, payload: "former", lost: true},
+		"of before, lost, by another":  {first: id, payload: "former", lost: true, again: other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSettler(t)
+			e := exact(1)
+			e.Identifier = one.first
+			if one.payload != "" {
+				e.Payload = x402.FormerPayload(e)
+			}
+			s.bank.held = one.lost
+			_, _, err := s.pay(e, fresh(), "answer")
+			if one.lost {
+				is(t, err, api.ReasonSettling)
+				s.bank.held = false
+				for range 2 { // it is sent again, and then seen
+					if err := s.Resume(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			s.restart()
+			e = exact(1)
+			e.Identifier = one.again
+			told := 0
+			for range 3 {
+				switch body, _, err := s.pay(e, fresh(), "x"); {
+				case err == nil && body == "answer":
+					told++
+				default:
+					is(t, err, api.ReasonAlreadyUsed)
+				}
+			}
+			if told != one.told {
+				t.Errorf("it was told %d times, not %d", told, one.told)
+			}
+			s.booked(1_000)
+		})
+	}
+}
+
+// TestReaderOfTheChain: whatever is tried with what is on the chain, of payments with an identifier and without, is told nothing.
+func TestReaderOfTheChain(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	sent := func(nonce int, id, extra string) x402.Exact {
+		e, err := x402.ParseExact(fmt.Appendf(nil, `{"x402Version":2,"payload":{"signature":"0x01%0128x","authorization":{
+			"from":%q,"to":%q,"value":"1000","validAfter":"0","validBefore":"%d","nonce":"0x%02x%062x"}},
+			"extensions":{"payment-identifier":{"info":{"id":%q}}}%s}`,
+			0, payer, treasury, now().Unix()+60, nonce, 0, id, extra))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	ids := []string{"", "only-the-payer-knows", "a-secret-of-16-c"}
+	for i, id := range ids {
+		if _, _, err := s.pay(sent(i, id, ""), fresh(), "answer"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 1_000 {
+		id := ""
+		if n%2 == 0 {
+			id = fmt.Sprintf("%016d", n)
+		}
+		extra := strings.Repeat(" ", n/6%7)
+		if n%5 == 0 {
+			extra += `,"accepted":{"scheme":"exact"}`
+		}
+		if body, _, err := s.pay(sent(n%3, id, extra), fresh(), "x"); !errors.Is(err, &api.Error{Reason: api.ReasonAlreadyUsed}) {
+			t.Fatalf("try %d: %q, %v", n, body, err)
+		}
+	}
+	for i, id := range ids[1:] {
+		if body, _, err := s.pay(sent(i+1, id, ""), fresh(), "x"); err != nil || body != "answer" {
+			t.Errorf("its payer is told %q, %v", body, err)
+		}
+	}
+	s.booked(3_000)
+}
+
 // TestExactAtOnce presents one payment many times at once, and others beside it.
 func TestExactAtOnce(t *testing.T) {
 	t.Parallel()
@@ -378,7 +493,7 @@ func TestExactAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 30 {
 		all.Go(func() {
-			e := exact(byte(i % 3))
+			e := named(byte(i % 3))
 			if body, _, err := s.pay(e, fresh(), e.Payload); err != nil || body != e.Payload {
 				t.Errorf("%q, %v", body, err)
 			}
@@ -839,7 +954,7 @@ func TestExactIdentifier(t *testing.T) {
 func TestExactDry(t *testing.T) {
 	t.Parallel()
 	s := newSettler(t)
-	if _, _, err := s.pay(exact(1), fresh(), "answer"); err != nil {
+	if _, _, err := s.pay(named(1), fresh(), "answer"); err != nil {
 		t.Fatal(err)
 	}
 	s.bank.dry = true
@@ -848,7 +963,7 @@ func TestExactDry(t *testing.T) {
 	if _, ok := s.Offer(fresh()); ok {
 		t.Error("it is offered without ether")
 	}
-	if body, _, err := s.pay(exact(1), fresh(), "x"); err != nil || body != "answer" {
+	if body, _, err := s.pay(named(1), fresh(), "x"); err != nil || body != "answer" {
 		t.Errorf("%q, %v", body, err)
 	}
 	if err := s.Resume(t.Context()); !errors.Is(err, x402.ErrDry) {
@@ -916,14 +1031,23 @@ func TestParseExact(t *testing.T) {
 			t.Errorf("%s has the same digest, %v", other, err)
 		}
 	}
-	if o, err := x402.ParseExact([]byte(strings.Replace(good, `"0x0f0f`, `"0x0F0F`, 1))); err != nil || o.Payload != e.Payload {
-		t.Errorf("spelled in another way: %v", err)
+	o, err := x402.ParseExact([]byte(strings.Replace(good, `"0x0f0f`, `"0x0F0F`, 1)))
+	if err != nil || o.Payload == e.Payload || o.Key() != e.Key() {
+		t.Errorf("spelled in another way it is the same payment, and not the same to the byte: %v", err)
+	}
+	for id, want := range map[string]bool{
+		strings.Repeat("x", 15): false, strings.Repeat("x", 16): true, strings.Repeat("x", 128): true, strings.Repeat("x", 129): false,
+		"pay_7d5d747be160-280": true, "pay_7d5d747be160.280": false, "pay 7d5d747be160e280": false,
+	} {
+		o, err := x402.ParseExact([]byte(strings.Replace(good, "pay_7d5d747be160e280", id, 1)))
+		if err != nil || (o.Identifier == id) != want || !want && o.Identifier != "" {
+			t.Errorf("the identifier %q is read as %q, %v", id, o.Identifier, err)
+		}
 	}
 	for from, to := range map[string]string{
 		`"x402Version":2`: `"x402Version":1`, `"exact"`: `"upto"`, payer: "0x12", treasury: "", `"1000"`: `"1e3"`, `"0",`: `"-1",`, `"9",`: `"9.5",`,
 		`"1000",`: `1000,`, `"9"`: `"99999999999999999999"`, `0x0f`: `0x`, `"from"`: `"from":"0x","From"`,
 		`"signature"`: `"ſignature":"0x","signature"`, `"authorization"`: `"authorization":{},"AUTHORIZATION"`, `{"x402Version"`: `[{"x402Version"`,
-		"pay_": strings.Repeat("x", 200),
 	} {
 		_, err := x402.ParseExact([]byte(strings.Replace(good, from, to, 1)))
 		if !errors.Is(err, &api.Error{Reason: api.ReasonMalformedProof}) {
@@ -960,7 +1084,8 @@ func FuzzParseExact(f *testing.F) {
 		again, err := x402.ParseExact(fmt.Appendf(nil, `{"x402Version":2,"payload":{"signature":"0x%x","authorization":{
 			"from":%q,"to":%q,"value":"%d","validAfter":"%d","validBefore":"%d","nonce":"0x%x"}}}`,
 			e.Signature, strings.ToLower(e.From), "0x"+strings.ToUpper(e.To[2:]), e.Value, e.ValidAfter, e.ValidBefore, e.Nonce))
-		if err != nil || again.Payload != e.Payload {
+		if err != nil || again.Key() != e.Key() || again.Signature != e.Signature || again.Value != e.Value ||
+			again.ValidBefore != e.ValidBefore {
 			t.Errorf("%s is another payment when it is spelled otherwise: %v", raw, err)
 		}
 	})

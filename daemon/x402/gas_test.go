@@ -71,7 +71,7 @@ func TestGasLost(t *testing.T) {
 	if err := s.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.pay(exact(9), fresh(), "answer"); err != nil {
+	if _, _, err := s.pay(named(9), fresh(), "answer"); err != nil {
 		t.Fatal(err)
 	}
 	s.bank.poor = true
@@ -129,7 +129,7 @@ func TestGasLost(t *testing.T) {
 	if err != nil || st.Lost != "150000000000000" || st.Budget != "100000000000000" || st.Gas != 66_000 || st.Pending != 0 {
 		t.Errorf("%+v, %v", st, err)
 	}
-	if body, _, err := s.pay(exact(9), fresh(), "x"); err != nil || body != "answer" {
+	if body, _, err := s.pay(named(9), fresh(), "x"); err != nil || body != "answer" {
 		t.Errorf("what was settled: %q, %v", body, err)
 	}
 	s.now = s.now.Add(24*time.Hour - time.Second)
@@ -250,7 +250,7 @@ func TestFacilitates(t *testing.T) {
 			s := newSettler(t)
 			s.facilitator, s.bank.served, s.bank.says = "facilitator.example.org", true, one.says
 			s.restart()
-			body, _, err := s.pay(exact(1), fresh(), "answer")
+			body, _, err := s.pay(named(1), fresh(), "answer")
 			if one.done {
 				if err != nil || body != "answer" {
 					t.Errorf("%s: %q, %v", name, body, err)
@@ -262,7 +262,7 @@ func TestFacilitates(t *testing.T) {
 			} else {
 				is(t, err, api.ReasonSettling)
 				for range 2 { // nothing is taken, and nothing asked for twice
-					_, _, err := s.pay(exact(1), fresh(), "another")
+					_, _, err := s.pay(named(1), fresh(), "another")
 					is(t, err, api.ReasonSettling)
 				}
 				s.booked(0)
@@ -282,7 +282,7 @@ func TestFacilitates(t *testing.T) {
 				}
 				_ = s.Resume(t.Context())
 			}
-			if body, c, err := s.pay(exact(1), fresh(), "x"); err != nil || body != "answer" || !c.Receipt.Success {
+			if body, c, err := s.pay(named(1), fresh(), "x"); err != nil || body != "answer" || !c.Receipt.Success {
 				t.Errorf("%s: afterwards %q, %v", name, body, err)
 			}
 			s.booked(1_000)

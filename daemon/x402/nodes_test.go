@@ -66,7 +66,7 @@ func TestSameAuthorizationAtTwoNodes(t *testing.T) {
 	t.Parallel()
 	nodes := newSettlers(t)
 	for round := range byte(4) {
-		e := exact(round + 1)
+		e := named(round + 1)
 		meet := together(2)
 		nodes[0].bank.onSimulate = meet
 		if round == 3 { // the other node has settled it before this one tries

@@ -2,7 +2,6 @@ package x402
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"strings"
 
@@ -15,12 +14,6 @@ type Proof struct {
 	Hash      [32]byte // of the transaction
 	Payer     string   // address
 	Signature string   // "" if there is none
-}
-
-// SignedText is the text for an optional EIP-191 signature by the payer, which shows that the proof is theirs. The nonce of the payment
-// identifies the request.
-func SignedText(txHash [32]byte, nonce string) string {
-	return "contextd payment\ntransaction: 0x" + hex.EncodeToString(txHash[:]) + "\nnonce: " + nonce
 }
 
 // malformed is the answer to a header that holds no proof.

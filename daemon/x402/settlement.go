@@ -93,6 +93,8 @@ type SettlementStore interface {
 	// BeginSettlement stores one with its first transaction, or fails with ErrTaken, ErrIdentified, or what admit says of how its payer
 	// stands then, by Payer with since.
 	BeginSettlement(ctx context.Context, s Settlement, since time.Time, admit func(Payer) error) error
+	// Tell notes when the answer of one was first handed out, and reports whether this is it.
+	Tell(ctx context.Context, k Key, at time.Time) (first bool, err error)
 	// AddSettlementTx stores a further transaction of one that is pending.
 	AddSettlementTx(ctx context.Context, k Key, tx SignedTx) error
 	// FinishSettlement notes that one was settled by the transfer of r, which is spent on it, once; or fails with ErrSpent. Where it buys

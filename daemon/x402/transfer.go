@@ -64,6 +64,7 @@ type StoredAnswer struct {
 	Payer       string
 	At          time.Time // when it was given
 	Body        []byte    // JSON; nil when it was dropped
+	Signed      []byte    // nonce with which the payer has signed the proof; nil where they have not
 }
 
 // Receipt is a payment spent on an answer.
@@ -141,10 +142,13 @@ func (t *transfer) read(ctx context.Context, c *Claim) error {
 	case spent && answer.Body == nil:
 		return refused(api.ReasonAlreadyUsed, "the payment was used at %s; its answer is kept for %s",
 			answer.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
-	case spent:
+	case spent && answer.Signed != nil:
+		err = t.checkSignature(t.proof, [NonceSize]byte(answer.Signed)) // transaction and payer are public
+	}
+	if spent && err == nil {
 		c.Replay = &answer
 	}
-	return nil
+	return err
 }
 
 // verify compares what the chain shows of the transfer with the quote in it.
@@ -159,7 +163,7 @@ func (t *transfer) verify(ctx context.Context, c *Claim) error {
 		return errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
 			WithHint("send the same request with the same proof again; do not pay again").WithRetryAfter(retryChain), err)
 	}
-	moved, quoted, err := t.pays(payment, t.proof, t.subject)
+	moved, nonce, quoted, err := t.pays(payment, t.proof, t.subject)
 	if err != nil {
 		return err
 	}
@@ -167,6 +171,9 @@ func (t *transfer) verify(ctx context.Context, c *Claim) error {
 	t.receipt = Receipt{
 		Rail: t.Rail, Hash: t.proof.Hash, Payment: payment, Transfer: moved, Op: t.subject.Op,
 		StoredAnswer: StoredAnswer{Fingerprint: t.subject.Fingerprint, Payer: t.proof.Payer},
+	}
+	if t.proof.Signature != "" && t.Recover != nil {
+		t.receipt.Signed = nonce[:]
 	}
 	return nil
 }
@@ -210,32 +217,33 @@ const (
 	maxInput     = 4 << 10 // of calldata that is searched for a nonce
 )
 
-// pays compares what the chain shows with what was quoted for s, and returns the log that pays for it and when that was quoted.
-func (q *Quoter) pays(p Payment, proof Proof, s Subject) (paid Transfer, quoted time.Time, err error) {
+// pays compares what the chain shows with what was quoted for s, and returns the log that pays for it, and the nonce and the moment of the
+// quote.
+func (q *Quoter) pays(p Payment, proof Proof, s Subject) (paid Transfer, nonce [NonceSize]byte, quoted time.Time, err error) {
 	price := uint64(s.Price())
 	if err := q.paysDirectly(p, proof); err != nil {
-		return paid, quoted, err
+		return paid, nonce, quoted, err
 	}
 	until, nonce, ok := q.findNonce(p.Input[amountEnd:], s)
 	quoted = until.Add(-api.QuoteWindow)
 	switch amount, whole := word(p.Input[recipientEnd:amountEnd]); {
 	case !ok:
-		return paid, quoted, refused(api.ReasonNonceMismatch, "the calldata has no nonce of a quote for this request")
+		return paid, nonce, quoted, refused(api.ReasonNonceMismatch, "the calldata has no nonce of a quote for this request")
 	case !usdg.SameAddress(hex.EncodeToString(p.Input[recipientEnd-addressSize:recipientEnd]), q.Treasury):
-		return paid, quoted, refused(api.ReasonWrongRecipient, "the transfer goes to another address than the treasury")
+		return paid, nonce, quoted, refused(api.ReasonWrongRecipient, "the transfer goes to another address than the treasury")
 	case !whole || amount != price:
-		return paid, quoted, refused(api.ReasonAmountMismatch, "the transfer is not exactly the quoted amount")
+		return paid, nonce, quoted, refused(api.ReasonAmountMismatch, "the transfer is not exactly the quoted amount")
 	case p.At.After(until):
-		return paid, quoted, refused(api.ReasonQuoteExpired, "the payment reached a block %s after the quote ended",
+		return paid, nonce, quoted, refused(api.ReasonQuoteExpired, "the payment reached a block %s after the quote ended",
 			p.At.Sub(until).Round(time.Second))
 	case p.At.Before(quoted.Add(-maxSkew)):
-		return paid, quoted, refused(api.ReasonNonceMismatch, "the payment is older than the quote")
+		return paid, nonce, quoted, refused(api.ReasonNonceMismatch, "the payment is older than the quote")
 	}
 	paid, err = q.onlyTransfer(p, price)
 	if err == nil && proof.Signature != "" {
 		err = q.checkSignature(proof, nonce)
 	}
-	return paid, quoted, err
+	return paid, nonce, quoted, err
 }
 
 // paysDirectly checks that p is a direct call of transfer by the payer that did not fail.
@@ -321,9 +329,9 @@ func (q *Quoter) checkSignature(proof Proof, nonce [NonceSize]byte) error {
 	if q.Recover == nil {
 		return nil
 	}
-	signer, err := q.Recover(SignedText(proof.Hash, "0x"+hex.EncodeToString(nonce[:])), proof.Signature)
+	signer, err := q.Recover(api.ProofText(proof.Hash, "0x"+hex.EncodeToString(nonce[:])), proof.Signature)
 	if err != nil || !usdg.SameAddress(signer, proof.Payer) {
-		return refused(api.ReasonPayerMismatch, "the signature in the proof is not the payer's")
+		return refused(api.ReasonPayerMismatch, "the proof is not signed by the payer, or was first shown with their signature")
 	}
 	return nil
 }

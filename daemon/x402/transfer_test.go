@@ -356,7 +356,8 @@ func TestSignature(t *testing.T) {
 	proof := d.paid(t, 1)
 	d.Recover = func(text, signature string) (string, error) {
 		nonce := hex.EncodeToString(d.chain.payments[proof.Hash].Input[68:])
-		if signature != "good" || text != x402.SignedText(proof.Hash, "0x"+nonce) {
+		if signature != "good" ||
+			text != api.ProofText(proof.Hash, "0x"+nonce) {
 			return treasury, nil
 		}
 		return payer, nil
@@ -370,6 +371,48 @@ func TestSignature(t *testing.T) {
 			}
 			if c != nil {
 				c.Close()
+			}
+		})
+	}
+}
+
+// TestSignedOnce: the answer to a proof that was first shown with the payer's signature is given again with that alone; transaction and
+// payer are on the chain.
+func TestSignedOnce(t *testing.T) {
+	t.Parallel()
+	for first, again := range map[string]map[string]bool{
+		"":     {"": true, "bad": true, "good": true},
+		"good": {"": false, "bad": false, "good": true},
+	} {
+		t.Run("first "+first, func(t *testing.T) {
+			d := newPayments(t)
+			proof := d.paid(t, 1)
+			d.Recover = func(text, signature string) (string, error) {
+				if signature != "good" ||
+					text != api.ProofText(proof.Hash, "0x"+hex.EncodeToString(d.chain.payments[proof.Hash].Input[68:])) {
+					return treasury, nil
+				}
+				return payer, nil
+			}
+			proof.Signature = first
+			c, err := d.Claim(t.Context(), proof, fresh())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Spend(t.Context(), []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+			c.Close()
+			for signature, told := range again {
+				proof.Signature = signature
+				c, err := d.Claim(t.Context(), proof, fresh())
+				if told != (err == nil && string(c.Replay.Body) == "{}") ||
+					!told && !errors.Is(err, &api.Error{Reason: api.ReasonPayerMismatch}) {
+					t.Errorf("again with %q: %v", signature, err)
+				}
+				if c != nil {
+					c.Close()
+				}
 			}
 		})
 	}

@@ -1,5 +1,7 @@
 package api
 
+import "encoding/hex"
+
 // PaymentRequirements is the quote of a call.
 type PaymentRequirements struct {
 	Scheme     string `json:"scheme"`     // SchemeX402
@@ -22,5 +24,11 @@ type PaymentProof struct {
 	Network   string `json:"network"`
 	TxHash    string `json:"txHash"`
 	Payer     string `json:"payer"`
-	Signature string `json:"signature,omitempty"` // EIP-191 by the payer; verified when present
+	Signature string `json:"signature,omitempty"` // EIP-191 by the payer, of ProofText; where it was present, repetitions need it
+}
+
+// ProofText is the text of the signature in a proof, which shows that it is the payer's. The nonce, as it is in the quote, identifies the
+// request.
+func ProofText(txHash [32]byte, nonce string) string {
+	return "contextd payment\ntransaction: 0x" + hex.EncodeToString(txHash[:]) + "\nnonce: " + nonce
 }

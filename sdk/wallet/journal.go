@@ -47,7 +47,8 @@ type entry struct {
 	Until     int64       `json:"validUntil"` // of the quote, Unix seconds
 	TxNonce   uint64      `json:"txNonce"`
 	TxHash    string      `json:"txHash"`
-	RawTx     string      `json:"rawTx"` // signed; sending it again pays nothing more
+	RawTx     string      `json:"rawTx"`               // signed; sending it again pays nothing more
+	Signature string      `json:"signature,omitempty"` // of the proof, with which alone the service gives the answer again
 	State     State       `json:"state"`
 	Note      string      `json:"note,omitempty"`
 	Stops     bool        `json:"stops,omitempty"` // it was refused, and nobody has allowed the service to be paid since

@@ -248,7 +248,8 @@ func (p *Payer) goOn(ctx context.Context, e *entry, past []entry, mayBegin bool)
 
 func (p *Payer) payment(e entry) sdk.Payment {
 	if e.Exact == nil {
-		shown := sdk.TransferPayment(api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: e.TxHash, Payer: e.Payer})
+		shown := sdk.TransferPayment(api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: e.TxHash, Payer: e.Payer,
+			Signature: e.Signature})
 		shown.Asset, shown.Amount, shown.Until = api.AssetUSDG, e.Amount.String(), time.Unix(e.Until, 0)
 		return shown
 	}

@@ -3,6 +3,8 @@ package wallet_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +20,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/accounts"
 	"github.com/ethereum/go-ethereum/accounts/abi/bind"
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/ethclient"
@@ -186,6 +190,68 @@ func TestPayForCalls(t *testing.T) {
 	}
 	if got := m.balance(); got != 4_000 || m.states() != "answered answered answered" {
 		t.Errorf("the treasury has %d, payments are %s", got, m.states())
+	}
+}
+
+// TestProofIsSigned: a proof is shown with the payer's signature, and after a lost answer with the same; without it the service gives the
+// answer to nobody again.
+func TestProofIsSigned(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	show := func(proof any, into any) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, m.d.URL()+api.PathFresh, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := json.Marshal(proof); proof != nil {
+			req.Header.Set(api.HeaderPayment, base64.StdEncoding.EncodeToString(text))
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if err := json.NewDecoder(res.Body).Decode(into); err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode
+	}
+	var asked struct{ Payment api.PaymentRequirements }
+	show(nil, &asked)
+	q := sdk.Quote{
+		PaymentRequirements: asked.Payment, Service: m.d.URL(), Request: "GET " + api.PathFresh, Bare: true,
+		Price: api.OpFresh.PriceMicros(),
+	}
+	first, err := m.payer().Pay(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var proof api.PaymentProof
+	if err := json.Unmarshal(first.Payload, &proof); err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := hexutil.Decode(proof.Signature)
+	if len(raw) != crypto.SignatureLength {
+		t.Fatalf("the proof is %s", first.Payload)
+	}
+	raw[crypto.RecoveryIDOffset] -= 27
+	text := api.ProofText(common.HexToHash(proof.TxHash), q.Nonce)
+	if key, err := crypto.SigToPub(accounts.TextHash([]byte(text)), raw); err != nil || crypto.PubkeyToAddress(*key).Hex() != proof.Payer {
+		t.Errorf("the signature in %s is another's, %v", first.Payload, err)
+	}
+	if again, err := m.payer().Pay(t.Context(), q); err != nil || !bytes.Equal(again.Payload, first.Payload) {
+		t.Errorf("again it is %s, %v, and was %s", again.Payload, err, first.Payload)
+	}
+	bare := proof
+	bare.Signature = ""
+	for i, one := range []struct {
+		proof api.PaymentProof
+		want  int
+	}{{proof, http.StatusOK}, {proof, http.StatusOK}, {bare, http.StatusPaymentRequired}} {
+		if got := show(one.proof, new(any)); got != one.want {
+			t.Errorf("%d: %+v is answered %d", i, one.proof, got)
+		}
 	}
 }
 

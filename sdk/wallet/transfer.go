@@ -73,6 +73,9 @@ func (p *Payer) signTransfer(ctx context.Context, q sdk.Quote, past []entry) (_ 
 		return entry{}, "", fmt.Errorf("sign payment: %w", err)
 	}
 	e.TxNonce, e.RawTx, e.TxHash = tx.Nonce, hexutil.Encode(raw), signed.Hash().Hex()
+	if e.Signature, err = p.cfg.Key.SignMessage(api.ProofText(signed.Hash(), hexutil.Encode(nonce))); err != nil {
+		return entry{}, "", fmt.Errorf("sign proof: %w", err)
+	}
 	notice = fmt.Sprintf("paying %s %s to %s; the chain takes at most %s ether for it",
 		amount, api.AssetUSDG, recipient, Ether(maxFee(tx).String()))
 	return e, notice, nil
