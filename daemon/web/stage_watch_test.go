@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"net/http"
 	"strings"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -54,13 +55,13 @@ func (s *stage) watches() {
 	for _, call := range watchCalls(w.ID) {
 		s.do(401, call[0], call[1], call[2], openapiBearer("cv_test_"+strings.Repeat("Zq", api.KeySecretChars/2)))
 	}
-	for range api.WatchPolls {
-		s.do(200, "GET", api.PathWatches, "", busy)
-	}
-	for _, call := range watchCalls(w.ID) {
-		if call[0] != "POST" {
-			s.do(429, call[0], call[1], call[2], busy)
+	for _, one := range watchCalls(w.ID) {
+		if one[0] == "POST" {
+			continue
 		}
+		for call(s.t, "GET", s.d.URL()+api.PathWatches, busy).Status == http.StatusOK { // a slow run earns some back
+		}
+		s.do(429, one[0], one[1], one[2], busy)
 	}
 	s.do(204, "DELETE", api.PathWatches+"/"+w.ID, "", mine)
 }
