@@ -22,10 +22,13 @@ type Version struct {
 func ReadVersion(program string) (Version, Answer) {
 	v := Version{build.Read(), api.Version}
 	return v, Answer{Piped: Text, Text: func(w io.Writer, _ int, _ Style) error {
-		_, err := fmt.Fprintln(w, versionLine(program, v.Info))
+		_, err := fmt.Fprintf(w, "%s\n%s\n", versionLine(program, v.Info), licences)
 		return err
 	}}
 }
+
+// licences is what a program comes under.
+const licences = "Apache-2.0; parts under LGPL-3.0 (go-ethereum) and MPL-2.0: see NOTICES beside the program"
 
 func versionLine(program string, b build.Info) string {
 	commit := ""

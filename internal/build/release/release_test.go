@@ -288,6 +288,9 @@ func TestBill(t *testing.T) {
 			t.Errorf("%s is there twice", c.BOMRef)
 		}
 		refs[c.BOMRef] = true
+		if c.Licenses == nil || len(*c.Licenses) == 0 || (*c.Licenses)[0].License.ID == "" {
+			t.Errorf("%s has no licence", c.Name)
+		}
 	}
 	for _, want := range []string{"pkg:golang/std@" + strings.TrimPrefix(runtime.Version(), "go"), "pkg:generic/glibc@2.36", "pkg:generic/musl"} {
 		if !refs[want] {
@@ -322,6 +325,23 @@ func TestLicence(t *testing.T) {
 	_, err = notices("ctx", []part{{name: "x", dir: t.TempDir()}})
 	if err == nil || !strings.Contains(err.Error(), "no licence") {
 		t.Errorf("a module without a licence: %v", err)
+	}
+}
+
+// TestSPDX checks that a licence is known by its text, and that no other is.
+func TestSPDX(t *testing.T) {
+	t.Parallel()
+	const bsd = "Redistribution and use in source and binary forms, with or\n// without modification"
+	for text, want := range map[string]string{
+		"Apache License\n   Version 2.0, January 2004": "Apache-2.0", "Permission is hereby granted,\n free of charge": "MIT",
+		"// Permission to use, copy, modify, and distribute\n// this software": "ISC", bsd: "BSD-2-Clause",
+		bsd + " to endorse or promote": "BSD-3-Clause", "Mozilla Public License, version 2.0": "MPL-2.0",
+		"GNU LESSER GENERAL PUBLIC LICENSE\n Version 3": "LGPL-3.0-or-later", "all rights reserved": "",
+		"GNU GENERAL PUBLIC LICENSE\n Version 3 … GNU LESSER GENERAL PUBLIC LICENSE\n Version 3": "LGPL-3.0-or-later GPL-3.0-or-later",
+	} {
+		if got := strings.Join(spdx(text), " "); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
 	}
 }
 

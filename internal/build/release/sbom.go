@@ -119,14 +119,58 @@ func (r *release) sbom(t target, binary string, parts []part) ([]byte, error) {
 	}}
 	var components []cyclonedx.Component
 	for _, p := range parts {
+		under, err := p.licences()
+		if err != nil {
+			return nil, err
+		}
 		components = append(components, cyclonedx.Component{
-			BOMRef: p.purl(), Type: cyclonedx.ComponentTypeLibrary, Name: p.name, Version: p.version, PackageURL: p.purl(),
+			BOMRef: p.purl(), Type: cyclonedx.ComponentTypeLibrary, Name: p.name, Version: p.version, PackageURL: p.purl(), Licenses: &under,
 		})
 	}
 	doc.Components = &components
 	var b bytes.Buffer
 	err = cyclonedx.NewBOMEncoder(&b, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(doc, cyclonedx.SpecVersion1_6)
 	return b.Bytes(), err
+}
+
+// licences are those of p by their names in SPDX. What is of a library of C is as licenceInC says.
+func (p part) licences() (list cyclonedx.Licenses, err error) {
+	ids := map[string][]string{"sqlite": {"blessing"}, "musl": {"MIT"}, "glibc": {"LGPL-2.1-or-later"}}[p.name]
+	if p.dir != "" {
+		text, err := licence(os.DirFS(p.dir))
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", p.name, p.version, err)
+		}
+		if ids = spdx(text); len(ids) == 0 {
+			return nil, fmt.Errorf("%s %s is under a licence that is not known here", p.name, p.version)
+		}
+	}
+	for _, id := range ids {
+		list = append(list, cyclonedx.LicenseChoice{License: &cyclonedx.License{ID: id}})
+	}
+	return list, nil
+}
+
+// spdx are the licences whose texts are in text, by their names in SPDX.
+func spdx(text string) (ids []string) {
+	text = strings.Join(strings.Fields(regexp.MustCompile(`(?m)^\s*(//|#|\*)+`).ReplaceAllString(text, "")), " ")
+	for _, l := range []struct{ id, says, unless string }{
+		{"Apache-2.0", `Apache License,? Version 2\.0`, ``},
+		{"MIT", `Permission is hereby granted, free of charge|#+ Licen[cs]e (The )?MIT|MIT [Ll]icense`, ``},
+		{"ISC", `Permission to use, copy, modify, and(/or)? distribute this software`, ``},
+		{"BSD-3-Clause", `(?i)redistribution and use in source and binary forms.*endorse or promote`, ``},
+		{"BSD-2-Clause", `(?i)redistribution and use in source and binary forms`, `(?i)endorse or promote`},
+		{"LGPL-3.0-or-later", `GNU LESSER GENERAL PUBLIC LICENSE Version 3`, ``},
+		{"GPL-3.0-or-later", `GNU GENERAL PUBLIC LICENSE Version 3`, ``},
+		{"MPL-2.0", `Mozilla Public License,? [Vv]ersion 2\.0`, ``},
+		{"Unlicense", `This is free and unencumbered software`, ``},
+		{"CC0-1.0", `CC0 1\.0 Universal`, ``},
+	} {
+		if regexp.MustCompile(l.says).MatchString(text) && (l.unless == "" || !regexp.MustCompile(l.unless).MatchString(text)) {
+			ids = append(ids, l.id)
+		}
+	}
+	return ids
 }
 
 // notices is the text of the licences of parts. It fails for a module that has none, because that must not be shipped.
