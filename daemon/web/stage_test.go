@@ -142,6 +142,8 @@ func large() string { return `{"name":"` + strings.Repeat("x", api.MaxBodyBytes)
 // describe calls the description.
 func (s *stage) describe() {
 	s.do(404, "GET", api.PathDocs+"/x", "")
+	s.do(200, "GET", api.PathHealth, "")
+	s.do(200, "GET", api.PathReady, "")
 	for _, path := range []string{
 		api.PathPacks, api.PathOpenAPI, api.PathOpenAPIYAML, api.PathDocs, api.PathDocs + "/run", api.PathOpenAPIRoot, api.PathX402, api.PathLLMs,
 	} {
@@ -499,7 +501,7 @@ func (s *stage) console() [][2]string {
 		method, path, _ := strings.Cut(name, " ")
 		switch {
 		case path == api.PathMCP, slices.Contains(op.Tags, "Description"), slices.Contains(op.Tags, "Pages"),
-			slices.Contains(op.Tags, "Log"):
+			slices.Contains(op.Tags, "Log"), slices.Contains(op.Tags, "Health"):
 		case strings.HasPrefix(path, "/v1/") || name == "GET "+api.PathAuthEmailLanding:
 		default:
 			list = append(list, [2]string{method, strings.NewReplacer("{pack}", "crypto", "{keyId}", s.key[:api.KeyIDLength], "{depositId}", "none", "{identityId}", "none").Replace(path)})
@@ -555,6 +557,7 @@ func (s *stage) fail() {
 		method, path, _ := strings.Cut(name, " ")
 		s.do(500, method, path+query, "", openapiBearer(s.key))
 	}
+	s.do(503, "GET", api.PathReady, "")
 	s.do(500, "GET", api.PathSubscribe+"?token="+s.key, "")
 	s.do(500, "GET", s.history(""), "", openapiBearer(s.key))
 	for _, call := range watchCalls("w_1") {
