@@ -158,8 +158,8 @@ type Limits struct {
 	FreeCalls          int      `key:"free_calls,live" default:"100" min:"1" doc:"Calls in 24 hours with a key whose owner has"`
 	_                  struct{} `doc:"no credits."`
 	FreeCallsPerClient int      `key:"free_calls_per_client,live" default:"300" min:"1" doc:"Such calls from one"`
-	_                  struct{} `doc:"client address, with whatever keys. Calls of this machine are not bounded so:"`
-	_                  struct{} `doc:"see web.this_machine."`
+	_                  struct{} `doc:"client address, or a /48 of IPv6, with whatever keys. Calls of this machine are not"`
+	_                  struct{} `doc:"bounded so: see web.this_machine."`
 	ActiveKeys         int      `key:"active_keys,live" default:"25" min:"1" doc:"Keys that an owner may have at a time."`
 	SignIns            int      `key:"sign_ins,live" default:"20" min:"1" doc:"Sign-in requests per minute and client."`
 	Mails              int      `key:"mails,live" default:"5" min:"1" doc:"Mails per quarter of an hour and address."`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -323,7 +324,7 @@ func (d *Daemon) openGate(context.Context) error {
 		rules.Payments = d.payments
 	}
 	d.payers = web.NewPayers(d.proxies, d.cfg.Now)
-	d.crowd = web.NewCrowd(d.proxies, func(bearer string) bool { _, err := d.keys.Resolve(bearer); return err == nil }, d.cfg.Now)
+	d.crowd = web.NewCrowd(d.proxies, d.knows, d.cfg.Now)
 	d.standard.HTTPS = d.publicURL.Scheme == "https"
 	if d.cfg.PublicURL != "" {
 		d.standard.PublicURL = d.publicURL
@@ -333,6 +334,16 @@ func (d *Daemon) openGate(context.Context) error {
 	}
 	d.gate = gate.New(rules)
 	return nil
+}
+
+// knows reports whether r is of who has a key or is signed in.
+func (d *Daemon) knows(r *http.Request) bool {
+	key := web.Bearer(r)
+	if key == "" {
+		return d.console.Knows(r)
+	}
+	_, err := d.keys.Resolve(key)
+	return err == nil
 }
 
 // openHealth makes what says whether the daemon can answer calls.

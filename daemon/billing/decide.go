@@ -95,7 +95,7 @@ func (m *Meter) takeFree(ctx context.Context, c Call, now time.Time, b *batch) (
 	if client != nil {
 		if wait, ok := client.wait(now, int64(m.cfg.PerClient), c.cost()); wait > 0 || !ok {
 			return left, exhausted(wait, ok, m.askForCredits(c),
-				"keys without credits have used the %d free calls of 24 hours from your address", m.cfg.PerClient)
+				"keys without credits have used the %d free calls of 24 hours from your network", m.cfg.PerClient)
 		}
 		client.add(now, c.cost())
 		b.clients[c.Client] += c.cost()

@@ -204,7 +204,7 @@ func (s *Server) enterUnknown(r *http.Request, rq *request, m message, fault err
 
 // pass has handler answer r and looks after the answer.
 func (s *Server) pass(w http.ResponseWriter, r *http.Request, rq *request, m message, handler http.Handler) error {
-	done, err := s.table.Begin(rq.subject(s.cfg.Payers.Trusted.ClientOf(r)), r.Header.Get(headerSession))
+	done, err := s.table.Begin(rq.subject(), r.Header.Get(headerSession))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -75,9 +74,9 @@ func (rq *request) asked() (a web.Asked) {
 }
 
 // subject names who rq is of, for limits.
-func (rq *request) subject(client string) string {
+func (rq *request) subject() string {
 	if rq.caller.KeyID != "" {
 		return rq.caller.KeyID
 	}
-	return "client " + strings.ToLower(client)
+	return "client " + rq.clients[len(rq.clients)-1] // of IPv6, the site
 }

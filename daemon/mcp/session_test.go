@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -415,5 +417,53 @@ func TestInitializeTwice(t *testing.T) {
 	}
 	if text := s.log.String(); strings.Contains(text, "level=ERROR") {
 		t.Error(text)
+	}
+}
+
+// held is the answer to who does not read it until it is let go.
+type held struct {
+	*httptest.ResponseRecorder
+	begun func()
+	goes  <-chan struct{}
+}
+
+// Write waits.
+func (h held) Write(p []byte) (int, error) {
+	h.begun()
+	<-h.goes
+	return h.ResponseRecorder.Write(p)
+}
+
+// TestStrangersUnderWay are bounded per address of IPv4 and per /48 of IPv6.
+func TestStrangersUnderWay(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t, func(c *mcp.Config) { c.Limits, c.PublicDiscovery = mcp.SessionLimits{Requests: 2}, true })
+	ping := func(from string, w http.ResponseWriter) {
+		r := httptest.NewRequest(http.MethodPost, api.PathMCP, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+		r.RemoteAddr, r.Host = from, "context.example.org"
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		s.handler.ServeHTTP(w, r)
+	}
+	goes := make(chan struct{})
+	var all, begun sync.WaitGroup
+	for _, from := range []string{"[2001:db8:1:1::1]:5", "[2001:db8:1:2::1]:5", "192.0.2.1:5", "192.0.2.1:6"} {
+		begun.Add(1)
+		all.Go(func() { ping(from, held{httptest.NewRecorder(), sync.OnceFunc(begun.Done), goes}) })
+	}
+	begun.Wait()
+	for from, want := range map[string]int{
+		"[2001:db8:1:1::1]:7": 429, "[2001:db8:1:3::1]:5": 429, "[2001:db8:2::1]:5": 200, "192.0.2.1:7": 429, "192.0.2.2:5": 200,
+	} {
+		w := httptest.NewRecorder()
+		if ping(from, w); w.Code != want {
+			t.Errorf("%s: %d %s, want %d", from, w.Code, w.Body, want)
+		}
+	}
+	close(goes)
+	all.Wait()
+	w := httptest.NewRecorder()
+	if ping("[2001:db8:1:3::1]:5", w); w.Code != 200 {
+		t.Errorf("afterwards: %d %s", w.Code, w.Body)
 	}
 }

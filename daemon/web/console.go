@@ -220,6 +220,12 @@ func (c *Console) signedIn(w http.ResponseWriter, r *http.Request) (s account.Se
 	return s, err
 }
 
+// Knows reports whether r is of who is signed in.
+func (c *Console) Knows(r *http.Request) bool {
+	_, err := c.signedIn(nil, r)
+	return err == nil
+}
+
 // isNobody reports whether err says that a request has no session that holds.
 func isNobody(err error) bool {
 	return errors.Is(err, &api.Error{Reason: api.ReasonInvalidSession}) || errors.Is(err, &api.Error{Reason: api.ReasonMissingSession})

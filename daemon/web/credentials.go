@@ -65,10 +65,7 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 	who := gate.Credentials{Subject: subject}
 	if values, ok := r.Header["Authorization"]; ok && !isPayment(values) {
 		who.HasBearer, who.Client = true, p.Trusted.FreeClientOf(r)
-		// A header of no known form is of no key.
-		if scheme, key, _ := strings.Cut(values[0], " "); len(values) == 1 && strings.EqualFold(scheme, "Bearer") {
-			who.Bearer = strings.TrimSpace(key)
-		}
+		who.Bearer = bearerOf(values)
 		return who, nil
 	}
 	if values := r.Header.Values(api.HeaderSignature); p.Standard && len(values) > 0 { // wallets that send both dialects mean this one
@@ -76,6 +73,9 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 	}
 	header, alias := r.Header.Values(api.HeaderPayment), ours(r.Header.Values(api.HeaderPaymentAlias))
 	if len(header)+len(alias) == 0 {
+		if p.Standard {
+			who.Refused = formerVersion(r)
+		}
 		return who, nil
 	}
 	if err := p.Proofs.AllowAll(p.Trusted.ClientsOf(r)...); err != nil {
@@ -105,10 +105,34 @@ func (p *Payers) exact(r *http.Request, who gate.Credentials, values []string) (
 	return who, err
 }
 
+// Bearer is the key that r names, "" if it names none.
+func Bearer(r *http.Request) string { return bearerOf(r.Header["Authorization"]) }
+
+// bearerOf is the key that values of Authorization name. A header of no known form is of no key.
+func bearerOf(values []string) string {
+	if len(values) != 1 {
+		return ""
+	}
+	if scheme, key, _ := strings.Cut(values[0], " "); strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(key)
+	}
+	return ""
+}
+
 // isPayment reports whether values of Authorization are of the scheme Payment, by which other services are paid: it names no key.
 func isPayment(values []string) bool {
 	scheme, _, _ := strings.Cut(values[0], " ")
 	return len(values) == 1 && strings.EqualFold(scheme, "Payment")
+}
+
+// formerVersion is the answer to who pays by version 1 of standard x402 alone, nil to who does not.
+func formerVersion(r *http.Request) error {
+	if !slices.ContainsFunc(r.Header.Values(api.HeaderPaymentAlias), x402.IsExactHeader) {
+		return nil
+	}
+	return api.Errorf(api.ReasonPaymentRequired, "%s has a payment of x402 version 1, of which nothing was taken; this service speaks version 2",
+		api.HeaderPaymentAlias).
+		WithHint("use a client of version 2: it reads %s and sends %s", api.HeaderRequired, api.HeaderSignature)
 }
 
 // ours are those of values that are not of version 1 of standard x402, which has the same header.

@@ -66,6 +66,9 @@ func (s *Server) unpaid(r *http.Request, subject x402.Subject) error {
 		return api.Errorf(api.ReasonChainUnavailable, "payments cannot be settled now").
 			WithHint("try again later, or sign in and pay by transfer: ctx credits buy").WithRetryAfter(time.Minute)
 	}
+	if err := formerVersion(r); err != nil {
+		return err
+	}
 	return api.Errorf(api.ReasonPaymentRequired, "%s: %s", offer.Resource.Description, offer.Error).WithHint(way)
 }
 

@@ -429,6 +429,8 @@ func TestSellCreditsCollisions(t *testing.T) {
 		for name, change := range map[string]change{"version 1": v1, "MPP": with("Authorization", "Payment abc"), "both": func(r *http.Request) { v1(r); r.Header.Set("Authorization", "Payment abc") }} {
 			if a := call(t, http.MethodPost, m.d.URL()+path, change); a.Status != http.StatusPaymentRequired || a.Header.Get(api.HeaderRequired) == "" {
 				t.Errorf("%s, %s: %d %s", path, name, a.Status, a.Body)
+			} else if tells := bytes.Contains(a.Body, []byte("this service speaks version 2")); tells != (name != "MPP") {
+				t.Errorf("%s, %s: %s", path, name, a.Body)
 			}
 		}
 	}

@@ -16,18 +16,18 @@ const (
 	crowdBurst = 3   // seconds' worth at once
 )
 
-// Crowd bounds what requests without a key may cost that cost more than a unit: those of all callers together, so that something is left
+// Crowd bounds what requests without a key or a session may cost that cost more than a unit: those of all callers together, so that something is left
 // for who has one, with a share for each network, an IPv4 address or a /48, so that no network can use it up. Make one with NewCrowd; nil
 // bounds nothing. It is safe for concurrent use.
 type Crowd struct {
 	who   *Proxies
-	known func(bearer string) bool
+	known func(r *http.Request) bool
 	all   *Limiter // the one subject ""
 	each  *Limiter // per network
 }
 
-// NewCrowd makes a Crowd of callers as who names them, but for those whose key known says is good; nil means that none is.
-func NewCrowd(who *Proxies, known func(bearer string) bool, now func() time.Time) *Crowd {
+// NewCrowd makes a Crowd of callers as who names them, but for those who known says have a key or a session; nil means that nobody has.
+func NewCrowd(who *Proxies, known func(r *http.Request) bool, now func() time.Time) *Crowd {
 	of := func(perSecond int) *Limiter {
 		return NewLimiter(crowdBurst*perSecond, time.Second/time.Duration(perSecond), now)
 	}
@@ -36,10 +36,10 @@ func NewCrowd(who *Proxies, known func(bearer string) bool, now func() time.Time
 
 // Take takes n units for r or returns the *api.Error to answer with.
 func (c *Crowd) Take(r *http.Request, n int) error {
-	if c == nil || n == 0 || c.knows(r) {
+	if c == nil || n == 0 || c.known != nil && c.known(r) {
 		return nil
 	}
-	network := c.network(r)
+	network := c.who.NetworkOf(r)
 	if err := c.each.take(n, "your network", network); err != nil {
 		return err
 	}
@@ -53,21 +53,11 @@ func (c *Crowd) Take(r *http.Request, n int) error {
 
 // Give gives n units back that r has not cost, or for less than 0 takes those that it has cost besides.
 func (c *Crowd) Give(r *http.Request, n int) {
-	if c == nil || n == 0 || c.knows(r) {
+	if c == nil || n == 0 || c.known != nil && c.known(r) {
 		return
 	}
-	c.each.give(n, c.network(r))
+	c.each.give(n, c.who.NetworkOf(r))
 	c.all.give(n, "")
-}
-
-func (c *Crowd) network(r *http.Request) string {
-	clients := c.who.ClientsOf(r)
-	return clients[len(clients)-1]
-}
-
-func (c *Crowd) knows(r *http.Request) bool {
-	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return c.known != nil && strings.EqualFold(scheme, "Bearer") && c.known(strings.TrimSpace(key))
 }
 
 // Bounded is routes whose answers cost who has no key what they weigh.

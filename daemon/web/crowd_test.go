@@ -22,7 +22,7 @@ import (
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	crowd := web.NewCrowd(nil, func(key string) bool { return key == "good" }, func() time.Time { return now })
+	crowd := web.NewCrowd(nil, func(r *http.Request) bool { return web.Bearer(r) == "good" }, func() time.Time { return now })
 	from := func(address, key string) *http.Request {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = address
@@ -88,6 +88,9 @@ func TestCrowdOfADaemon(t *testing.T) {
 		c.Now = func() time.Time { return began.Add(time.Duration(passed.Load())) }
 	})
 	key := d.Key(t, api.TierFree)
+	u := newUser(t, d)
+	u.signIn("ada@example.org")
+	session := api.SessionCookie + "=" + u.secret
 	of := func(network string) change { return with("X-Forwarded-For", network) }
 	until := func(what string, calls int, call func() answer) {
 		t.Helper()
@@ -105,6 +108,7 @@ func TestCrowdOfADaemon(t *testing.T) {
 		"fresh":        get(t, d.URL()+api.PathFresh, of("192.0.2.1")),
 		"of another":   get(t, lookup, of("192.0.2.2")),
 		"with a key":   get(t, lookup, of("192.0.2.1"), bearer(key)),
+		"signed in":    get(t, lookup, of("192.0.2.1"), with("Cookie", session)),
 		"its sign-in":  call(t, http.MethodPost, d.URL()+api.PathAuthWallet, of("192.0.2.1"), sending("{}")),
 		"of a bad key": get(t, lookup, of("192.0.2.1"), bearer(key[:39]+"x")),
 	} {

@@ -59,6 +59,18 @@ func checkAll(t *testing.T, servers map[string]string, rows []errorRow) {
 
 const challenge = `WWW-Authenticate: Bearer realm="contextd"`
 
+// TestWhereMCPIs: who looks for MCP where most servers have it is told where it is.
+func TestWhereMCPIs(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	for path, tells := range map[string]bool{"/mcp": true, "/mcp/": true, "/mcps": false, "/v1/mcp": false} {
+		a := call(t, http.MethodPost, d.URL()+path, sending("{}"))
+		if a.Status != http.StatusNotFound || strings.Contains(string(a.Body), `"hint":"MCP is at `+api.PathMCP+`"`) != tells {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
+		}
+	}
+}
+
 // TestErrorTable has a call for every row that this daemon can answer by, and for every operation that has the row.
 func TestErrorTable(t *testing.T) {
 	t.Parallel()

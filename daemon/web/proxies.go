@@ -85,7 +85,10 @@ func subjectOf(client netip.Addr, bits int) string {
 	return client.String()
 }
 
-// FreeClientOf says whose free calls r counts against, as ClientOf does; "" for calls of this machine and where nobody said who called.
+// NetworkOf says which network sent r, as a subject of a Limiter: an IPv4 address, or of IPv6 the site.
+func (p *Proxies) NetworkOf(r *http.Request) string { return subjectOf(p.Client(r), site) }
+
+// FreeClientOf says whose free calls r counts against, as NetworkOf does; "" for calls of this machine and where nobody said who called.
 func (p *Proxies) FreeClientOf(r *http.Request) string {
 	if p.fromHere(r) {
 		return ""
@@ -94,7 +97,7 @@ func (p *Proxies) FreeClientOf(r *http.Request) string {
 	if !client.IsValid() {
 		return ""
 	}
-	return subjectOf(client, network)
+	return subjectOf(client, site)
 }
 
 // fromHere reports whether r was made on this machine: no proxy was on the way, which could have brought it from anywhere.

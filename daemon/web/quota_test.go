@@ -100,7 +100,8 @@ func TestFreeCallsOfAnAddress(t *testing.T) {
 	}
 	from(users[1], "2001:db8::2", keys[1], `200 credits "" free "0" reset "86400"`) // the address has fewer left than the owner
 	from(users[1], "2001:db8::3", keys[1], `429 credits "" free "" reset ""`)
-	from(users[1], "2001:db8:0:1::3", keys[1], `200 credits "" free "2" reset "86400"`)
+	from(users[1], "2001:db8:0:ffff::3", keys[1], `429 credits "" free "" reset ""`) // of the same site
+	from(users[1], "2001:db8:1::3", keys[1], `200 credits "" free "2" reset "86400"`)
 	from(users[2], "2001:db8::2", keys[2], `429 credits "" free "" reset ""`)
 	for n := range 4 {
 		from(users[2], "", keys[2], fmt.Sprintf(`200 credits "" free "%d" reset "86400"`, 3-n))
@@ -147,7 +148,7 @@ func TestFreeClient(t *testing.T) {
 		{"127.0.0.1:5", "localhost", "Forwarded", "for=x", "127.0.0.1"},
 		{"127.0.0.1:5", "localhost", "Via", "1.1 x", "127.0.0.1"},
 		{"192.0.2.1:5", "localhost", "", "", "192.0.2.1"},
-		{"[2001:db8:1:2:3::4]:5", "localhost", "", "", "2001:db8:1:2::/64"},
+		{"[2001:db8:1:2:3::4]:5", "localhost", "", "", "2001:db8:1::/48"},
 		{"@", "localhost", "", "", ""},
 		{"@", "localhost", "X-Forwarded-For", "198.51.100.1", "198.51.100.1"},
 	} {

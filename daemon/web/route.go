@@ -51,8 +51,11 @@ func (s *Server) dispatch(methods map[string]Handler) http.Handler {
 
 // nothingAt is the answer to a path that is none.
 func nothingAt(r *http.Request) error {
-	return api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path).
-		WithHint("data endpoints are /v1/ with one of %s; see %s", api.List(api.Ops()), api.PathDocs)
+	err := api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path)
+	if strings.TrimSuffix(r.URL.Path, "/") == "/mcp" { // where most servers of MCP are
+		return err.WithHint("MCP is at %s", api.PathMCP)
+	}
+	return err.WithHint("data endpoints are /v1/ with one of %s; see %s", api.List(api.Ops()), api.PathDocs)
 }
 
 // exposed are the response headers that scripts of other origins may read, accepted the request headers they may send.

@@ -139,7 +139,8 @@ type Config struct {
 		RPCURL          string   `key:"rpc_url,secret" doc:"JSON-RPC over HTTP, where the URL holds no secret."`
 		RPCURLFile      string   `key:"rpc_url_file" doc:"File with that URL, where it holds one; instead of rpc_url."`
 		SettleKeyFile   string   `key:"settle_key_file" doc:"File with a private key that has ether alone, to settle"`
-		_               struct{} `doc:"payments of standard x402; without one, none are taken."`
+		_               struct{} `doc:"payments of standard x402; without one, none are taken. By a facilitator instead: rails,"`
+		_               struct{} `doc:"with settle.facilitator_url."`
 		Token           string   `key:"token" doc:"Address of the USDG contract."`
 		Treasury        string   `key:"treasury" doc:"Address that payments go to. The daemon needs no key to it."`
 		DepositFinality string   `key:"deposit_finality" default:"safe" enum:"safe,latest" doc:"When the packs of 70"`
