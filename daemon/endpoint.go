@@ -45,7 +45,6 @@ func newEndpoint(l net.Listener, handler http.Handler, logger *slog.Logger) *end
 // bound has e take no more connections than c lets it.
 func (e *endpoint) bound(c *web.Connections) {
 	e.listener = c.Bound(e.listener)
-	e.server.ConnState = c.Note
 	e.server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return web.InContext(boundBuffer(ctx, conn), conn)
 	}

@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -258,9 +259,48 @@ func newKeysAreBounded(t *testing.T, paid bool, most int) {
 		}
 	}
 	for range most + 1 {
-		if _, err := b.Issue(t.Context(), account.NewKey{OwnerID: account.OperatorID, Name: "x"}); err != nil {
+		own, err := b.Issue(t.Context(), account.NewKey{OwnerID: account.OperatorID, Name: "x"})
+		if err == nil {
+			_, err = b.Rotate(t.Context(), own.KeyID, account.Rotation{})
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// observed is a store that notes how many revoked keys of an owner stay, and cannot tell who has paid.
+type observed struct {
+	*store.Store
+	stay int
+	err  error
+}
+
+func (o *observed) HasPaid(context.Context, string) (bool, error) { return false, o.err }
+
+func (o *observed) PruneKeys(ctx context.Context, before, now time.Time, most int) ([]string, error) {
+	o.stay = most
+	return o.Store.PruneKeys(ctx, before, now, most)
+}
+
+// TestKeysOfAStore: who may have paid and cannot be asked for it makes no key over the bound of strangers, and is told no other bound; of
+// what is revoked as much stays as the limits say.
+func TestKeysOfAStore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	o := &observed{Store: b.store, err: errors.New("the disk is gone")}
+	keys, err := account.OpenKeys(t.Context(), account.Config{Store: o, Now: b.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range api.MaxNewFreeKeys + 1 {
+		_, err := keys.Issue(t.Context(), account.NewKey{OwnerID: ada, Name: "agent"})
+		if refused := n == api.MaxNewFreeKeys; refused != errors.Is(err, o.err) {
+			t.Errorf("key %d: %v", n+1, err)
+		}
+	}
+	if err := keys.Prune(t.Context()); err != nil || o.stay != api.MaxRevokedKeys {
+		t.Errorf("%d revoked keys stay, %v", o.stay, err)
 	}
 }
 

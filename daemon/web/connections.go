@@ -320,13 +320,6 @@ func connectionOf(conn net.Conn) *connection {
 	return nil
 }
 
-// Note notes that a request begins to arrive on conn. It is for http.Server.
-func (c *Connections) Note(conn net.Conn, state http.ConnState) {
-	if n := connectionOf(conn); n != nil && state == http.StateActive {
-		n.change(func() {})
-	}
-}
-
 // Answering has the connection of a request wait no more once the request is here whole, until handler has answered it.
 func Answering(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

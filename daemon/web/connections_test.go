@@ -45,9 +45,12 @@ func newHall(t *testing.T, most, perOne int) *hall {
 			return
 		}
 		defer done()
+		if r.URL.Query().Has("large") {
+			_, _ = w.Write(make([]byte, 1<<20))
+		}
 		<-h.release
 	})
-	server := &http.Server{Handler: web.Answering(mux), ConnState: h.set.Note, ConnContext: web.InContext, ReadTimeout: 24 * time.Hour}
+	server := &http.Server{Handler: web.Answering(mux), ConnContext: web.InContext, ReadTimeout: 24 * time.Hour}
 	go func() { _ = server.Serve(h.set.Bound(h)) }()
 	t.Cleanup(func() {
 		close(h.release)
@@ -95,7 +98,7 @@ func (h *hall) come(addr string, paths ...string) *guest {
 	h.arriving <- arrival{theirs, netip.MustParseAddr(addr)}
 	g := &guest{h: h, conn: mine, statuses: make(chan int, 10)}
 	h.t.Cleanup(func() { _ = mine.Close() })
-	if len(paths) > 0 && paths[0] == "/large" { // which nobody reads
+	if len(paths) > 0 && strings.HasSuffix(paths[0], "large") { // which nobody reads
 		g.send(paths[0], "")
 		return g
 	}
@@ -212,15 +215,46 @@ func TestConnections(t *testing.T) {
 	}
 }
 
+// TestShareOfAClient: however many a client may have, it is a quarter of all, and of a crowd that waits some go with every one that comes.
+func TestShareOfAClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, 64, 512)
+		for range 17 {
+			h.come("192.0.2.1", "/")
+		}
+		if got := h.set.Stats(); got.Open != 16 || got.Client != 1 {
+			t.Errorf("of one client: %+v", got)
+		}
+		for n := range 48 {
+			h.come(fmt.Sprintf("192.0.2.%d", 100+n), "/")
+		}
+		if got := h.set.Stats(); got.Open != 64 || got.Crowded != 0 {
+			t.Errorf("of all: %+v", got)
+		}
+		time.Sleep(10 * time.Second)
+		h.come("192.0.2.2", "/")
+		if got := h.set.Stats(); got.Open != 56 || got.Full != 1 || got.Crowded != 8 {
+			t.Errorf("when they have waited: %+v", got)
+		}
+	})
+}
+
 // TestReleased: what a connection counted as is free again when it has ended, and one that was a stream's counts again after it.
 func TestReleased(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(t, 16, 3)
 		for range 10 {
-			g := h.come("192.0.2.1", "/")
+			g := h.come("2001:db8::1", "/")
+			if n := h.set.Known(); n != 2 {
+				t.Errorf("%d clients and sites are known", n)
+			}
 			_ = g.conn.Close()
 			synctest.Wait()
+		}
+		if n := h.set.Known(); n != 0 {
+			t.Errorf("%d clients and sites that have left are known", n)
 		}
 		held := h.come("192.0.2.1", "/stream")
 		if got := h.set.Stats(); got.Open != 1 || got.Streams != 1 || got.Client != 0 {
@@ -238,7 +272,20 @@ func TestReleased(t *testing.T) {
 	})
 }
 
-// TestUnread: who does not take an answer waits as who does not send a request.
+// TestBegun: who has sent the head of a request waits anew.
+func TestBegun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, 16, 3)
+		guests := []*guest{h.come("192.0.2.1"), h.come("192.0.2.1"), h.come("192.0.2.1")}
+		guests[0].send("/body", "x")
+		if guests = append(guests, h.come("192.0.2.1")); standing(guests) != "+-++" {
+			t.Error(standing(guests))
+		}
+	})
+}
+
+// TestUnread: who does not take an answer waits as who does not send a request, but for a stream, which has a bound of its own for that.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -248,6 +295,13 @@ func TestUnread(t *testing.T) {
 		}
 		if got := h.set.Stats(); got.Open != 3 || got.Client != 1 || got.Refused != 0 {
 			t.Errorf("%+v", got)
+		}
+		h.come("192.0.2.2", "/stream?large")
+		for n := range 16 {
+			h.come(fmt.Sprintf("192.0.2.%d", 100+n), "/")
+		}
+		if got := h.set.Stats(); got.Open != 16 || got.Streams != 1 || got.Full != 4 {
+			t.Errorf("beside a stream: %+v", got)
 		}
 	})
 }

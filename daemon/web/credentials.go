@@ -130,7 +130,8 @@ func formerVersion(r *http.Request) error {
 	if !slices.ContainsFunc(r.Header.Values(api.HeaderPaymentAlias), x402.IsExactHeader) {
 		return nil
 	}
-	return api.Errorf(api.ReasonPaymentRequired, "%s has a payment of x402 version 1, of which nothing was taken; this service speaks version 2",
+	return api.Errorf(api.ReasonPaymentRequired,
+		"%s has a payment of x402 version 1, of which nothing was taken; this service speaks version 2",
 		api.HeaderPaymentAlias).
 		WithHint("use a client of version 2: it reads %s and sends %s", api.HeaderRequired, api.HeaderSignature)
 }

@@ -16,9 +16,9 @@ const (
 	crowdBurst = 3   // seconds' worth at once
 )
 
-// Crowd bounds what requests without a key or a session may cost that cost more than a unit: those of all callers together, so that something is left
-// for who has one, with a share for each network, an IPv4 address or a /48, so that no network can use it up. Make one with NewCrowd; nil
-// bounds nothing. It is safe for concurrent use.
+// Crowd bounds what requests without a key or a session may cost that cost more than a unit: those of all callers together, so that
+// something is left for whoever has one, with a share for each network, an IPv4 address or a /48, so that no network can use it up. Make
+// one with NewCrowd; nil bounds nothing. It is safe for concurrent use.
 type Crowd struct {
 	who   *Proxies
 	known func(r *http.Request) bool

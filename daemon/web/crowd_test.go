@@ -76,6 +76,41 @@ func TestCrowd(t *testing.T) {
 	if crowd.Give(from(mine, ""), 300); crowd.Take(from(mine, ""), 300) != nil {
 		t.Error("what was given back is not there")
 	}
+	for n := range 3 {
+		if err := crowd.Take(from(fmt.Sprintf("192.0.2.%d:5", 10+n), ""), 300); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if crowd.Take(from(other, ""), 1) == nil {
+		t.Error("all together have more than there is")
+	}
+	if crowd.Give(from(mine, ""), 1); crowd.Take(from(other, ""), 1) != nil {
+		t.Error("what one gave back is not there for another")
+	}
+}
+
+// TestCost is both sides of what a body costs, and what an operation does.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int64]int{-1: 16, 0: 0, 4095: 0, 4096: 1, 64 << 10: 16} {
+		if got := web.CostOfBody(bytes); got != want {
+			t.Errorf("a body of %d costs %d, want %d", bytes, got, want)
+		}
+	}
+	past := api.Moment{At: time.Unix(1, 0)}
+	for _, c := range []struct {
+		query api.Query
+		want  int
+	}{
+		{api.Query{Op: api.OpFresh}, 0}, {api.Query{Op: api.OpCite}, 0}, {api.Query{Op: api.OpCite, At: past}, 4},
+		{api.Query{Op: api.OpLookup, Text: "btc"}, 2}, {api.Query{Op: api.OpLookup, Text: "btc,eth,sol"}, 6},
+		{api.Query{Op: api.OpSeries}, 4},
+		{api.Query{Op: api.OpQuery}, 2}, {api.Query{Op: api.OpQuery, At: past}, 6}, {api.Query{Op: api.OpQuery, Over: time.Hour}, 6},
+	} {
+		if got := web.CostOf(c.query); got != c.want {
+			t.Errorf("%+v costs %d, want %d", c.query, got, c.want)
+		}
+	}
 }
 
 // TestCrowdOfADaemon has strangers of one network ask for what costs much: they are refused, others and who has a key are not, and what is

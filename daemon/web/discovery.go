@@ -83,11 +83,23 @@ func (d Discovery) resources(list catalogue) (r struct {
 
 // controls is what clients have to be set to, "" while nothing can be settled.
 func (d Discovery) controls() string {
-	offer, ok := d.Standard.Offer(x402.Subject{Pack: api.CreditStarter})
+	text := spendControls(d.Standard)
+	if text == "" {
+		return ""
+	}
+	return " with `spendControls: " + text + "`, as it takes only tokens that it knows"
+}
+
+// spendControls is what clients of @x402 need to pay by e, "" while nothing can be settled or e is nil.
+func spendControls(e Exact) string {
+	if e == nil {
+		return ""
+	}
+	offer, ok := e.Offer(x402.Subject{Pack: api.CreditStarter})
 	if !ok {
 		return ""
 	}
-	return " with `spendControls: " + offer.SpendControls() + "`, as it takes only tokens that it knows"
+	return offer.SpendControls()
 }
 
 // text tells a language model how to use the service.

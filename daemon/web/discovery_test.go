@@ -198,6 +198,9 @@ func TestBareProbe(t *testing.T) {
 			}
 		}
 	}
+	if a := call(t, http.MethodPost, m.d.URL()+"/v1/cite", sending(`{"ref":0}`)); a.Status != http.StatusBadRequest {
+		t.Errorf("a body with a wrong value: %d %s", a.Status, a.Body)
+	}
 }
 
 // tellsHow holds the extension bazaar of an offer to its own schema, and to how the operation was called.

@@ -129,3 +129,18 @@ func TestLimiterIsSmall(t *testing.T) {
 	}
 	runtime.KeepAlive(l)
 }
+
+// TestWhoseLimit: who is refused is told whether the limit is theirs or that of their network.
+func TestWhoseLimit(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.Unix(1, 0) }
+	for _, c := range []struct{ used, whose string }{{"client", "from your address"}, {"site", "from your network"}} {
+		l := web.NewLimiter(1, time.Minute, now)
+		if err := l.Allow(c.used); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.AllowAll("client", "site"); err == nil || !strings.Contains(err.Error(), c.whose) {
+			t.Errorf("%s: %v, want %q", c.used, err, c.whose)
+		}
+	}
+}

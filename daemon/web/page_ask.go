@@ -74,13 +74,14 @@ type pageClosed struct {
 	Free            int
 	Health          []packHealth
 	Prices          []pagePrice
+	Controls        string // of clients of @x402; "" where standard x402 is not taken
 }
 
 // closed answers with what everybody may see: health, how to sign in, prices, and why there is no more, nil for no right to it.
 func (p *Page) closed(w http.ResponseWriter, r *http.Request, at place, v pageVisitor, why *api.Error) error {
 	data := pageClosed{
 		place: at, SignedIn: v.signedIn, Sees: v.sees(at.Pack), Sells: p.cfg.Sells, Free: api.FreeCallsPerDay, Prices: prices(),
-		Ready: p.cfg.Ready == nil || p.cfg.Ready(r.Context()) == nil, Health: p.health(r.Context()),
+		Controls: spendControls(p.cfg.Exact), Ready: p.cfg.Ready == nil || p.cfg.Ready(r.Context()) == nil, Health: p.health(r.Context()),
 	}
 	status := http.StatusOK
 	if why != nil {

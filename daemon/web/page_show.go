@@ -52,6 +52,7 @@ type PageConfig struct {
 	Ready   func(ctx context.Context) error // nil means always ready
 	Unsold  func() []string                 // what may not be sold and is; nil where calls are not charged
 	Sells   bool                            // calls can be paid one by one, and credits bought
+	Exact   Exact                           // nil means that no payments of standard x402 are taken
 	Crowd   *Crowd                          // of who has no key; nil bounds nothing
 	Demo    bool                            // what is shown is synthetic
 	Now     func() time.Time                // nil means time.Now

@@ -201,6 +201,19 @@ func TestPageVisibility(t *testing.T) {
 	}
 }
 
+// TestPricesForClients: who may not see the state reads what a client of @x402 needs to pay, where standard x402 is taken.
+func TestPricesForClients(t *testing.T) {
+	t.Parallel()
+	paid := newSettlingMarket(t, daemontest.WithPages).d
+	for _, d := range []*daemontest.Daemon{paid, daemontest.Start(t, daemontest.WithPages)} {
+		a := get(t, d.URL()+"/packs/crypto", asBrowser, with("Via", "1.1 proxy"))
+		told := strings.Contains(string(a.Body), `spendControls: {&#34;allowedAssets&#34;:[{&#34;network&#34;:&#34;eip155:46630&#34;`)
+		if !strings.Contains(string(a.Body), "Prices of calls") || told != (d == paid) {
+			t.Errorf("sells %v: %d %s", d == paid, a.Status, a.Body)
+		}
+	}
+}
+
 // TestPageNegotiation: pages are for whoever names text/html; others are told at the front what this is, and elsewhere that there is
 // nothing.
 func TestPageNegotiation(t *testing.T) {
@@ -606,5 +619,32 @@ func TestAccountBehindTheLink(t *testing.T) {
 		if got := get(t, d.URL()+"/account", asBrowser); (got.Status == http.StatusOK) != leads {
 			t.Errorf("the account with pages %s: %d", mode, got.Status)
 		}
+	}
+}
+
+// TestPagesOfASite is both sides of how many pages an address and a site of IPv6 may have open.
+func TestPagesOfASite(t *testing.T) {
+	t.Parallel()
+	var rooms web.Rooms
+	var last func()
+	for n := range 50 {
+		leave, err := rooms.Take(fmt.Sprintf("2001:db8:0:%x::/64", n/5), "2001:db8::/48")
+		if err != nil {
+			t.Fatalf("page %d: %v", n+1, err)
+		}
+		last = leave
+	}
+	for _, c := range []struct{ network, site, whose string }{
+		{"2001:db8:0:5::/64", "2001:db8::/48", "from your address"}, {"2001:db8:0:a::/64", "2001:db8::/48", "from your network"},
+		{"2001:db8:1:a::/64", "2001:db8:1::/48", ""},
+	} {
+		if _, err := rooms.Take(c.network, c.site); (err == nil) != (c.whose == "") ||
+			err != nil && !strings.Contains(err.Error(), c.whose) {
+			t.Errorf("%s: %v, want %q", c.network, err, c.whose)
+		}
+	}
+	last()
+	if _, err := rooms.Take("2001:db8:0:a::/64", "2001:db8::/48"); err != nil {
+		t.Errorf("when one has left: %v", err)
 	}
 }

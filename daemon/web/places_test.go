@@ -138,3 +138,20 @@ func callsMade(t *testing.T, d *daemontest.Daemon) (calls int64) {
 	}
 	return calls
 }
+
+// TestPlaceWithoutConnection: who is refused as all connections that streams may have are taken has taken no place.
+func TestPlaceWithoutConnection(t *testing.T) {
+	t.Parallel()
+	var seats web.Seats
+	caller := gate.Caller{Call: billing.Call{KeyID: "k", OwnerID: "o"}}
+	for range api.StreamsPerFreeKey + 1 {
+		if _, err := seats.Take(t.Context(), caller, true); err == nil || !strings.Contains(err.Error(), "which is the service's limit") {
+			t.Fatalf("all are taken: %v", err)
+		}
+	}
+	leave, err := seats.Take(t.Context(), caller, false)
+	if err != nil {
+		t.Fatalf("when one is free: %v", err)
+	}
+	leave()
+}

@@ -47,6 +47,24 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
+// TestFull: a disk without room is nobody's mistake, a row that breaks a rule is the caller's.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	f := open(t, filepath.Join(t.TempDir(), "x.db"), scripts())
+	if _, err := f.Write.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil { // which means as many as there are
+		t.Fatal(err)
+	}
+	for text, full := range map[string]bool{
+		"INSERT INTO numbers (n) WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x LIMIT 9999) SELECT n FROM x": true,
+		"INSERT INTO numbers (n) VALUES (NULL)": false,
+	} {
+		var passes interface{ Unavailable() bool }
+		if err := f.Exec(t.Context(), text); err == nil || errors.As(err, &passes) != full {
+			t.Errorf("%.30s: %v", text, err)
+		}
+	}
+}
+
 // TestLogWithoutDatabase: the log of a database that is gone is not dropped for a new one.
 func TestLogWithoutDatabase(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -225,10 +226,14 @@ func (f *DB) Close() error {
 // Tx runs act in one transaction, which is on disk when Tx returns nil.
 func (f *DB) Tx(ctx context.Context, act func(*sql.Tx) error) error { return f.count(f.tx(ctx, act)) }
 
-// count counts err, if it is that of a database that was locked.
+// count counts err, if it is that of a database that was locked. A disk that takes nothing is nobody's mistake, and may pass.
 func (f *DB) count(err error) error {
 	var failed sqlite3.Error
 	var refused *pgconn.PgError
+	disk := []sqlite3.ErrNo{sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrReadonly, sqlite3.ErrCantOpen}
+	if errors.As(err, &failed) && slices.Contains(disk, failed.Code) {
+		return gone{err}
+	}
 	if errors.As(err, &failed) && failed.Code == sqlite3.ErrBusy || errors.As(err, &refused) && refused.Code == lockNotAvailable {
 		f.busy.Add(1)
 	}

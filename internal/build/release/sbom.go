@@ -124,7 +124,8 @@ func (r *release) sbom(t target, binary string, parts []part) ([]byte, error) {
 			return nil, err
 		}
 		components = append(components, cyclonedx.Component{
-			BOMRef: p.purl(), Type: cyclonedx.ComponentTypeLibrary, Name: p.name, Version: p.version, PackageURL: p.purl(), Licenses: &under,
+			BOMRef: p.purl(), Type: cyclonedx.ComponentTypeLibrary, Name: p.name, Version: p.version, PackageURL: p.purl(),
+			Licenses: &under,
 		})
 	}
 	doc.Components = &components
