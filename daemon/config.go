@@ -63,6 +63,8 @@ type Serve struct {
 	Page        web.PageMode // who sees the state on the pages; "" means web.PageOn
 	ThisMachine bool         // callers on this machine count as its own although PublicURL is not on it
 
+	Watches Watches
+
 	SMTP *mail.SMTPConfig // where mail goes out; nil means into files of OutboxDir
 	MCP  MCP
 }
@@ -93,6 +95,14 @@ type Data struct {
 
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none
+}
+
+// Watches says where events of watches may be delivered.
+type Watches struct {
+	PrivateHosts []string `key:"private_hosts" doc:"Hosts on private addresses that owners may have events posted to,"`
+	_            struct{} `doc:"also on plain HTTP, such as n8n.lan or n8n.lan:5678. All others have to be public."`
+	HTTPLoopback bool     `key:"http_loopback" doc:"Receivers may be on this machine, on plain HTTP. It is for tests; a demo"`
+	_            struct{} `doc:"has it on."`
 }
 
 // Operate says how the operator looks after a daemon.

@@ -17,6 +17,7 @@ type leaderWork struct {
 	backups   operate.Backups
 	alerts    *operate.Alerts
 	witnesses *witness.Set
+	deliver   func(ctx context.Context) // to watches
 }
 
 var _ cluster.Work = leaderWork{}
@@ -39,6 +40,7 @@ func (w leaderWork) Lead(ctx context.Context) {
 	})
 	all.Go(func() { w.alerts.Run(ctx) })
 	all.Go(func() { w.witnesses.Run(ctx) })
+	all.Go(func() { w.deliver(ctx) })
 	all.Wait()
 }
 

@@ -274,7 +274,8 @@ func (d *Daemon) assignLeader(context.Context) error {
 		Logger: d.cfg.Logger,
 	}
 	witnesses := &witness.Set{Witnesses: d.cfg.Witnesses, Logs: d.logs, Packs: d.served.ids, Now: d.cfg.Now, Logger: d.cfg.Logger}
-	d.node.Add(leaderWork{d.history, d.jobs, d.backups, d.alerts, witnesses}, nil) // before the packs: it forgets what they read
+	work := leaderWork{d.history, d.jobs, d.backups, d.alerts, witnesses, d.deliverToWatches}
+	d.node.Add(work, nil) // before the packs: it forgets what they read
 	return nil
 }
 

@@ -41,6 +41,12 @@ func (c *Client) WatchEvents(ctx context.Context, id, cursor string, opts ...Cal
 	return watchCall[api.EventPage](ctx, c, r, nil, opts)
 }
 
+// TestWatch has the delivery of a watch tried now: a webhook is challenged, a person gets a message.
+func (c *Client) TestWatch(ctx context.Context, id string, opts ...CallOption) error {
+	_, err := c.Do(ctx, Request{Method: http.MethodPost, Path: watchPath(api.PathWatchTest, id)}, opts...)
+	return err
+}
+
 func watchPath(pattern, id string) string {
 	return strings.Replace(pattern, "{watchId}", url.PathEscape(id), 1)
 }

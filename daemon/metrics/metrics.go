@@ -6,6 +6,7 @@
 package metrics
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"sync"
@@ -46,6 +47,7 @@ type Metrics struct {
 	bought      *prometheus.CounterVec
 	vanished    prometheus.Counter
 	alerts      *prometheus.CounterVec
+	watched     *prometheus.CounterVec
 	settlements *prometheus.CounterVec
 	gas         *prometheus.CounterVec
 	fee         *prometheus.CounterVec
@@ -83,6 +85,8 @@ func New(now func() time.Time) *Metrics {
 		bought:  counters("deposits_verified_total", "Purchases of credits that were paid, by pack of credits.", "pack"),
 		alerts: counters("alert_deliveries_total", "Deliveries of the operator's alerts, by alert, way and outcome: ok or error.",
 			"alert", "by", "outcome"),
+		watched: counters("watch_deliveries_total", "Attempts to deliver events of watches, by outcome: ok, or a word for what failed.",
+			"outcome"),
 		settlements: counters("settlements_total", "Payments by standard x402 that are over, by state: settled or failed.",
 			"rail", "state"),
 		gas:      counters("settlement_gas_total", "Gas used by transactions that were to settle payments.", "rail"),
@@ -97,7 +101,7 @@ func New(now func() time.Time) *Metrics {
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(
 		m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.endings, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes,
-		m.proofs, m.rpc, m.bought, m.vanished, m.alerts, m.settlements, m.gas, m.fee, m.reverts, info,
+		m.proofs, m.rpc, m.bought, m.vanished, m.alerts, m.watched, m.settlements, m.gas, m.fee, m.reverts, info,
 	)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
@@ -237,6 +241,11 @@ func (m *Metrics) Alerted(alert, by string, err error) {
 	m.alerts.WithLabelValues(alert, by, outcome(err)).Inc()
 	m.alerts.WithLabelValues(alert, by, outcome(nil)) // both stand at zero then
 	m.alerts.WithLabelValues(alert, by, "error")
+}
+
+// WatchDelivered counts an attempt to deliver an event of a watch; failed is a word, "" where the receiver did not fail.
+func (m *Metrics) WatchDelivered(_ bool, failed string) {
+	m.watched.WithLabelValues(cmp.Or(failed, outcome(nil))).Inc()
 }
 
 // outcome is the word for err.

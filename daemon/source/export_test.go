@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/netip"
 	"time"
+
+	"github.com/contextd/contextd/internal/outbound"
 )
 
 type (
@@ -41,8 +43,8 @@ func ChangeSince(points []Sample, before time.Duration) *float64 { return change
 
 func ClampTime(t, at time.Time) time.Time { return clampTime(t, at) }
 
-func Special(ip netip.Addr) bool { return special(ip) }
+func Special(ip netip.Addr) bool { return outbound.Special(ip) }
 
-func Local(host string) bool { return local(host) }
+func Local(host string) bool { return outbound.Local(host) }
 
 func BodiesOf(a *attempt) []string { return a.bodies }

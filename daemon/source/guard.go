@@ -2,18 +2,15 @@ package source
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"regexp"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/outbound"
 )
 
 // guard is a transport for sources that strangers declare: it connects to no private, local or otherwise special address, whatever name
@@ -23,12 +20,7 @@ func guard(given http.RoundTripper, allowed []string) http.RoundTripper {
 	if given != nil {
 		return given
 	}
-	free := func(address string) bool {
-		host, _, _ := net.SplitHostPort(address)
-		return slices.ContainsFunc(allowed, func(name string) bool {
-			return strings.EqualFold(name, host) || strings.EqualFold(name, address)
-		})
-	}
+	free := func(address string) bool { return outbound.Allowed(allowed, address) }
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		d := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
@@ -45,7 +37,7 @@ func guard(given http.RoundTripper, allowed []string) http.RoundTripper {
 			return proxy, err
 		case proxy == nil && proxied(addressOf(req.URL)): // by its own name, as if it were a source
 			return nil, errPrivate(host, "")
-		case proxy != nil && local(host): // it connects in our place: only what the name itself tells can be refused
+		case proxy != nil && outbound.Local(host): // it connects in our place: only what the name itself tells can be refused
 			return nil, errPrivate(host, "")
 		}
 		return proxy, nil
@@ -74,14 +66,11 @@ func addressOf(u *url.URL) string {
 
 // public fails unless the address that a host was found at is one of the public network.
 func public(host, found string) error {
-	at, err := netip.ParseAddrPort(found)
-	if err != nil {
-		return fmt.Errorf("read address %q: %w", found, err)
+	err := outbound.Public(host, found)
+	if private, ok := errors.AsType[*outbound.PrivateError](err); ok {
+		return errPrivate(private.Host, private.At)
 	}
-	if special(at.Addr()) {
-		return errPrivate(host, at.Addr().String())
-	}
-	return nil
+	return err
 }
 
 // errPrivate is that a host is private, for the address that it was found at.
@@ -90,44 +79,4 @@ func errPrivate(host, at string) error {
 		return fail(ClassForbidden, "%s is at %s, a private address: allow the host in packs.private_hosts", human.Label(host, 40), at)
 	}
 	return fail(ClassForbidden, "%s is a private address: allow it in packs.private_hosts", human.Label(host, 40))
-}
-
-// numeric is the end of a host that is an address, in whatever notation: 127.1 and 0x7f000001 are 127.0.0.1 to many programs.
-var numeric = regexp.MustCompile(`(?i)(^|\.)(\d+|0x[\da-f]*)\.?$`)
-
-// local reports whether a host is not of the public network by its name alone.
-func local(host string) bool {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return special(ip)
-	}
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".local") ||
-		strings.HasSuffix(host, ".internal") || numeric.MatchString(host)
-}
-
-// special reports whether ip is anything but an address of the public network.
-func special(ip netip.Addr) bool {
-	ip = ip.Unmap().WithZone("")
-	if translated := netip.MustParsePrefix("64:ff9b::/96"); translated.Contains(ip) {
-		all := ip.As16() // an address of version 4, where the network has version 6 alone
-		ip = netip.AddrFrom4([4]byte(all[12:]))
-	}
-	if ip.Is6() && !netip.MustParsePrefix("2000::/3").Contains(ip) {
-		return true // the rest is private, local, or nobody's
-	}
-	return !ip.IsGlobalUnicast() || ip.IsPrivate() ||
-		slices.ContainsFunc(specialNets(), func(p netip.Prefix) bool { return p.Contains(ip) })
-}
-
-// specialNets are those of the registries of special addresses, within 2000::/3 and version 4, that netip does not know of, and the address
-// at which each machine of Azure reaches its host.
-func specialNets() []netip.Prefix {
-	var list []netip.Prefix
-	for _, text := range [...]string{
-		"0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
-		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
-	} {
-		list = append(list, netip.MustParsePrefix(text))
-	}
-	return list
 }

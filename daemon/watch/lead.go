@@ -76,6 +76,7 @@ func (s *Service) Look(ctx context.Context, pack string) error {
 				if err := s.cfg.Store.SaveEvents(ctx, pack, at, messages, s.now()); err != nil {
 					return err
 				}
+				s.Wake()
 			}
 			w.forget(l.At)
 		}
@@ -122,7 +123,9 @@ func messageOf(rule string, e api.Event) (event.Message, error) {
 // Tidy pays the days of watches, tells owners of their credits, and drops what has ended. It is the
 // leader's.
 func (s *Service) Tidy(ctx context.Context) error {
-	return errors.Join(s.endOfKeys(ctx), s.payDays(ctx), s.tellCredits(ctx), s.cfg.Store.PruneWatches(ctx, s.now()))
+	err := errors.Join(s.endOfKeys(ctx), s.payDays(ctx), s.tellCredits(ctx), s.tellGaps(ctx), s.cfg.Store.PruneWatches(ctx, s.now()))
+	s.Wake()
+	return err
 }
 
 // endOfKeys ends the watches of keys that have ended.
@@ -142,9 +145,18 @@ func (s *Service) ended(w event.Watch) bool {
 	return err != nil || !key.RevokedAt.IsZero()
 }
 
-// end ends a watch.
+// end ends a watch, and tells its receiver so.
 func (s *Service) end(ctx context.Context, w event.Watch) error {
-	return s.cfg.Store.RemoveWatch(ctx, w.ID)
+	if w.Delivery.Type == api.DeliverPoll {
+		return s.cfg.Store.RemoveWatch(ctx, w.ID)
+	}
+	m, err := s.controlMessage(w, control{Type: "terminated", Message: "The key of this watch has ended, and the watch with it.",
+		Error: api.Errorf(api.ReasonKeyRevoked, "key %s has ended", w.KeyID)})
+	if err != nil {
+		return err
+	}
+	w.EndedAt = s.now()
+	return s.cfg.Store.ChangeWatch(ctx, w, m, w.EndedAt)
 }
 
 // payDays charges the days that begin. One that is refused pauses its watch; it goes on once somebody pays.
@@ -203,7 +215,20 @@ func (s *Service) payDay(ctx context.Context, w event.Watch) error {
 // pause pauses a watch and says so, once.
 func (s *Service) pause(ctx context.Context, w event.Watch, now time.Time) error {
 	s.cfg.Logger.Info("watch paused: its day is not paid", "watch", w.ID, "key", w.KeyID)
-	return s.cfg.Store.ChangeWatch(ctx, w, nil, now)
+	at, _, err := s.cfg.Store.WatchPlace(ctx, w.Pack)
+	if err != nil || w.Delivery.Type == api.DeliverPoll {
+		return errors.Join(err, s.cfg.Store.ChangeWatch(ctx, w, nil, now))
+	}
+	if w.Gap == "" && at.Log != "" {
+		w.Gap = at.Cursor()
+	}
+	m, err := s.controlMessage(w, control{Type: "paused", Cursor: w.Gap,
+		Message: "This watch is paused: there is no credit for its day. It goes on once there are credits: " + s.cfg.PublicURL +
+			"/account"})
+	if err != nil {
+		return err
+	}
+	return s.cfg.Store.ChangeWatch(ctx, w, m, now)
 }
 
 // tellCredits tells owners whose credits fell below a number, once for each fall.

@@ -4,11 +4,12 @@ package watch
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"log/slog"
+	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
@@ -51,6 +52,11 @@ type Gate interface {
 	HasCredits(ctx context.Context, c gate.Caller) (bool, error)
 }
 
+// Mailer sends a mail and knows whether it was sent.
+type Mailer interface {
+	Deliver(ctx context.Context, to, subject, text string) error
+}
+
 // Config is what a Service needs.
 type Config struct {
 	Store     event.Store
@@ -58,15 +64,27 @@ type Config struct {
 	Keys      Keys
 	Gate      Gate
 	Packs     func(id string) (p Pack, ok bool)
-	PublicURL string           // of the service, without a slash at its end
-	Demo      bool             // states are recorded, synthetic data
-	Now       func() time.Time // nil means time.Now
-	Logger    *slog.Logger     // nil means slog.Default
+	PublicURL string // of the service, without a slash at its end
+
+	// PrivateHosts are hosts, and hosts with a port, that receivers may be at though they are private, and on plain HTTP.
+	PrivateHosts []string
+
+	Loopback   bool                     // receivers may be on this machine, on plain HTTP
+	Challenges func(keyID string) error // bounds how often a key has a receiver challenged
+	Mailer     Mailer
+	Identities func(ctx context.Context, ownerID string) ([]api.Identity, error)
+	Delivered  func(taken bool, failed string) // counts attempts; nil means nobody
+
+	Demo   bool             // states are recorded, synthetic data
+	Now    func() time.Time // nil means time.Now
+	Logger *slog.Logger     // nil means slog.Default
 }
 
 // Service keeps watches, reads events by cursors, and tells them. Make one with New; it is safe for concurrent use.
 type Service struct {
-	cfg Config
+	cfg    Config
+	client *http.Client
+	wake   chan struct{} // has one thing in it when deliveries are to be looked at
 }
 
 // New makes a Service.
@@ -77,7 +95,11 @@ func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &Service{cfg: cfg}
+	allowed := cfg.PrivateHosts
+	if cfg.Loopback {
+		allowed = append(slices.Clone(allowed), "localhost", "127.0.0.1", "::1")
+	}
+	return &Service{cfg: cfg, client: newClient(allowed), wake: make(chan struct{}, 1)}
 }
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
@@ -150,12 +172,32 @@ func (s *Service) put(ctx context.Context, c gate.Caller, r api.WatchRequest, a 
 		ExpiresAt: expires, PaidUntil: now.Add(api.WatchDay),
 	}
 	w.Rule = event.RuleOf(w.Type, w.Arguments)
-	if m.secret, err = s.address(ctx, &w); err != nil {
+	if err = s.address(ctx, &w); err != nil {
 		return m, err
 	}
 	w.ID = "w_" + event.Hash(w.KeyID, string(w.Delivery.Type), w.Delivery.URL, w.Delivery.Topic, w.Delivery.Email, w.Rule)
 	if w.From, err = s.head(ctx, w.Pack); err != nil {
 		return m, err
+	}
+	old, known, err := s.cfg.Store.Watch(ctx, w.ID)
+	if err != nil {
+		return m, err
+	}
+	if known {
+		m.before = old.PaidUntil
+	}
+	if w.Delivery.Type == api.DeliverWebhook {
+		switch {
+		case w.Secret == nil && known:
+			w.Secret = old.Secret
+		case w.Secret == nil:
+			w.Secret = newSecret()
+			m.secret = secretText(w.Secret)
+		}
+		w.BeforeUntil = now.Add(secretGrace)
+		if err := s.verify(ctx, w); err != nil {
+			return m, err
+		}
 	}
 	most := event.Bounds{Key: api.WatchesPerFreeKey, Owner: api.WatchesPerFreeOwner}
 	if rich, err := s.cfg.Gate.HasCredits(ctx, c); err != nil {
@@ -166,24 +208,91 @@ func (s *Service) put(ctx context.Context, c gate.Caller, r api.WatchRequest, a 
 	if c.OwnerID == account.OperatorID { // whose keys have several holders
 		most.Owner = most.Key * api.WatchesPerOwner
 	}
-	old, known, err := s.cfg.Store.Watch(ctx, w.ID)
-	if err != nil {
-		return m, err
-	}
-	if known {
-		m.before = old.PaidUntil
-	}
 	m.Watch, m.unpaid, err = s.cfg.Store.PutWatch(ctx, w, most, nil)
 	return m, err
 }
 
-// address checks where w is delivered.
-func (s *Service) address(_ context.Context, w *event.Watch) (secret string, err error) {
-	if w.Delivery.Type = cmp.Or(w.Delivery.Type, api.DeliverPoll); w.Delivery.Type != api.DeliverPoll {
-		return "", api.Errorf(api.ReasonInvalidDelivery, "there is no delivery %q", w.Delivery.Type).WithHint("there is poll")
+// address checks where w is delivered, and takes the secrets out of that.
+func (s *Service) address(ctx context.Context, w *event.Watch) (err error) {
+	d := &w.Delivery
+	if d.Secret != "" {
+		if w.Secret, err = parseSecret(d.Secret); err != nil {
+			return err
+		}
 	}
-	w.Delivery = api.WatchDelivery{Type: api.DeliverPoll}
-	return "", nil
+	switch asked := *d; cmp.Or(asked.Type, api.DeliverPoll) {
+	case api.DeliverPoll:
+		*d, w.Secret = api.WatchDelivery{Type: api.DeliverPoll}, nil
+		return nil
+	case api.DeliverWebhook, api.DeliverNtfy:
+		u, err := s.target(asked.URL)
+		if err != nil {
+			return err
+		}
+		w.Host = u.Host
+		if *d = (api.WatchDelivery{Type: asked.Type, URL: u.String()}); asked.Type == api.DeliverWebhook {
+			return nil
+		}
+		w.Secret = []byte(asked.Token)
+		if d.Topic = asked.Topic; !regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`).MatchString(d.Topic) || header(asked.Token) != asked.Token {
+			return api.Errorf(api.ReasonInvalidDelivery, "topic is not 1 to 64 letters, digits, - and _, or token is no plain text").
+				WithHint(`send {"type":"ntfy","url":"https://ntfy.sh","topic":"a-name-that-nobody-guesses"}`)
+		}
+		return nil
+	case api.DeliverEmail:
+		*d, w.Secret = api.WatchDelivery{Type: api.DeliverEmail, Email: strings.ToLower(asked.Email)}, nil
+		if ok, err := s.ownsMail(ctx, w.OwnerID, d.Email); err != nil || !ok {
+			return cmp.Or(err, error(api.Errorf(api.ReasonInvalidDelivery, "email is no address by which the owner signs in").
+				WithHint("add it: ctx auth link --email ADDRESS")))
+		}
+		if w.Type == api.WatchStatePublished {
+			return api.Errorf(api.ReasonInvalidDelivery, "%s comes every few minutes and is not mailed", w.Type).
+				WithHint("use a webhook, or read it by cursor")
+		}
+		return nil
+	}
+	return api.Errorf(api.ReasonInvalidDelivery, "there is no delivery %q", human.Clip(human.Line(string(d.Type)), 40)).
+		WithHint("there are %s", api.List(api.DeliveryTypes()))
+}
+
+// verify has the receiver of w challenged, unless it answered for the same key before.
+func (s *Service) verify(ctx context.Context, w event.Watch) error {
+	list, err := s.cfg.Store.Watches(ctx, w.OwnerID)
+	if err != nil {
+		return err
+	}
+	for _, other := range list {
+		if other.KeyID == w.KeyID && other.Delivery == w.Delivery {
+			return nil
+		}
+	}
+	return s.challenge(ctx, w)
+}
+
+// Test has the delivery of a caller's watch tried now: a webhook is challenged, a person gets a message.
+func (s *Service) Test(ctx context.Context, c gate.Caller, id string) error {
+	w, err := s.find(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	switch w.Delivery.Type {
+	case api.DeliverWebhook:
+		return s.challenge(ctx, w)
+	case api.DeliverPoll:
+		return api.Errorf(api.ReasonInvalidDelivery, "watch %s is read by cursor: there is nothing to test", w.ID).
+			WithHint("read it: ctx watch events %s", w.ID)
+	}
+	if err := s.cfg.Challenges(w.KeyID); err != nil {
+		return err
+	}
+	m, err := s.controlMessage(w, control{Type: "test", Message: "This is a test of the watch " + w.ID + "."})
+	if err != nil {
+		return err
+	}
+	if o := s.attempt(ctx, event.Delivery{Watch: w, Event: m.ID, Body: m.Body}); o.Error != "" {
+		return api.Errorf(api.ReasonCallbackRefused, "the message was not taken (%s)", o.Error).WithHint("see that its receiver answers")
+	}
+	return nil
 }
 
 // head is the place from which on all is new.
@@ -248,12 +357,3 @@ func (s *Service) Events(ctx context.Context, c gate.Caller, id, cursor string) 
 
 // statusForbidden is the HTTP status of a watch that is not paid: nothing can be paid for it by call.
 const statusForbidden = 403
-
-// newSecret is a secret of a webhook.
-func newSecret() string {
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // which never fails
-	return secretPrefix + base64.StdEncoding.EncodeToString(key)
-}
-
-const secretPrefix = "whsec_"

@@ -56,7 +56,7 @@ func newStage(t *testing.T, c *contract) *stage {
 		cfg.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
 		cfg.Packs = []daemon.Pack{{Pack: pack.Crypto()}, {Pack: second()}}
 		cfg.StoreURL = "" // tables are dropped from its file
-		cfg.Chain.SettleKey = s.chain.Gas().PrivateKey
+		cfg.Chain.SettleKey, cfg.Watches.HTTPLoopback = s.chain.Gas().PrivateKey, true
 		cfg.Limits = daemon.Limits{FreeCalls: 1, SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
 	})
 	s.make(api.PackCrypto)

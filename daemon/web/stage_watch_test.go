@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -11,7 +13,7 @@ import (
 func watchCalls(id string) [][3]string {
 	one := api.PathWatches + "/" + id
 	return [][3]string{
-		{"GET", api.PathWatches, ""}, {"GET", one + "/events", ""}, {"DELETE", one, ""},
+		{"GET", api.PathWatches, ""}, {"GET", one + "/events", ""}, {"DELETE", one, ""}, {"POST", one + "/test", ""},
 		{"POST", api.PathWatches, `{"type":"flag.changed"}`},
 	}
 }
@@ -50,13 +52,19 @@ func (s *stage) watches() {
 	s.do(400, "GET", events+"?cursor=a&cursor=b", "", mine)
 	s.do(404, "GET", events, "", free)
 	s.do(404, "DELETE", api.PathWatches+"/"+w.ID, "", free)
+	s.do(400, "POST", api.PathWatches+"/"+w.ID+"/test", "", mine)
+	s.do(404, "POST", api.PathWatches+"/"+w.ID+"/test", "", free)
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+	s.t.Cleanup(echo.Close)
+	hook := make(201, mine, `{"type":"brief.published","delivery":{"type":"webhook","url":"`+echo.URL+`"}}`)
+	s.do(204, "POST", api.PathWatches+"/"+hook.ID+"/test", "", mine)
 	s.sql("UPDATE watches SET paused_at = 1 WHERE id = '" + w.ID + "'")
 	s.do(403, "GET", events, "", mine)
 	for _, call := range watchCalls(w.ID) {
 		s.do(401, call[0], call[1], call[2], openapiBearer("cv_test_"+strings.Repeat("Zq", api.KeySecretChars/2)))
 	}
 	for _, one := range watchCalls(w.ID) {
-		if one[0] == "POST" {
+		if one[1] == api.PathWatches && one[0] == "POST" {
 			continue
 		}
 		for call(s.t, "GET", s.d.URL()+api.PathWatches, busy).Status == http.StatusOK { // a slow run earns some back

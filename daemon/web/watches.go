@@ -17,6 +17,7 @@ type Watches interface {
 	List(ctx context.Context, c gate.Caller) ([]api.Watch, error)
 	Events(ctx context.Context, c gate.Caller, id, cursor string) (api.EventPage, error)
 	Remove(ctx context.Context, c gate.Caller, id string) error
+	Test(ctx context.Context, c gate.Caller, id string) error
 }
 
 // WatchConfig is what the routes of watches need.
@@ -40,6 +41,7 @@ func WatchRoutes(cfg WatchConfig) Routes {
 		api.PathWatches:     {http.MethodGet: s.keyed(s.list), http.MethodPost: s.make},
 		api.PathWatch:       {http.MethodDelete: s.keyed(s.remove)},
 		api.PathWatchEvents: {http.MethodGet: s.keyed(s.events)},
+		api.PathWatchTest:   {http.MethodPost: s.keyed(s.test)},
 	}
 }
 
@@ -98,6 +100,14 @@ func (s watches) make(w http.ResponseWriter, r *http.Request) error {
 
 func (s watches) remove(w http.ResponseWriter, r *http.Request, c gate.Caller) error {
 	if err := s.Watches.Remove(r.Context(), c, r.PathValue("watchId")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s watches) test(w http.ResponseWriter, r *http.Request, c gate.Caller) error {
+	if err := s.Watches.Test(r.Context(), c, r.PathValue("watchId")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -66,7 +66,8 @@ const (
 	ReasonInvalidType      Reason = "invalid_type" // from here on of watches
 	ReasonInvalidArguments Reason = "invalid_arguments"
 	ReasonInvalidDelivery  Reason = "invalid_delivery"
-	ReasonMissingToken     Reason = "missing_token" // subscribe without token: 400; a key that is missing elsewhere: see KeyMissing
+	ReasonCallbackRefused  Reason = "callback_refused" // the receiver of a webhook did not answer its challenge
+	ReasonMissingToken     Reason = "missing_token"    // subscribe without token: 400; a key that is missing elsewhere: see KeyMissing
 	ReasonInvalidRequest   Reason = "invalid_request"
 	ReasonMalformedProof   Reason = "malformed_proof"
 	ReasonPaymentsDisabled Reason = "payments_disabled" // a proof at a service without a chain
@@ -125,7 +126,8 @@ func Reasons() []Reason {
 		ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonInvalidKind, ReasonInvalidLimit, ReasonInvalidSince,
 		ReasonInvalidMin, ReasonInvalidPath, ReasonInvalidField, ReasonInvalidPoints, ReasonInvalidSpan, ReasonInvalidMembers,
 		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonInvalidTable, ReasonInvalidWhere, ReasonInvalidOrder,
-		ReasonInvalidAgg, ReasonInvalidOver, ReasonInvalidType, ReasonInvalidArguments, ReasonInvalidDelivery, ReasonMissingToken,
+		ReasonInvalidAgg, ReasonInvalidOver, ReasonInvalidType, ReasonInvalidArguments, ReasonInvalidDelivery, ReasonCallbackRefused,
+		ReasonMissingToken,
 		ReasonInvalidRequest,
 		ReasonMalformedProof, ReasonPaymentsDisabled, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
 		ReasonInvalidSignIn, ReasonPaymentRequired, ReasonInsufficient, ReasonAmountMismatch, ReasonWrongRecipient,
@@ -146,7 +148,8 @@ func (r Reason) Answer() (Code, int) {
 	case ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonInvalidKind, ReasonInvalidLimit, ReasonInvalidSince,
 		ReasonInvalidMin, ReasonInvalidPath, ReasonInvalidField, ReasonInvalidPoints, ReasonInvalidSpan, ReasonInvalidMembers,
 		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonInvalidTable, ReasonInvalidWhere, ReasonInvalidOrder,
-		ReasonInvalidAgg, ReasonInvalidOver, ReasonInvalidType, ReasonInvalidArguments, ReasonInvalidDelivery, ReasonMissingToken,
+		ReasonInvalidAgg, ReasonInvalidOver, ReasonInvalidType, ReasonInvalidArguments, ReasonInvalidDelivery, ReasonCallbackRefused,
+		ReasonMissingToken,
 		ReasonInvalidRequest:
 		return CodeValidation, http.StatusBadRequest
 	case ReasonMalformedProof, ReasonPaymentsDisabled:

@@ -1,0 +1,36 @@
+package watch_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/watch"
+)
+
+// TestSign is the vector of Standard Webhooks; a secret of another length, or that is no base64, is refused.
+func TestSign(t *testing.T) {
+	t.Parallel()
+	key, err := watch.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := http.Header{}
+	body, at := []byte(`{"test": 2432232314}`), time.Unix(1614265330, 0)
+	watch.Sign(h, "msg_p5jXN8AQM9LWM0D4loKWxJek", at, body, key, []byte("the one before it"))
+	const want = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+	got := strings.Fields(h.Get("webhook-signature"))
+	if len(got) != 2 || got[0] != want || got[1] == want || len(got[1]) != len(want) || h.Get("webhook-timestamp") != "1614265330" {
+		t.Errorf("%v", h)
+	}
+	for text, good := range map[string]bool{
+		"": false, "whsec_": false, "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": false, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS": false,
+		watch.SecretText(make([]byte, 23)): false, watch.SecretText(make([]byte, 24)): true, watch.SecretText(make([]byte, 64)): true,
+		watch.SecretText(make([]byte, 65)): false,
+	} {
+		if _, err := watch.ParseSecret(text); (err == nil) != good {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
