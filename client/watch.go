@@ -47,6 +47,8 @@ type watchOptions struct {
 	count int
 	limit time.Duration
 	unit  bool
+
+	remotely bool
 }
 
 // newWatch makes the command that waits for something to happen.
@@ -67,7 +69,8 @@ func newWatch(f *factory) *cobra.Command {
 			"Opening the stream costs one credit; its events are free. After a while without ctx or a stream, ctx requests\n" +
 			"the missed states, up to a day back: one credit for flags, and one for prices. Such events are reported as late,\n" +
 			"with their own time. Missed filter results are not known.\n\n" +
-			"--unit prints a systemd unit.",
+			"--unit prints a systemd unit. With --remote, the service keeps the watch, for a credit per started day, and tells its\n" +
+			"webhook, or ctx shows what it tells.",
 		Example: "  ctx watch --severity critical --exec 'mail -s \"$CTX_EVENT_MESSAGE\" me@example.com'\n" +
 			"  ctx watch --price 'BTC < 90000' --price 'BTC > 100000' --webhook-file ntfy.url --cooldown 1h\n" +
 			"  ctx watch --when '.top_movers[] | select(.change24hPct > 20) | .symbol'\n" +
@@ -76,6 +79,9 @@ func newWatch(f *factory) *cobra.Command {
 	}, append(cli.FieldsIn(alert.Event{}), cli.OpenFields), func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = f.Pack(args); err != nil {
 			return err
+		}
+		if o.remotely {
+			return o.remote(ctx)
 		}
 		rules, err := o.rules()
 		if err != nil {
@@ -87,6 +93,7 @@ func newWatch(f *factory) *cobra.Command {
 		return o.run(ctx, rules)
 	})
 	o.bind(c)
+	c.AddCommand(remoteCommands(f)...)
 	return c
 }
 
@@ -106,6 +113,7 @@ func (o *watchOptions) bind(c *cobra.Command) {
 	f.StringVar(&o.name, "name", "", "`name` of the journal (default one made of service, pack and conditions)")
 	f.IntVar(&o.count, "count", 0, "end when this `number` of events is delivered")
 	f.DurationVar(&o.limit, "for", 0, "end after this `time`")
+	f.BoolVar(&o.remotely, "remote", false, "have the service watch, also while ctx does not run; a credit a day")
 	f.BoolVar(&o.unit, "unit", false, "print a unit of systemd that runs this for good, and do nothing else")
 	_ = c.RegisterFlagCompletionFunc("severity", cobra.FixedCompletions(severities(), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -172,18 +180,26 @@ func (o *watchOptions) rules() ([]alert.Rule, error) {
 	return rules, err
 }
 
+// address is that of the webhook, "" for none.
+func (o *watchOptions) address() (string, error) {
+	if o.webhookFile == "" {
+		return o.webhook, nil
+	}
+	if o.webhook != "" {
+		return "", cli.Invalid("--webhook and --webhook-file exclude each other")
+	}
+	text, err := os.ReadFile(o.webhookFile)
+	if err != nil {
+		return "", cli.Invalid("--webhook-file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
 // targets are where events go.
 func (o *watchOptions) targets() (list []alert.Target, err error) {
-	address := o.webhook
-	if o.webhookFile != "" {
-		if address != "" {
-			return nil, cli.Invalid("--webhook and --webhook-file exclude each other")
-		}
-		text, err := os.ReadFile(o.webhookFile)
-		if err != nil {
-			return nil, cli.Invalid("--webhook-file: %w", err)
-		}
-		address = strings.TrimSpace(string(text))
+	address, err := o.address()
+	if err != nil {
+		return nil, err
 	}
 	var secret []byte
 	if o.secretFile != "" {

@@ -23,8 +23,11 @@ func (s *Server) addTools(list []*sdk.Tool) {
 	for _, t := range list {
 		op, _ := toolOp(s.cfg.Prefix, t.Name)
 		handle := s.answer
-		if op == api.OpSubscribe {
+		switch op {
+		case api.OpSubscribe:
 			handle = s.watch
+		case api.OpWatch:
+			handle = s.keepWatches
 		}
 		s.sdk.AddTool(t, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			rq := s.requestOf(req)

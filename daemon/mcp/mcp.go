@@ -48,6 +48,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/watch"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/human"
@@ -71,8 +72,9 @@ type Config struct {
 	Payers  *web.Payers
 	// Standard is what clients of standard x402 are told. With PublicDiscovery tools are paid for in the messages themselves.
 	Standard web.Standard
-	Packs    []string      // ids of the packs served
-	Every    time.Duration // between refreshes; 0 means api.RefreshInterval
+	Watches  *watch.Service // nil means that there are none
+	Packs    []string       // ids of the packs served
+	Every    time.Duration  // between refreshes; 0 means api.RefreshInterval
 
 	// Tells says what a pack holds, in a line; nil means nothing.
 	Tells func(pack string) string
@@ -99,6 +101,7 @@ type Server struct {
 	cfg   Config
 	packs atomic.Pointer[[]string] // ids of the packs served
 	sdk   *sdk.Server
+	polls *web.Limiter // of watches, per key
 	table *sessionTable
 
 	stateful, stateless, bare http.Handler // the SDK's: with sessions, without, and without streams
@@ -118,12 +121,16 @@ const (
 func New(cfg Config) *Server {
 	s := newServer(cfg)
 	program := &sdk.Implementation{Name: "contextd", Title: "Continuous context", Version: build.Read().Version}
+	capabilities := &sdk.ServerCapabilities{
+		Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{},
+		Resources: &sdk.ResourceCapabilities{Subscribe: true, ListChanged: true},
+	}
+	if cfg.Watches != nil {
+		capabilities.AddExtension(extensionEvents, nil)
+	}
 	s.sdk = sdk.NewServer(program, &sdk.ServerOptions{
-		Instructions: howTo, // what it begins with changes with the packs
-		Capabilities: &sdk.ServerCapabilities{
-			Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{},
-			Resources: &sdk.ResourceCapabilities{Subscribe: true, ListChanged: true},
-		},
+		Instructions:              howTo, // what it begins with changes with the packs
+		Capabilities:              capabilities,
 		SupportedProtocolVersions: []string{modernVersion, "2025-11-25", "2025-06-18", "2025-03-26"},
 		CompletionHandler:         s.complete,
 		SubscribeHandler:          s.subscribable,
@@ -147,7 +154,11 @@ func (s *Server) SetPacks(ids []string) {
 		return
 	}
 	s.packs.Store(&ids)
-	s.addTools(toolList(s.cfg.Prefix, ids, s.inBand()))
+	tools := toolList(s.cfg.Prefix, ids, s.inBand())
+	if s.cfg.Watches != nil {
+		tools = append(tools, s.watchTool())
+	}
+	s.addTools(tools)
 	for _, pack := range ids {
 		if !slices.Contains(before, pack) {
 			s.addResources(pack)
@@ -213,7 +224,7 @@ func newServer(cfg Config) *Server {
 	if cfg.Handshakes == nil {
 		cfg.Handshakes = web.NewLimiter(maxHandshakes, time.Minute/maxHandshakes, cfg.Now)
 	}
-	s := &Server{cfg: cfg, stopping: make(chan struct{})}
+	s := &Server{cfg: cfg, stopping: make(chan struct{}), polls: web.NewLimiter(api.WatchPolls, time.Minute/api.WatchPolls, cfg.Now)}
 	s.table = newSessionTable(cfg.Limits, cfg.IdleTimeout, cfg.Gate.HasCredits, cfg.Now)
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	return s

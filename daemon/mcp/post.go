@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -63,6 +64,9 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, rq *request
 		return unknownKey(w, err)
 	}
 	rq.id = w.Header().Get(api.HeaderRequestID)
+	if fault == nil && s.cfg.Watches != nil && m.IsCall() && strings.HasPrefix(m.Method, methodsOfEvents) {
+		return s.answerEvents(w, rq, m)
+	}
 	if err := errors.Join(fault, s.check(r, m)); err != nil {
 		return writeFault(w, m, err)
 	}

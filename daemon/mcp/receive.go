@@ -31,7 +31,7 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, s.wireError(rq, method, err)
 		}
 		setReceipt(res, rq.receipt)
-		return res, nil
+		return s.advertise(res), nil
 	}
 }
 

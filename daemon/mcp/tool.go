@@ -27,7 +27,7 @@ func toolOp(prefix, name string) (op api.Op, ok bool) {
 		return "", false
 	}
 	op = api.Op(rest[1:])
-	return op, slices.Contains(api.Tools(), op)
+	return op, op == api.OpWatch || slices.Contains(api.Tools(), op)
 }
 
 // toolList describes the tools, named with prefix, where packs are served. What is in their answers would cost each conversation more than

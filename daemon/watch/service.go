@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,20 +127,67 @@ func (s *Service) condition(t api.WatchType, raw []byte) (a api.WatchArguments, 
 // made is a watch that was made, or renewed.
 type made struct {
 	event.Watch
-	secret string // of its webhook, where it was made here
-	unpaid bool
-	before time.Time // until when it was paid; zero where it is new
+	secret    string // of its webhook, where it was made here
+	cursor    string // from which on it is told
+	truncated bool   // what came before is kept no longer
+	unpaid    bool
+	before    time.Time // until when it was paid; zero where it is new
+}
+
+// Subscription is a watch that lives as long as it is refreshed.
+type Subscription struct {
+	api.Watch
+	Truncated bool // what it was to be told first is kept no longer
 }
 
 // Make makes a watch, or renews the one that is the same, for a caller with credentials. Its first day costs one call.
 func (s *Service) Make(ctx context.Context, who gate.Credentials, r api.WatchRequest) (w api.Watch, left billing.Left, err error) {
+	made, left, err := s.make(ctx, who, r, false)
+	return made.Watch, left, err
+}
+
+// Subscribe makes a watch that ends after a time unless it is made again. That costs a call, for a day.
+func (s *Service) Subscribe(ctx context.Context, who gate.Credentials, r api.WatchRequest, ttl time.Duration) (Subscription, error) {
+	ends := s.now().Add(ttl)
+	r.ExpiresAt = &ends
+	made, _, err := s.make(ctx, who, r, true)
+	return made, err
+}
+
+// Unsubscribe drops the watch of a key that is what a request would make, if it is there.
+func (s *Service) Unsubscribe(ctx context.Context, c gate.Caller, r api.WatchRequest) error {
+	if c.KeyID == "" {
+		return api.KeyMissing("subscriptions are of keys")
+	}
+	a, err := api.ParseWatch(r.Type, r.Arguments)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(r.Delivery.URL)
+	if err != nil {
+		return nil
+	}
+	w := event.Watch{KeyID: c.KeyID, Rule: event.RuleOf(r.Type, a.Canonical()), Delivery: r.Delivery}
+	w.Delivery.URL = u.String()
+	return s.cfg.Store.RemoveWatch(ctx, idOf(w))
+}
+
+// idOf is the id of a watch: the same for the same condition of a key, delivered in the same way.
+func idOf(w event.Watch) string {
+	d := w.Delivery
+	return "w_" + event.Hash(w.KeyID, string(d.Type), d.URL, d.Topic, d.Email, w.Rule)
+}
+
+func (s *Service) make(ctx context.Context, who gate.Credentials, r api.WatchRequest, expires bool) (
+	w Subscription, left billing.Left, err error,
+) {
 	a, _, err := s.condition(r.Type, r.Arguments)
 	if err != nil {
 		return w, left, err
 	}
 	served, err := gate.Serve(ctx, s.cfg.Gate, gate.Order[made]{
 		Credentials: who, Op: api.OpWatch, Pack: cmp.Or(a.Pack, api.DefaultPack),
-		Answer: func(ctx context.Context, c gate.Caller) (made, error) { return s.put(ctx, c, r, a) },
+		Answer: func(ctx context.Context, c gate.Caller) (made, error) { return s.put(ctx, c, r, a, expires) },
 		None:   func(m made) bool { return !m.unpaid },
 	})
 	m := served.Answer
@@ -149,33 +197,59 @@ func (s *Service) Make(ctx context.Context, who gate.Credentials, r api.WatchReq
 		}
 		return w, left, err
 	}
-	w = m.ToAPI()
-	w.Secret, w.Cursor = m.secret, m.From.Cursor()
+	w = Subscription{m.ToAPI(), m.truncated}
+	w.Secret, w.Cursor = m.secret, m.cursor
 	return w, served.Left, nil
 }
 
+// backlog are the events of a condition behind a cursor, as messages, and the place behind them.
+func (s *Service) backlog(ctx context.Context, w event.Watch, cursor string) (
+	list []event.Message, at event.Place, truncated bool, err error,
+) {
+	for len(list) < event.MostWaiting {
+		page, err := s.Read(ctx, Reading{Type: w.Type, Arguments: w.Arguments, Cursor: cursor})
+		if err != nil {
+			return nil, at, false, err
+		}
+		for _, e := range page.Events {
+			m, err := messageOf(w.Rule, e)
+			if err != nil {
+				return nil, at, false, err
+			}
+			m.Before = cursor
+			list, cursor = append(list, m), *e.Cursor
+		}
+		truncated = truncated || page.Truncated
+		if cursor = page.Cursor; !page.HasMore {
+			break
+		}
+	}
+	at, _ = event.PlaceOf(cursor)
+	return list, at, truncated, nil
+}
+
 // put stores the watch of a caller, as if it were paid: a kill before the charge gives a day away, and takes none.
-func (s *Service) put(ctx context.Context, c gate.Caller, r api.WatchRequest, a api.WatchArguments) (m made, err error) {
+func (s *Service) put(ctx context.Context, c gate.Caller, r api.WatchRequest, a api.WatchArguments, expires bool) (m made, err error) {
 	now := s.now()
 	if c.KeyID == "" {
 		return m, api.KeyMissing("a watch needs an API key: nobody can be told later who pays by call")
 	}
-	expires := now.Add(api.MaxWatchLife)
+	ends := now.Add(api.MaxWatchLife)
 	if r.ExpiresAt != nil {
-		if expires = r.ExpiresAt.UTC().Truncate(time.Millisecond); !expires.After(now) || expires.Sub(now) > api.MaxWatchLife {
+		if ends = r.ExpiresAt.UTC().Truncate(time.Millisecond); !ends.After(now) || ends.Sub(now) > api.MaxWatchLife {
 			return m, api.Errorf(api.ReasonInvalidRequest, "expiresAt is not within the next %d days", int(api.MaxWatchLife/api.WatchDay)).
 				WithHint("leave it out for the longest")
 		}
 	}
 	w := event.Watch{
 		OwnerID: c.OwnerID, KeyID: c.KeyID, Type: r.Type, Pack: a.Pack, Arguments: a.Canonical(), Delivery: r.Delivery, CreatedAt: now,
-		ExpiresAt: expires, PaidUntil: now.Add(api.WatchDay),
+		ExpiresAt: ends, PaidUntil: now.Add(api.WatchDay), Expires: expires,
 	}
 	w.Rule = event.RuleOf(w.Type, w.Arguments)
 	if err = s.address(ctx, &w); err != nil {
 		return m, err
 	}
-	w.ID = "w_" + event.Hash(w.KeyID, string(w.Delivery.Type), w.Delivery.URL, w.Delivery.Topic, w.Delivery.Email, w.Rule)
+	w.ID = idOf(w)
 	if w.From, err = s.head(ctx, w.Pack); err != nil {
 		return m, err
 	}
@@ -208,7 +282,17 @@ func (s *Service) put(ctx context.Context, c gate.Caller, r api.WatchRequest, a 
 	if c.OwnerID == account.OperatorID { // whose keys have several holders
 		most.Owner = most.Key * api.WatchesPerOwner
 	}
-	m.Watch, m.unpaid, err = s.cfg.Store.PutWatch(ctx, w, most, nil)
+	var first []event.Message
+	if m.cursor = w.From.Cursor(); r.Cursor != "" && w.Type != api.WatchCreditsLow {
+		if first, w.From, m.truncated, err = s.backlog(ctx, w, r.Cursor); err != nil {
+			return m, err
+		}
+		m.cursor = r.Cursor
+	}
+	if w.Delivery.Type == api.DeliverPoll {
+		first = nil
+	}
+	m.Watch, m.unpaid, err = s.cfg.Store.PutWatch(ctx, w, most, first)
 	return m, err
 }
 
