@@ -29,15 +29,15 @@ type remoteOptions struct {
 
 // watchFields are the members of a watch.
 func watchFields() []string {
-	return []string{"watchId", "type", "arguments", "delivery", "status", "keyId", "createdAt", "expiresAt", "paidUntil", "cursor", "secret",
-		"lastDeliveryAt", "lastError", "failedSince", "failures"}
+	return []string{"watchId", "type", "arguments", "delivery", "status", "keyId", "createdAt", "expiresAt", "paidUntil", "cursor",
+		"secret", "lastDeliveryAt", "lastError", "failedSince", "failures"}
 }
 
 // remoteCommands look after the watches that the service keeps.
 func remoteCommands(f *factory) []*cobra.Command {
 	o := &remoteOptions{streams: f.streams, client: f.Client}
-	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the watches that the service keeps", Args: cobra.NoArgs},
-		watchFields(), func(ctx context.Context, _ []string) error { return o.list(ctx) })
+	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the watches that the service keeps",
+		Args: cobra.NoArgs}, watchFields(), func(ctx context.Context, _ []string) error { return o.list(ctx) })
 	remove := f.Command(&cobra.Command{Use: "remove WATCHID...", Aliases: []string{"rm"}, Short: "Remove watches from the service",
 		Args: cobra.MinimumNArgs(1)}, nil, o.remove)
 	test := f.Command(&cobra.Command{Use: "test WATCHID", Short: "Test the delivery of a watch", Args: cobra.ExactArgs(1)}, nil, o.test)
@@ -49,7 +49,7 @@ func remoteCommands(f *factory) []*cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.read(ctx, client, args[0], o.cursor, 0, nil)
+			return o.read(ctx, client, args[0], o.cursor, 0)
 		})
 	events.Flags().StringVar(&o.cursor, "cursor", "", "read from this `cursor` on")
 	events.Flags().BoolVar(&o.follow, "follow", false, "go on until interrupted")
@@ -122,7 +122,7 @@ func (o *remoteOptions) test(ctx context.Context, args []string) error {
 }
 
 // read shows the events of a watch behind a cursor, and with follow those that come, until there are count of them; 0 means all.
-func (o *remoteOptions) read(ctx context.Context, client *sdk.Client, id, cursor string, count int, act func(context.Context, api.Event) error) error {
+func (o *remoteOptions) read(ctx context.Context, client *sdk.Client, id, cursor string, count int) error {
 	for n := 0; ; {
 		page, err := client.WatchEvents(ctx, id, cursor)
 		if err != nil {
@@ -137,11 +137,6 @@ func (o *remoteOptions) read(ctx context.Context, client *sdk.Client, id, cursor
 		for _, e := range page.Events {
 			if err := o.show(ctx, e); err != nil {
 				return err
-			}
-			if act != nil {
-				if err := act(ctx, e); err != nil {
-					return err
-				}
 			}
 			if n++; n == count {
 				return nil
@@ -214,7 +209,7 @@ func (o *watchOptions) remote(ctx context.Context) error {
 	}
 	o.Note("the service watches as %s; end it with: ctx watch remove %[1]s", made[0].ID)
 	r := &remoteOptions{streams: o.streams, client: o.client, follow: true}
-	return r.read(ctx, client, made[0].ID, made[0].Cursor, o.count, nil)
+	return r.read(ctx, client, made[0].ID, made[0].Cursor, o.count)
 }
 
 // requests are the conditions of the flags as watches of the service.
@@ -224,7 +219,8 @@ func (o *watchOptions) requests() (list []api.WatchRequest, err error) {
 	}
 	switch {
 	case len(o.when) > 0:
-		return nil, cli.Invalid("--when is a program, which the service does not run").WithHint("--price, --flag and --severity, or no --remote")
+		return nil, cli.Invalid("--when is a program, which the service does not run").
+			WithHint("--price, --flag and --severity, or no --remote")
 	case o.exec != "" || o.secretFile != "" || o.cooldown > 0 || o.unit:
 		return nil, cli.Invalid("--exec, --secret-file, --cooldown and --unit are of watches on this machine, not of --remote")
 	}
@@ -245,7 +241,9 @@ func (o *watchOptions) requests() (list []api.WatchRequest, err error) {
 		if err != nil {
 			return nil, err
 		}
-		add(api.WatchConditionMet, api.WatchArguments{Member: "asset", Key: p.coin, Field: "priceUsd", Op: api.Comparison(p.op), Value: &p.bound})
+		add(api.WatchConditionMet, api.WatchArguments{
+			Member: "asset", Key: p.coin, Field: "priceUsd", Op: api.Comparison(p.op), Value: &p.bound,
+		})
 	}
 	if len(o.kinds) > 0 || o.severity != "" {
 		a := api.WatchArguments{Severity: api.Severity(o.severity), Changes: []api.FlagChange{api.FlagAppeared, api.FlagRose}}
@@ -269,4 +267,6 @@ func (o *watchOptions) requests() (list []api.WatchRequest, err error) {
 }
 
 // when is a time of the service on the clock of this machine.
-func (o *remoteOptions) when(t time.Time) string { return t.In(o.Now().Location()).Format(time.DateTime) }
+func (o *remoteOptions) when(t time.Time) string {
+	return t.In(o.Now().Location()).Format(time.DateTime)
+}

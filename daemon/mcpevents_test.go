@@ -49,7 +49,8 @@ func TestEventsAdvertised(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
 	key := d.Key(t, api.TierFree)
-	meta := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},
+	meta := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+		"io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},
 		"io.modelcontextprotocol/clientCapabilities":{}}}`
 	for method, params := range map[string]string{
 		"initialize":      `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`,
@@ -90,7 +91,8 @@ func TestMCPEvents(t *testing.T) {
 	cursor := fmt.Sprint(fresh["cursor"])
 	var polled []string
 	for more := true; more; {
-		page, code := rpc(t, d, key, "events/poll", `{"name":"state.published","arguments":{"pack":"crypto"},"cursor":"`+cursor+`","maxEvents":2}`)
+		page, code := rpc(t, d, key, "events/poll",
+			`{"name":"state.published","arguments":{"pack":"crypto"},"cursor":"`+cursor+`","maxEvents":2}`)
 		if code != 0 {
 			t.Fatal(code)
 		}
@@ -121,9 +123,12 @@ func TestMCPEvents(t *testing.T) {
 	if slices.Sort(told); !slices.Equal(told, slices.Sorted(slices.Values(polled))) {
 		t.Errorf("told %q, polled %q", told, polled)
 	}
-	for more, want := range map[string]time.Duration{"": time.Hour, `,"ttlMs":null`: 24 * time.Hour, `,"ttlMs":99999999999`: 24 * time.Hour} {
+	for more, want := range map[string]time.Duration{
+		"": time.Hour, `,"ttlMs":null`: 24 * time.Hour, `,"ttlMs":99999999999`: 24 * time.Hour,
+	} {
 		again, _ := subscribe(more)
-		if ends, _ := time.Parse(time.RFC3339, fmt.Sprint(again["refreshBefore"])); again["id"] != first["id"] || ends.Sub(d.Clock.Now()) != want {
+		ends, _ := time.Parse(time.RFC3339, fmt.Sprint(again["refreshBefore"]))
+		if again["id"] != first["id"] || ends.Sub(d.Clock.Now()) != want {
 			t.Errorf("refreshed with %q: %v", more, again)
 		}
 	}
@@ -140,8 +145,9 @@ func TestMCPEvents(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if done, code := rpc(t, d, key, "events/unsubscribe",
-			`{"name":"state.published","arguments":{"pack":"crypto"},"delivery":{"mode":"webhook","url":"`+r.URL+`/a"}}`); code != 0 || done == nil {
+		done, code := rpc(t, d, key, "events/unsubscribe",
+			`{"name":"state.published","arguments":{"pack":"crypto"},"delivery":{"mode":"webhook","url":"`+r.URL+`/a"}}`)
+		if code != 0 || done == nil {
 			t.Errorf("unsubscribe: %v, %d", done, code)
 		}
 	}

@@ -235,8 +235,8 @@ func (s *Server) subscribeEvents(ctx context.Context, rq *request, c eventCall) 
 	if w.LastError != "" {
 		status["lastError"], status["failedSince"] = w.LastError, w.FailedSince
 	}
-	return map[string]any{"resultType": "complete", "id": w.ID, "refreshBefore": w.ExpiresAt, "cursor": w.Cursor, "truncated": made.Truncated,
-		"deliveryStatus": status}, nil
+	return map[string]any{"resultType": "complete", "id": w.ID, "refreshBefore": w.ExpiresAt, "cursor": w.Cursor,
+		"truncated": made.Truncated, "deliveryStatus": status}, nil
 }
 
 // advertised is a result that tells of the capabilities, with that of events among them: the SDK has no member for it.

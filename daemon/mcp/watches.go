@@ -25,9 +25,9 @@ func (s *Server) watchTool() *sdk.Tool {
 	}
 	return &sdk.Tool{
 		Name: toolName(s.cfg.Prefix, api.OpWatch), Title: "Keep watches",
-		Description: "Be told when something becomes true, in place of asking again and again. create starts a watch (a credit a day) and gives " +
-			"watchId and cursor; read gives what happened since a cursor, free. condition.met: member=asset, key=BTC, field=priceUsd, op=<, " +
-			"value=90000. change.moved: windowMinutes and percent or absolute. flag.changed: severity.",
+		Description: "Be told when something becomes true, in place of asking again and again. create starts a watch (a credit a day) " +
+			"and gives watchId and cursor; read gives what happened since a cursor, free. condition.met: member=asset, key=BTC, " +
+			"field=priceUsd, op=<, value=90000. change.moved: windowMinutes and percent or absolute. flag.changed: severity.",
 		InputSchema: &jsonschema.Schema{
 			Type: "object", Required: []string{"action"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 			PropertyOrder: []string{"action", "type", "arguments", "watchId", "cursor"},
@@ -79,7 +79,8 @@ func (s *Server) watches(ctx context.Context, rq *request, arguments json.RawMes
 	switch ask.Action {
 	case "create":
 		w, _, err := s.cfg.Watches.Make(ctx, rq.who, api.WatchRequest{Type: ask.Type, Arguments: ask.Arguments, Cursor: ask.Cursor})
-		return w, fmt.Sprintf("%s waits for %s %s; read it: action=read, watchId=%[1]s, cursor=%s", w.ID, w.Type, w.Arguments, w.Cursor), err
+		told := fmt.Sprintf("%s waits for %s %s; read it: action=read, watchId=%[1]s, cursor=%s", w.ID, w.Type, w.Arguments, w.Cursor)
+		return w, told, err
 	case "read":
 		page, err := s.cfg.Watches.Events(ctx, rq.caller, ask.ID, ask.Cursor)
 		return page, eventsText(page), err
