@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -103,6 +104,23 @@ func TestMCPEvents(t *testing.T) {
 	}
 	if len(polled) != 3 {
 		t.Errorf("polled %q", polled)
+	}
+	flags := map[string]int{}
+	for more, cursor := true, fmt.Sprint(fresh["cursor"]); more; {
+		page, code := rpc(t, d, key, "events/poll",
+			`{"name":"flag.changed","arguments":{"severity":"notice"},"cursor":"`+cursor+`","maxEvents":1}`)
+		if code != 0 {
+			t.Fatal(code)
+		}
+		for _, e := range page["events"].([]any) {
+			flags[e.(map[string]any)["eventId"].(string)]++
+		}
+		cursor, more = page["cursor"].(string), page["hasMore"].(bool)
+	}
+	whole, _ := rpc(t, d, key, "events/poll",
+		`{"name":"flag.changed","arguments":{"severity":"notice"},"cursor":"`+fmt.Sprint(fresh["cursor"])+`"}`)
+	if n := len(whole["events"].([]any)); n < 2 || len(flags) != n || slices.Max(slices.Collect(maps.Values(flags))) != 1 {
+		t.Errorf("one by one %v, together %d", flags, n)
 	}
 	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	r.set(secret, 0)

@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,27 @@ func refresh(t *testing.T, d *daemontest.Daemon, n int) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// tidy has the days of watches paid, and deliveries looked at.
+func tidy(t *testing.T, d *daemontest.Daemon) {
+	t.Helper()
+	until(t, "the job", func() bool {
+		err := d.RunJob(t.Context(), "watches")
+		if err != nil && !strings.Contains(err.Error(), "running already") {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
+// again opens a daemon where d, which is stopped, was.
+func again(t *testing.T, d *daemontest.Daemon, change func(*daemon.Config)) *daemontest.Daemon {
+	t.Helper()
+	next := daemontest.Open(t, change, func(c *daemon.Config) { c.StoreURL = d.Config.StoreURL })
+	next.Clock = d.Clock
+	next.Run(t)
+	return next
 }
 
 // eventsAfter are all events of a watch behind a cursor.
@@ -73,15 +95,22 @@ func TestWatches(t *testing.T) {
 		t.Fatalf("%d events, truncated %t: %q", len(ids), truncated, ids)
 	}
 	d.Stop(t)
-	d = daemontest.Open(t, change)
-	d.Clock = clock
-	d.Run(t)
+	d = again(t, d, change)
 	c = clientOf(t, d, key)
-	if again, at, _ := eventsAfter(t, c, w.ID, w.Cursor); !slices.Equal(again, ids) || at != end {
-		t.Errorf("after a restart: %q, want %q", again, ids)
+	if same, at, _ := eventsAfter(t, c, w.ID, w.Cursor); !slices.Equal(same, ids) || at != end {
+		t.Errorf("after a restart: %q, want %q", same, ids)
 	}
 	if more, _, _ := eventsAfter(t, c, w.ID, end); len(more) != 0 {
 		t.Errorf("behind the end: %q", more)
+	}
+	page, err := c.WatchEvents(t.Context(), w.ID, w.Cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{0, 19, 39} {
+		if rest, _, _ := eventsAfter(t, c, w.ID, *page.Events[i].Cursor); !slices.Equal(rest, ids[i+1:]) {
+			t.Errorf("behind event %d are %d, want %d", i, len(rest), len(ids)-i-1)
+		}
 	}
 	clock.Advance(api.WatchReplay - 5*time.Hour)
 	if again, _, truncated := eventsAfter(t, c, w.ID, w.Cursor); truncated || !slices.Equal(again, ids) {
@@ -117,12 +146,10 @@ func TestWatchDays(t *testing.T) {
 		}
 		return b.Balance
 	}
-	tidy := func(after time.Duration) api.Watch {
+	tidied := func(after time.Duration) api.Watch {
 		t.Helper()
 		d.Clock.Advance(after)
-		if err := d.RunJob(ctx, "watches"); err != nil {
-			t.Fatal(err)
-		}
+		tidy(t, d)
 		list, err := c.Watches(ctx)
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%+v, %v", list, err)
@@ -135,16 +162,16 @@ func TestWatchDays(t *testing.T) {
 			t.Fatalf("%v, %d credits are left", err, left())
 		}
 	}
-	if w := tidy(api.WatchDay - time.Second); left() != 2 || w.Status != api.WatchActive {
+	if w := tidied(api.WatchDay - time.Second); left() != 2 || w.Status != api.WatchActive {
 		t.Errorf("within the day: %+v, %d credits", w, left())
 	}
 	for range 2 {
-		if w := tidy(time.Second); left() != 1 || w.Status != api.WatchActive ||
+		if w := tidied(time.Second); left() != 1 || w.Status != api.WatchActive ||
 			w.PaidUntil.Sub(d.Clock.Now()) < api.WatchDay-2*time.Second {
 			t.Errorf("on the second day: %+v, %d credits", w, left())
 		}
 	}
-	_ = tidy(api.WatchDay)
+	_ = tidied(api.WatchDay)
 	if left() != 0 {
 		t.Errorf("on the third day %d credits are left", left())
 	}
@@ -152,14 +179,14 @@ func TestWatchDays(t *testing.T) {
 	if _, err := c.Fresh(ctx, ""); err != nil { // the one free call, which would pay
 		t.Fatal(err)
 	}
-	if w := tidy(api.WatchDay - time.Hour); w.Status != api.WatchPaused {
+	if w := tidied(api.WatchDay - time.Hour); w.Status != api.WatchPaused {
 		t.Errorf("unpaid: %+v", w)
 	}
-	if _, err := c.WatchEvents(ctx, tidy(0).ID, ""); !errors.Is(err, &api.Error{Reason: api.ReasonInsufficient}) {
+	if _, err := c.WatchEvents(ctx, tidied(0).ID, ""); !errors.Is(err, &api.Error{Reason: api.ReasonInsufficient}) {
 		t.Errorf("reading what is not paid: %v", err)
 	}
 	d.Grant(t, issued.Key, 1)
-	if w := tidy(0); w.Status != api.WatchActive || left() != 0 {
+	if w := tidied(0); w.Status != api.WatchActive || left() != 0 {
 		t.Errorf("paid again: %+v, %d credits", w, left())
 	}
 	other := clientOf(t, d, d.Key(t, api.TierPro))
@@ -169,9 +196,7 @@ func TestWatchDays(t *testing.T) {
 	if _, err := d.Keys().Revoke(ctx, issued.KeyID); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.RunJob(ctx, "watches"); err != nil {
-		t.Fatal(err)
-	}
+	tidy(t, d)
 }
 
 // TestWatchBounds: a key without credits has three watches, and what is refused costs nothing.
@@ -214,9 +239,7 @@ func TestCreditsLow(t *testing.T) {
 		t.Helper()
 		d.Clock.Advance(time.Minute)
 		for range 2 {
-			if err := d.RunJob(ctx, "watches"); err != nil {
-				t.Fatal(err)
-			}
+			tidy(t, d)
 		}
 		ids, _, _ := eventsAfter(t, c, w.ID, w.Cursor)
 		return len(ids)

@@ -130,9 +130,7 @@ func later(t *testing.T, d *daemontest.Daemon, after time.Duration, what string,
 	t.Helper()
 	d.Clock.Advance(after)
 	until(t, what, func() bool {
-		if err := d.RunJob(t.Context(), "watches"); err != nil {
-			t.Fatal(err)
-		}
+		tidy(t, d)
 		return done()
 	})
 }
@@ -166,9 +164,7 @@ func TestWebhook(t *testing.T) {
 	refresh(t, d, 1)
 	failed(t, d, key, 1)
 	d.Stop(t)
-	d = daemontest.Open(t, change)
-	d.Clock = clock
-	d.Run(t)
+	d = again(t, d, change)
 	for i, wait := range []time.Duration{10 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute} {
 		later(t, d, wait-10*time.Second, "nothing", func() bool { return len(r.got()) == 4+i })
 		later(t, d, 10*time.Second, "the next attempt", func() bool { return len(r.got()) == 5+i })
