@@ -14,11 +14,11 @@ import (
 func cryptoShown() []state.Shown {
 	number := func(name string, words ...string) state.ShownField { return state.ShownField{Name: name, Words: words} }
 	price := number("priceUsd", "price", "cost", "worth", "value", "quote", "trading", "trading at", "trades at", "changing hands",
-		"pay", "paid", "charge", "charging", "how expensive", "exchange rate")
+		"pay", "paid", "charge", "charging", "how expensive", "exchange rate", "spot", "spot price")
 	cap := number("marketCapUsd", "market cap", "cap", "marketcap", "mcap", "mkt cap", "capitalization", "market capitalization",
 		"market value",
-		"capitalisation", "market capitalisation", "valuation")
-	volume := number("volume24hUsd", "volume", "trading volume", "traded", "trades", "trade", "turnover", "most traded")
+		"capitalisation", "market capitalisation", "valuation", "valuable")
+	volume := number("volume24hUsd", "volume", "trading volume", "traded", "trades", "trade", "turnover")
 	moves := []string{"change", "move", "moved", "moving", "percent change", "percentage change", "price change"}
 	hour := number("change1hPct", append([]string{"1h", "hour", "hourly"}, moves...)...)
 	day := number("change24hPct", append([]string{"24h", "1d", "day", "daily", "performance"}, moves...)...)

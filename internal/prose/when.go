@@ -23,6 +23,7 @@ type When struct {
 	week  int           // 1 + the day of the week, of a day of the last seven
 	date  time.Time     // a Day, or a moment where exact is set
 	year  int           // a whole one
+	since string        // unit of the calendar whose current one it is: month or year
 	clock int           // 1 + minutes since midnight UTC, where one was written
 	exact bool
 }
@@ -35,6 +36,10 @@ func (w When) Begin(now time.Time) (at time.Time, ok bool) {
 	case w.year > 0:
 		at = time.Date(w.year, 1, 1, 0, 0, 0, 0, time.UTC)
 		return at, !at.After(now)
+	case w.since == "year":
+		return time.Date(now.Year(), 1, 1, 0, 0, 0, 0, time.UTC), true
+	case w.since == "month":
+		return time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC), true
 	case w.Span > 0:
 		return now.Add(-w.Span), true
 	case w.ago > 0 && w.clock == 0 && !(w.Since && w.days > 0):
@@ -272,6 +277,9 @@ func (r *whenReader) span(w *When) bool {
 	if d, names, ok := unit(r.next()); ok && (last || this || len(r.next()) > 3 || r.next() == "day") {
 		w.Span, w.Names = d, names
 		w.Vague = last && d > Day && r.words[r.at-1] == "last"
+		if this && (r.next() == "month" || r.next() == "year") {
+			w.since = r.next()
+		}
 		r.at++
 		return true
 	}

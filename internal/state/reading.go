@@ -288,6 +288,15 @@ func (a *asking) allowed(kind int) bool {
 
 // resolve makes queries of what was collected. What cannot be given is noted as missing.
 func (a *asking) resolve() (parts []Part) {
+	a.subjects = slices.DeleteFunc(a.subjects, func(s subject) bool { // the models of a maker that has a status too
+		of := a.t.values[s.text]
+		if len(a.kinds) != 1 || len(a.t.within(s.rows, a.kinds[0])) > 0 || a.t.valueOf(piece{values: of}, a.kinds[0]) == nil {
+			return false
+		}
+		s.role, s.values = valued, of
+		a.values = append(a.values, s.piece)
+		return true
+	})
 	switch {
 	case a.flags:
 		return a.askFlags()

@@ -105,6 +105,7 @@ func (a *asking) fieldsOf(kind int) (names []string, left *piece, lack lacks) {
 			lack = append(lack, a.noField(p, k))
 		}
 	}
+	lack = append(lack, a.changeOf(k)...)
 	named := chosen
 	if moments := slices.ContainsFunc(a.times, func(p piece) bool { return p.when.Span == 0 }); moments && len(a.times) > 1 {
 		lack = append(lack, api.LookupMissing{Word: a.times[1].text, Why: api.MissingAmbiguous})
@@ -138,6 +139,32 @@ func (a *asking) fieldsOf(kind int) (names []string, left *piece, lack lacks) {
 		}
 	}
 	return names, left, lack
+}
+
+// changeOf is the change of a figure that was asked for, where the changes that a kind has are those of another: of its first number.
+func (a *asking) changeOf(k Kind) lacks {
+	first := a.t.firstNumber(k)
+	history := func(p piece) bool { return p.when.Since || p.when.Span > 0 && len(p.when.Names) == 0 } // which has that of any figure
+	if first == "" || changes(*k.field(first)) || slices.ContainsFunc(a.times, history) {
+		return nil
+	}
+	for _, p := range a.fields {
+		if p.role != ofField || !slices.Contains([]string{"change", "changed", "changes", "move", "moved", "percent change"}, p.text) {
+			continue
+		}
+		for _, q := range a.fields {
+			list := having(k.Fields, func(f Field) bool { return f.means(q.text) })
+			if q.role != ofField || len(list) == 0 ||
+				slices.ContainsFunc(list, func(f Field) bool { return changes(f) || f.Name == first || !a.t.isNumber(k.Name, f.Name) }) {
+				continue
+			}
+			between := a.words[min(p.to, q.to):max(p.from, q.from)]
+			if !slices.ContainsFunc(between, func(w term) bool { return a.t.vocabulary[w.text] == joining || w.text == "with" }) {
+				return lacks{{Word: p.text + " of " + q.text, Why: api.MissingNoSuchField}}
+			}
+		}
+	}
+	return nil
 }
 
 // timed applies a time to the fields that are chosen of a kind: those of that span stay, or the time is left for history.

@@ -13,6 +13,10 @@ func (a *asking) askRows() []Part {
 	if len(a.missing) > 0 {
 		return nil
 	}
+	if len(a.kinds) == 0 && a.kind == "" && slices.ContainsFunc(a.values, func(p piece) bool { return len(a.t.names[p.text]) > 0 }) {
+		a.miss(a.values[0].text, api.MissingAmbiguous) // Solana, or what is on it
+		return nil
+	}
 	if len(a.values) > 0 && len(a.kinds)+len(a.fields)+len(a.sorted) == 0 && a.order == nil && a.bound == nil && !a.newsOnly() {
 		a.miss(a.values[0].text, api.MissingAmbiguous)
 		return nil
@@ -107,6 +111,9 @@ func (a *asking) candidate(kind int) bool {
 // askTotal asks for the one row that sums up a kind or the whole pack, nil if there is none that has what is asked.
 func (a *asking) askTotal() *Part {
 	t := a.t
+	if len(a.kinds) == 0 && !slices.ContainsFunc(a.fields, func(p piece) bool { return !moving(p) }) { // what changed
+		return nil
+	}
 	if len(a.fields) == 0 || len(a.kinds) == 0 && slices.ContainsFunc(a.words, func(w term) bool { return refersBack(w.text) }) {
 		return nil
 	}
@@ -139,6 +146,11 @@ func (a *asking) askTotal() *Part {
 		return &p
 	}
 	return nil
+}
+
+// moving reports whether p says that a figure moves, and nothing of which.
+func moving(p piece) bool {
+	return p.role == rising || p.role == falling || slices.Contains([]string{"change", "changed", "move", "moved", "moving"}, p.text)
 }
 
 // askAggregate asks for one figure of the rows of a kind, nil where that says nothing: how many there are of what is fetched is no
@@ -420,6 +432,10 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 			p.Query.Limit = 1
 		}
 	}
+	strength := slices.ContainsFunc(a.words, func(w term) bool { return w.text == "strongest" || w.text == "weakest" })
+	if field == "" && strength && strings.HasSuffix(k.Size, "Usd") { // which is no size
+		return lacks{{Word: "strongest", Why: api.MissingAmbiguous}}
+	}
 	fell, rose := false, false
 	for _, f := range a.fields {
 		fell = fell || f.role == falling || strings.HasPrefix(f.text, "below")
@@ -461,7 +477,7 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 		}
 		ordered(field, false)
 	case way == most && k.Size == "":
-		if field = a.t.firstNumber(k); field == "" {
+		if field = a.t.firstNumber(k); field == "" || slices.Contains(k.field(field).Words, "price") { // a price is no size
 			return lacks{{Word: "largest", Why: api.MissingAmbiguous}}
 		}
 		ordered(field, false)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
@@ -21,9 +22,17 @@ func (t *Tables) nearly(words []term, kind string, limit int) (found Question, o
 		return found, false
 	}
 	options := make([][]string, len(at))
+	part := func(place int) bool { // of a phrase whose other words are written wrong
+		_, is := slices.BinarySearch(t.spellings(), folded[place])
+		return is
+	}
+	least := leastSpelled
+	if slices.ContainsFunc(at, part) { // the phrase tells the word
+		least = leastKnown
+	}
 	for i, place := range at {
-		options[i] = t.spelled(folded[place])
-		if _, part := slices.BinarySearch(t.spellings(), folded[place]); part { // of a phrase whose other words are written wrong
+		options[i] = t.spelled(folded[place], least)
+		if part(place) {
 			options[i] = append(options[i], folded[place])
 		}
 		if len(options[i]) == 0 {
@@ -93,6 +102,9 @@ func (t *Tables) newSpellings() (list []string) {
 		add(name.name)
 	}
 	for i := range t.rows {
+		if of := t.rows[i].Entity; !strings.Contains(of, "/") { // what news is about
+			add(of)
+		}
 		if !t.kinds[t.place[t.rows[i].Kind]].Own {
 			for _, alias := range t.rows[i].Aliases {
 				add(alias)
@@ -121,10 +133,10 @@ func (t *Tables) newSpellings() (list []string) {
 	return slices.Compact(list)
 }
 
-// spelled are the words that are written most nearly like one that is unknown, at most three.
-func (t *Tables) spelled(w string) (list []string) {
+// spelled are the words that are written most nearly like one that is unknown and has some letters, at most three.
+func (t *Tables) spelled(w string, least int) (list []string) {
 	const most = 3
-	if len(w) < leastSpelled {
+	if len(w) < least {
 		return nil
 	}
 	nearest := 1

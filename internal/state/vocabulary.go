@@ -99,7 +99,7 @@ func vocabulary() map[string]role {
 			"p e, high of the day, low of the day, opening price, closing price, open price, bid, ask, spread, order book, staked, " +
 			"staking rewards",
 		top:       "top, first, leading, tops, in order of, ordered by, sorted by, ranked by, in descending order, in descending order of",
-		expensive: "most expensive, priciest, dearest, highest priced, costliest, most valuable",
+		expensive: "most expensive, priciest, dearest, highest priced, costliest",
 		cheap:     "cheapest, least expensive, lowest priced, most affordable",
 		above:     "above, over, more than, greater than, higher than, at least, exceeding, bigger than, larger than",
 		below:     "below, under, less than, lower than, at most, smaller than, fewer than",

@@ -16,7 +16,10 @@ func TestAIQuestions(t *testing.T) {
 			"prefix: model/openai/gpt-5-pro promptPerMillionUsd completionPerMillionUsd",
 		"gpt-5 mini price":                  "model/openai/gpt-5-mini promptPerMillionUsd completionPerMillionUsd",
 		"what does claude sonnet 4.5 cost?": "model/anthropic/claude-sonnet-4.5 promptPerMillionUsd completionPerMillionUsd",
-		"cheapest model":                    "model/ibm-granite/granite-4.0-h-micro promptPerMillionUsd",
+		"models by openai":                  "model/openai/gpt-5.1; model/openai/gpt-5.1-codex; model/openai/gpt-5-pro",
+		"olama release": "spelling: release/ollama/v9.4.1; spelling: release/ollama/v9.4.0; " +
+			"spelling: release/ollama/v9.4.0-rc2",
+		"cheapest model": "model/ibm-granite/granite-4.0-h-micro promptPerMillionUsd",
 		"most expensive models": "model/openai/gpt-5-pro promptPerMillionUsd; model/anthropic/claude-opus-4.1 promptPerMillionUsd; " +
 			"model/anthropic/claude-opus-4.5 promptPerMillionUsd",
 		"newest models": "model/anthropic/claude-opus-4.5; model/google/gemini-3-pro-preview; model/openai/gpt-5.1",

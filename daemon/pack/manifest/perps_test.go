@@ -41,6 +41,8 @@ func TestPerpsQuestions(t *testing.T) {
 		"bitcoin strikes":                       "options/BTC strikeCallsUsd strikePutsUsd",
 		"who pays on zcash":                     "perp/ZEC payer markUsd",
 		"pepe price":                            "perp/kPEPE markUsd",
+		"p/c btc":                               "options/BTC putCall",
+		"spot price of bitcoin":                 "missing spot unknown_word",
 		"xrp":                                   "perp/XRP",
 		"doge premium":                          "perp/DOGE premiumPct",
 		"ethereum volume":                       "perp/ETH volume24hUsd",
