@@ -220,7 +220,7 @@ func (c *checker) number(r *reading, f *assertion, x *row, n *number) step {
 	switch {
 	case !c.about(r, f, x, n):
 		return wrongSubject
-	case f.negated, !fieldFits(f, x, n) && !f.comparing(x, n):
+	case f.negated, !fieldFits(f, x, n) && !f.comparing(x, n), f.points && !n.differs(), r.mislabels(x), c.beaten(r, f, x, n):
 		return wrongField
 	case !spanFits(f, x, n):
 		return wrongSpan
@@ -358,7 +358,8 @@ func (c *checker) written(r *reading, f *assertion, x *row, t text) step {
 		switch {
 		case !c.about(r, f, x, nil):
 			reached = wrongSubject
-		case f.by && !g.by && g.direction == 0, len(f.measures) > 0 && len(g.measures) > 0 && !slices.ContainsFunc(f.measures, shares):
+		case f.by && !g.by && g.direction == 0, f.bound && !g.bound, f.points && !g.points, r.mislabels(x),
+			len(f.measures) > 0 && len(g.measures) > 0 && !slices.ContainsFunc(f.measures, shares):
 			reached = wrongField
 		case f.over != 0 && g.over != 0 && f.over != g.over, f.ago != g.ago:
 			reached = wrongSpan

@@ -19,6 +19,7 @@ type field struct {
 	change bool          // it says how far something moved
 	rank   bool          // it is a place in an order
 	bound  bool          // it is what others are held against
+	points bool          // it is told in basis points, which are of a percentage
 }
 
 // past is the age of a value of some time before.
@@ -36,7 +37,7 @@ func readField(name string) field {
 		case last && (t == "pct" || t == "percent"):
 			f.unit = prose.Percent
 		case last && t == "bp":
-			f.unit = prose.Basis
+			f.unit, f.points = prose.Basis, true
 		case prose.SpanOf(t) > 0:
 			f.over = prose.SpanOf(t)
 		case t == "change" || t == "changed" || t == "moved" || t == "move" || t == "delta" || t == "added":
@@ -305,6 +306,8 @@ func breadth(concept string) bool { return concept == "advancing" || concept == 
 func fieldFits(f *assertion, x *row, n *number) bool {
 	switch {
 	case f.extreme(n), slices.ContainsFunc(f.stems, func(w string) bool { return f.sums(w) && !slices.Contains(n.words, w) }):
+		return false
+	case f.bound && !n.bound:
 		return false
 	case n.bound:
 		return slices.ContainsFunc(f.stems, func(w string) bool { return w == "threshold" || w == "limit" || w == "bound" })

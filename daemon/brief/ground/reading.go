@@ -45,6 +45,8 @@ type assertion struct {
 	stems     []string      // all words beside it, without endings
 	after     []string      // those of them behind it
 	negated   bool          // it is denied
+	bound     bool          // it is told as a threshold
+	points    bool          // it is told in percentage points: it is a difference of two percentages
 	inherits  bool          // its subjects are those of the sentence before, which it may go on about
 	pair      *mention      // what it is of, where names and figures stand in two lists
 	shared    bool          // it is said of each of its subjects
@@ -205,6 +207,8 @@ func (r *reading) describe(i int) {
 	opens := r.clause(last, f.Start)
 	f.goes = prose.Heading(masked[opens:f.Start], "") != 0 || i > 0 && opens == last && r.figures[i-1].goes
 	r.placed(f, from, to)
+	f.bound = bounding.MatchString(masked[from:to])
+	f.points = pointed.MatchString(f.Raw)
 	r.dated(f, i, from, to, start, end)
 	for at := i - 1; f.listed && at >= 0; at-- {
 		k := r.figures[at]
