@@ -2,6 +2,8 @@ package watch_test
 
 import (
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -32,5 +34,27 @@ func TestSign(t *testing.T) {
 		if _, err := watch.ParseSecret(text); (err == nil) != good {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// TestRealClientsVerify has the library of Standard Webhooks for Node verify a message, where CONTEXTD_MCP_CLIENTS names a directory
+// with it.
+func TestRealClientsVerify(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("CONTEXTD_MCP_CLIENTS")
+	if dir == "" {
+		t.Skip("there is no library of others")
+	}
+	key, body, h := make([]byte, 32), []byte(`{"eventId":"a","name":"state.published"}`), http.Header{}
+	watch.Sign(h, "a", time.Now(), body, key, []byte("the one before it, as it rotates"))
+	const script = `const {Webhook} = require("standardwebhooks"), [secret, body, id, at, signed] = process.argv.slice(1);
+		const headers = {"webhook-id": id, "webhook-timestamp": at, "webhook-signature": signed};
+		new Webhook(secret).verify(body, headers);
+		try { new Webhook(secret).verify(body + " ", headers); process.exit(3) } catch (e) { process.exit(0) }`
+	c := exec.CommandContext(t.Context(), "node", "-e", script, watch.SecretText(key), string(body), h.Get("webhook-id"),
+		h.Get("webhook-timestamp"), h.Get("webhook-signature"))
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }

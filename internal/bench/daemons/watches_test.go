@@ -65,7 +65,8 @@ func BenchmarkWatches(b *testing.B) {
 		value := float64(i % rules)
 		a := api.WatchArguments{Member: "asset", Key: "BTC", Field: "priceUsd", Op: api.CompareLess, Value: &value, Pack: api.PackCrypto}
 		if i%rules%4 == 0 {
-			a = api.WatchArguments{Member: "asset", Key: "ETH", Field: "priceUsd", Percent: 50 + value, WindowMinutes: 10, Pack: api.PackCrypto}
+			a = api.WatchArguments{Member: "asset", Key: "ETH", Field: "priceUsd", Percent: 50 + value, WindowMinutes: 10,
+				Pack: api.PackCrypto}
 		}
 		t := api.WatchConditionMet
 		if a.Percent > 0 {

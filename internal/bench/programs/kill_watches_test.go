@@ -77,7 +77,8 @@ func TestKillWatches(t *testing.T) {
 	var w *api.Watch
 	var killed []time.Time
 	for life := range rounds() + 1 {
-		c := program(t, "demo", "--packs", "crypto", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
+		c := program(t, "demo", "--packs", "crypto", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir,
+			"--refresh", "100ms")
 		var said bytes.Buffer
 		c.Stdout, c.Stderr = &said, &said
 		if err := c.Start(); err != nil {
