@@ -118,7 +118,10 @@ func cryptoKinds() []state.Kind {
 		{Name: kindPool, Words: []string{"pool", "pair"}, Own: true, Fields: append(fieldsOf(kindPool),
 			field("network"), state.Field{Name: "dex", Words: []string{"dex"}, Filter: true}, field("createdAt", "created", "old", "age"),
 			field("position"),
-		), Orders: []state.Order{{Words: []string{"trending pools", "trending", "trending pool"}, Field: "position", Least: true},
+		), Orders: []state.Order{
+			{Words: []string{"newest pool", "newest pools", "new pools", "youngest"}, Field: "createdAt"},
+			{Words: []string{"oldest pool", "oldest pools", "oldest"}, Field: "createdAt", Least: true},
+			{Words: []string{"trending pools", "trending", "trending pool"}, Field: "position", Least: true},
 			{Words: []string{"deepest"}, Field: "liquidityUsd"}}},
 		{
 			Name: kindPrediction, Own: true,

@@ -157,7 +157,13 @@ func TestQuestions(t *testing.T) {
 			"pool/solana_FxUX9q1nPWqyQhoMXCRUU6Uo3iC2RbhMJUuKcGyeA9q1 position",
 		"what happened to zcash today": "asset/zcash change24hPct; " +
 			"headline/https://www.coindesk.com/markets/2026/11/20/synthetic-zcash-extends-rally-as-privacy-coins-lead-gainers",
-		"most expensive coin":                 "asset/bitcoin priceUsd",
+		"most expensive coin":            "asset/bitcoin priceUsd",
+		"newest coin":                    "missing newest no_such_field",
+		"newest pool":                    "pool/bsc_0x40247890aa652b2b71a9eae1da99889f402a624a createdAt",
+		"what percent of coins are down": "missing percent no_such_field",
+		"how much was lost in hacks": "hack/2026-11-15 Synthetic Protocol 1 amountUsd; " +
+			"hack/2026-11-08 Synthetic Protocol 2 amountUsd; hack/2026-10-30 Synthetic Protocol 3 amountUsd",
+		"how much was lost":                   "missing lost ambiguous",
 		"most traded coin":                    "asset/bitcoin volume24hUsd",
 		"most valuable coin":                  "asset/bitcoin marketCapUsd",
 		"biggest exchange":                    "missing largest ambiguous",

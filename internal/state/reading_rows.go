@@ -240,6 +240,12 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 	if len(lack) > 0 {
 		return nil, lack
 	}
+	of := a.before(kind)
+	dated := clockOf(k) != "" || len(having(k.Fields, func(f Field) bool { return f.means("new") })) > 0
+	if !dated && slices.Contains([]string{"new", "newest", "latest", "recent"}, of) || // which coin is the newest, no row says
+		slices.Contains([]string{"percent", "percentage", "pct", "proportion", "fraction"}, of) {
+		return nil, lacks{{Word: of, Why: api.MissingNoSuchField}}
+	}
 	all := make([]int, 0, len(t.rows))
 	for i := range t.rows {
 		if t.rows[i].Kind == k.Name {
@@ -312,6 +318,28 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 		return a.both(p), nil
 	}
 	return []Part{p}, nil
+}
+
+// before is the word before that of a kind, "" for none: newest coins, a percentage of the coins.
+func (a *asking) before(kind int) string {
+	for _, p := range a.kindly {
+		at := p.from - 1
+		for p.kind == kind && at > 0 && slices.Contains([]string{"of", "the", "all"}, a.words[at].text) {
+			at--
+		}
+		if p.kind == kind && at >= 0 {
+			return a.words[at].text
+		}
+	}
+	return ""
+}
+
+// falls reports whether p says that a figure of a kind goes down: what was lost in a hack is a figure of its own.
+func (a *asking) falls(k Kind, field string, p piece) bool {
+	if f := k.field(field); f != nil && !signed(*f) && f.means(p.text) {
+		return false
+	}
+	return p.role == falling || strings.HasPrefix(p.text, "below")
 }
 
 // bounded is the condition of a comparison with a figure.
@@ -438,7 +466,7 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 	}
 	fell, rose := false, false
 	for _, f := range a.fields {
-		fell = fell || f.role == falling || strings.HasPrefix(f.text, "below")
+		fell = fell || a.falls(k, field, f)
 		rose = rose || f.role == rising || strings.HasPrefix(f.text, "above")
 	}
 	switch {
