@@ -107,7 +107,8 @@ func cryptoKinds() []state.Kind {
 			field("weekAgo", "week", "week ago"),
 		}},
 		{Name: kindFee, Words: []string{"fee", "sats", "sat vb", "sats per vbyte", "sat per vbyte", "fee rate", "fee level",
-			"transaction fee", "network fee", "tx fee", "to send", "sending", "transaction cost"},
+			"transaction fee", "network fee", "tx fee", "onchain fee", "on chain fee", "miner fee", "mining fee",
+			"to send", "sending", "transaction cost"},
 			Fields: []state.Field{
 				field("fastestSatVb", "fast", "fastest", "next block", "cost", "how expensive", "how much does it cost"),
 				field("halfHourSatVb", "half hour"),

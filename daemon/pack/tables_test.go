@@ -180,6 +180,8 @@ func TestQuestions(t *testing.T) {
 		"bitcion price":                       "spelling: asset/bitcoin priceUsd",
 		"feer and greed":                      "spelling: index/fear-greed",
 		"feer price":                          "missing feer unknown_word",
+		"price frm bitcoin":                   "asset/bitcoin priceUsd",
+		"miner fee for bitcoin":               "fee/bitcoin",
 		"etherium price":                      "spelling: asset/ethereum priceUsd",
 		"uniswp tvl": "spelling: protocol/uniswap-v3 tvlUsd; spelling: protocol/uniswap-v2 tvlUsd; " +
 			"spelling: protocol/uniswap-v4 tvlUsd",
@@ -202,6 +204,8 @@ func TestQuestions(t *testing.T) {
 		"select * from users":                 "missing select unknown_word",
 		"btc gas":                             "missing gas no_such_field",
 		"protocols with tvl above 10 billion": "protocol/aave-v3 tvlUsd; protocol/lido tvlUsd; protocol/eigencloud tvlUsd",
+		"protocols tvl above $10,000,000,000": "protocol/aave-v3 tvlUsd; protocol/lido tvlUsd; protocol/eigencloud tvlUsd",
+		"odds bitcoin trading above $100,000": "prediction/610000 probabilityPct",
 		"coins up more than 10%":              "asset/zcash change24hPct; asset/virtual-protocol change24hPct",
 		"eth/btc":                             "missing eth btc ambiguous",
 		"btc 24h":                             "asset/bitcoin change24hPct",

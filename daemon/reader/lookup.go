@@ -87,7 +87,7 @@ func (l *looked) citation(of, i int) []byte {
 // please". A part such as "first five" belongs to what stands before it, and is not answered as if it stood alone, even where the whole
 // cannot be read either. Of several packs, one that reads it is enough.
 func (v View) questions() []string {
-	list := strings.Split(v.Text, ",")
+	list := parted(v.Text)
 	if len(list) == 1 {
 		return list
 	}
@@ -107,6 +107,23 @@ func (v View) questions() []string {
 		return []string{whole}
 	}
 	return list
+}
+
+// parted is text by its commas, but for those that part the thousands of a number.
+func parted(text string) (list []string) {
+	start := 0
+	for i := range len(text) {
+		if text[i] == ',' && !thousands(text, i) {
+			list, start = append(list, text[start:i]), i+1
+		}
+	}
+	return append(list, text[start:])
+}
+
+// thousands reports whether the comma at i stands between a digit and three of them, as in 4,000.
+func thousands(text string, i int) bool {
+	digit := func(at int) bool { return at >= 0 && at < len(text) && text[at] >= '0' && text[at] <= '9' }
+	return digit(i-1) && digit(i+1) && digit(i+2) && digit(i+3) && !digit(i+4)
 }
 
 // answered is what a question finds in one of the packs that it is asked of.

@@ -83,6 +83,10 @@ func TestCommasOfASentence(t *testing.T) {
 		"of all assets, which one is highest": 1,
 		"if I went there, btc price":          1,
 		"looking back a week, btc price":      1,
+		"assets above 91,000":                 1,
+		"assets above 91,000,odd":             2,
+		"assets below 1,000,000":              1,
+		"btc price,12,odd":                    3, // no thousands
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()

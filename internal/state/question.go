@@ -51,7 +51,7 @@ var figureForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmbt]|bn|mn|tn|k)?$`)
 func readWords(q string) (words []term) {
 	q = contractions.ReplaceAllString(strings.ReplaceAll(english(strings.ReplaceAll(q, "’", "'")), "n't", "nt"), "$1")
 	if strings.Contains(q, ",") {
-		q = thousands.ReplaceAllString(q, "$1$2")
+		q = ungrouped(q)
 	}
 	q = perMillion.ReplaceAllString(dominanceForm.ReplaceAllString(q, "$1 dominance"), " per million")
 	for chunk := range strings.FieldsSeq(q) {

@@ -275,7 +275,7 @@ func (t *Tables) Kinds() []string {
 // wordsOf splits a text into folded words. A number is one word however it is written: 100,000 and 100k.
 func wordsOf(text string) []string {
 	if strings.Contains(text, ",") {
-		text = thousands.ReplaceAllString(text, "$1$2")
+		text = ungrouped(text)
 	}
 	words := strings.FieldsFunc(fold(text), func(r rune) bool { return !wordRune(r) })
 	for i, w := range words {
@@ -286,5 +286,10 @@ func wordsOf(text string) []string {
 	return words
 }
 
-// thousands is a comma inside of a number.
-var thousands = regexp.MustCompile(`(\d),(\d{3})\b`)
+// grouped are digits that commas part by thousands.
+var grouped = regexp.MustCompile(`\d(?:,\d{3})+\b`)
+
+// ungrouped is text without the commas that part the thousands of a number.
+func ungrouped(text string) string {
+	return grouped.ReplaceAllStringFunc(text, func(n string) string { return strings.ReplaceAll(n, ",", "") })
+}

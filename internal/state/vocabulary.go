@@ -101,9 +101,10 @@ func vocabulary() map[string]role {
 		top:       "top, first, leading, tops, in order of, ordered by, sorted by, ranked by, in descending order, in descending order of",
 		expensive: "most expensive, priciest, dearest, highest priced, costliest",
 		cheap:     "cheapest, least expensive, lowest priced, most affordable",
-		above:     "above, over, more than, greater than, higher than, at least, exceeding, bigger than, larger than",
-		below:     "below, under, less than, lower than, at most, smaller than, fewer than",
-		ranking:   "rank, ranked, ranks, number, position, place, ranking",
+		above: "above, over, more than, greater than, higher than, at least, exceeding, bigger than, larger than, trade above, " +
+			"trades above, trading above",
+		below:   "below, under, less than, lower than, at most, smaller than, fewer than, trade below, trades below, trading below",
+		ranking: "rank, ranked, ranks, number, position, place, ranking",
 	} {
 		for p := range strings.SplitSeq(phrases, ",") {
 			if p = strings.ReplaceAll(strings.TrimSpace(p), " s ", " "); p != "" { // what's is read as what
@@ -164,7 +165,7 @@ const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s,
 	"indexed to, would like, should i expect, should i expect to pay, should i expect to see, i should expect, " +
 	"ought to, i ought to, we ought to, as it should, as they should, the company, vs dollar, vs the dollar, vs usd, " +
 	"versus the dollar, against the dollar, against dollar, in us dollars, very next, " +
-	"keeps asking, keep asking, get a transaction into, to get a transaction into"
+	"frm, teh, keeps asking, keep asking, get a transaction into, to get a transaction into"
 
 // refersBack reports whether a word speaks of something that was named before the question.
 func refersBack(w string) bool {

@@ -42,6 +42,8 @@ func TestPerpsQuestions(t *testing.T) {
 		"who pays on zcash":                     "perp/ZEC payer markUsd",
 		"pepe price":                            "perp/kPEPE markUsd",
 		"p/c btc":                               "options/BTC putCall",
+		"dollar open interest of btc options":   "options/BTC openInterestUsd",
+		"notional of eth perps":                 "perp/ETH openInterestUsd",
 		"spot price of bitcoin":                 "missing spot unknown_word",
 		"xrp":                                   "perp/XRP",
 		"doge premium":                          "perp/DOGE premiumPct",
