@@ -71,7 +71,7 @@ func (s *Service) controlMessage(w event.Watch, c control) (*event.Message, erro
 	return &event.Message{ID: "msg_" + c.Type + "_" + rand.Text(), Rule: w.ID, At: s.now(), Body: body}, nil
 }
 
-// client posts to receivers.
+// newClient makes the client that posts to receivers: to public and allowed addresses alone.
 func newClient(allowed []string) *http.Client {
 	return &http.Client{
 		Transport: outbound.NewTransport(allowed), Timeout: attemptTime,
