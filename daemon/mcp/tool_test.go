@@ -167,3 +167,34 @@ const lookups = `{"results":[
 	"citations":[{"ref":1,"sourceId":"one","url":"https://one.test/","fetchedAt":"2026-11-20T20:00:00Z","excerpt":"BTC"},
 	{"ref":7,"sourceId":"two","url":"https://two.test/","fetchedAt":"2026-11-20T20:00:00Z","excerpt":""}],
 	"freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":34,"dataAgeSeconds":34}}`
+
+// TestLookupOfMany: ten rows cost less than 600 bytes: an age is told once for the rows that have it, and a folder of links once.
+func TestLookupOfMany(t *testing.T) {
+	t.Parallel()
+	var rows strings.Builder
+	for n := range 10 {
+		age := 14
+		if n == 8 {
+			age = 3614
+		}
+		fmt.Fprintf(&rows, `{"kind":"protocol","key":"p%d","entity":"p%[1]d","name":"Protocol %[1]d","fields":{"tvlUsd":31160000000,`+
+			`"change24hPct":-0.12,"change7dPct":1.82},"asked":["tvlUsd"],"ref":5,"url":"https://defillama.com/protocol/p%[1]d",`+
+			`"fetchedAt":"2026-11-20T19:59:00Z","ageSeconds":%d,"stale":%t},`, n, age, n == 8)
+	}
+	text := mcp.ToolText(api.OpLookup, "crypto", []byte(`{"results":[{"q":"ten largest protocols by tvl","rows":[`+
+		strings.TrimSuffix(rows.String(), ",")+`]}],"citations":[{"ref":5,"sourceId":"x","url":"https://defillama.com/"}],`+
+		`"freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":14}}`))
+	if len(text) > 600 || strings.Count(text, "TVL $31.16B") != 10 {
+		t.Errorf("%d bytes: %s", len(text), text)
+	}
+	for _, part := range []string{
+		"defillama.com/protocol/{p0,p1,p2,p3,p4,p5,p6,p7,p8,p9}", "- Protocol 7 TVL $31.16B [5]\n", "[5] STALE 1h00m\n",
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("without %q: %s", part, text)
+		}
+	}
+	if strings.Count(text, "[5] 14s\n") != 2 { // the first, and the one behind that of another age
+		t.Errorf("ages: %s", text)
+	}
+}
