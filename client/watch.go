@@ -286,6 +286,7 @@ type watch struct {
 	teller *alert.Teller
 	stop   func()
 	gap    bool // states may have been missed since the last one
+	looked bool // at a state of now
 
 	mu      sync.Mutex // guards what follows, and stderr
 	ended   int        // events that need nobody any more
@@ -340,6 +341,10 @@ func (w *watch) observe(ctx context.Context, s alert.State) error {
 	if s.Member == "" { // what a past state does not tell is no trouble of now
 		w.noteTrouble(err)
 	}
+	if s.Member == "" && !w.looked {
+		w.looked = true
+		w.noteStanding(events)
+	}
 	for _, e := range events {
 		if err := w.print(ctx, e); err != nil {
 			return err
@@ -352,6 +357,15 @@ func (w *watch) observe(ctx context.Context, s alert.State) error {
 		}
 	}
 	return nil
+}
+
+// noteStanding tells people what holds already and was reported before, which is reported again only once it has ended.
+func (w *watch) noteStanding(news []alert.Event) {
+	for _, e := range w.teller.Standing() {
+		if !slices.ContainsFunc(news, func(n alert.Event) bool { return n.ID == e.ID }) {
+			w.note("holds already, reported at %s: %s", w.clock(e.At), e.Message)
+		}
+	}
 }
 
 // noteTrouble tells people of trouble with a state, and not with each one.

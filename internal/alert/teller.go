@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -224,6 +226,21 @@ func (t *Teller) Last(rule string) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.last[rule]
+}
+
+// Standing are the newest events of what holds still, oldest first.
+func (t *Teller) Standing() (list []Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, edges := range t.edges {
+		for _, e := range edges {
+			if e.Up && e.Last != nil && e.Last.Change != Ended {
+				list = append(list, *e.Last)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Event) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	return list
 }
 
 // Observe looks at a state and returns the events in it, which Run delivers. For a rule that has looked at one that is as new it has none,
