@@ -159,6 +159,9 @@ func TestQuestions(t *testing.T) {
 			"headline/https://www.coindesk.com/markets/2026/11/20/synthetic-zcash-extends-rally-as-privacy-coins-lead-gainers",
 		"most expensive coin":            "asset/bitcoin priceUsd",
 		"newest coin":                    "missing newest no_such_field",
+		"most recent hack":               "hack/2026-11-15 Synthetic Protocol 1",
+		"gas an hour ago":                "missing ago unknown_word",
+		"biggest coins that rose most":   "missing biggest coins that rose most ambiguous",
 		"newest pool":                    "pool/bsc_0x40247890aa652b2b71a9eae1da99889f402a624a createdAt",
 		"what percent of coins are down": "missing percent no_such_field",
 		"how much was lost in hacks": "hack/2026-11-15 Synthetic Protocol 1 amountUsd; " +

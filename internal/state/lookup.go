@@ -53,7 +53,7 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	read := t.read(q, words, kind, limit)
 	read.Partial = read.Partial || slices.ContainsFunc(words, func(w term) bool {
 		return w.text == "one" || w.text == "ones" || w.text == "if"
-	})
+	}) || len(words) > 0 && slices.Contains([]string{"of", "among", "amongst", "out", "within"}, words[0].text) // the top ten
 	return read
 }
 

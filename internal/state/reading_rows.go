@@ -443,7 +443,7 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 		switch {
 		case s == top:
 			size++
-		case way != 0 && way != s:
+		case way != 0: // the biggest coins that rose most stand in two orders
 			return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
 		default:
 			way = s
@@ -463,6 +463,9 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 	strength := slices.ContainsFunc(a.words, func(w term) bool { return w.text == "strongest" || w.text == "weakest" })
 	if field == "" && strength && strings.HasSuffix(k.Size, "Usd") { // which is no size
 		return lacks{{Word: "strongest", Why: api.MissingAmbiguous}}
+	}
+	if field != "" && way != 0 && len(a.times) == 0 && a.t.few(k, field) { // most rows have a change of another span
+		return lacks{{Word: field, Why: api.MissingAmbiguous}}
 	}
 	fell, rose := false, false
 	for _, f := range a.fields {
@@ -511,6 +514,18 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 		ordered(field, false)
 	}
 	return nil
+}
+
+// few reports whether a change is known of less than half of the rows of a kind.
+func (t *Tables) few(k Kind, field string) bool {
+	rows := t.of(k.Name)
+	known := 0
+	for _, r := range rows {
+		if r.Fields.Get(field) != nil {
+			known++
+		}
+	}
+	return changes(*k.field(field)) && 2*known < len(rows)
 }
 
 // among leaves the biggest of a kind in the query of p, where the question says how many these are: the best of the top 20. It is not ok

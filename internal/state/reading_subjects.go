@@ -24,8 +24,9 @@ func (a *asking) about(s subject) (best offer, ok bool) {
 	t := a.t
 	about := slices.Clone(s.rows)
 	for _, i := range s.rows {
-		if a.match == "" { // of a thing that is named, other rows speak too
-			about = append(about, t.entities[t.rows[i].Entity]...)
+		of := t.entities[t.rows[i].Entity]
+		if a.match == "" && t.namesFirst(s.text, of) { // of a thing that is named, other rows speak too; gas is no name of Ethereum
+			about = append(about, of...)
 		}
 	}
 	slices.Sort(about)
@@ -99,6 +100,11 @@ func (a *asking) about(s subject) (best offer, ok bool) {
 		best.kind = -1
 	}
 	return best, false
+}
+
+// namesFirst reports whether a text is a name of the first of some rows.
+func (t *Tables) namesFirst(text string, rows []int) bool {
+	return len(rows) > 0 && slices.ContainsFunc(t.names[text], func(h hit) bool { return h.row == rows[0] })
 }
 
 // within are those of rows that are of a kind.

@@ -127,7 +127,8 @@ const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s,
 	"look up, lookup, fetch, list, lists, listed, print, display, report, reports, reported, how, hows, how big, how large, " +
 	"how high, how low, how deep, how far, how fast, how strong, how well, how come, much, now, right now, current, " +
 	"currently, latest, last, right, does, do, has, have, had, having, its, it, please, pls, plz, about, by, with, from, " +
-	"any, some, there, here, live, newest, recent, recently, lately, where, wheres, when, whens, that, this, these, those, " +
+	"any, some, there, here, live, newest, recent, most recent, the most recent, " +
+	"recently, lately, where, wheres, when, whens, that, this, these, those, " +
 	"can, could, would, may, might, must, want, wants, wanted, need, needs, needed, know, knows, knew, like, hi, " +
 	"hello, hey, yo, thanks, thank, thank you, thx, cheers, kindly, quick, quickly, just, only, ok, okay, alright, " +
 	"all right, so, um, uh, then, exactly, exact, precise, precisely, roughly, approximately, doing, did, done, going, go, " +
