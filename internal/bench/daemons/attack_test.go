@@ -352,7 +352,7 @@ func TestIdleFacilitator(t *testing.T) {
 func TestThievingNode(t *testing.T) {
 	s := newSiege(t, false)
 	buyer := s.account(1_000_000)
-	payment := s.payment(buyer, 1_000_000, time.Minute, "victim 0123456789abcdef")
+	payment := s.payment(buyer, 1_000_000, time.Minute, "victim-0123456789abcdef")
 	stolen := make(chan []byte, 1)
 	meddle := func(req []byte) []byte {
 		var call struct {
@@ -364,7 +364,7 @@ func TestThievingNode(t *testing.T) {
 		}
 		s.meddle.Store(nil)
 		raw, _ := base64.StdEncoding.DecodeString(payment)
-		bare := base64.StdEncoding.EncodeToString(bytes.Replace(raw, []byte("victim 0123456789abcdef"), nil, 1))
+		bare := base64.StdEncoding.EncodeToString(bytes.Replace(raw, []byte("victim-0123456789abcdef"), nil, 1))
 		go func() {
 			_, body, _ := s.present(http.MethodPost, api.PathPurchase+"?pack=starter", bare, s.network())
 			stolen <- body
