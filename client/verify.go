@@ -67,7 +67,8 @@ and no network, or an answer saved with -o json; for an answer, ctx asks the ser
 checkpoint. For a bundle of a log that ctx does not know, it asks the service for the key; if that has another log or
 does not answer, the bundle is consistent, which anyone's is, and not proven: exit code 17, until you name the key with
 --key. State and brief are proven to the byte; verify names the members of the answer that no leaf covers, such as
-citations and ages. --at requests the snapshot of a minute, which is a call, and proves it. --since reads everything said
+citations and ages. Rows of ctx lookup and ctx query are proven while the state that they are of is the newest, also
+those that the state does not show. --at requests the snapshot of a minute, which is a call, and proves it. --since reads everything said
 since then and proves that it is in the log. Without any of them, and with --since, verify proves that nothing that
 ctx knew of the log was changed or taken back.
 
@@ -151,6 +152,12 @@ func (o verifyOptions) run(ctx context.Context, args []string) error {
 	}
 	if sdk.IsBundle(data) {
 		return o.bundle(ctx, data)
+	}
+	if rows, ok, err := readSavedRows(data); err != nil || ok {
+		if err == nil {
+			err = o.savedRows(ctx, rows)
+		}
+		return err
 	}
 	return o.saved(ctx, data)
 }

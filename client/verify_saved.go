@@ -45,7 +45,8 @@ func readSaved(data []byte) (*savedAnswer, error) {
 	root, err := jsonx.Parse(data)
 	if err != nil || !root.IsObject() || root.Find(savedFreshness, "generatedAt") == nil ||
 		root.Member(savedState) == nil && root.Member(savedBrief) == nil {
-		return nil, cli.Invalid("the file is neither a bundle nor an answer of fresh, snapshot or brief as -o json writes it")
+		return nil, cli.Invalid("the file is neither a bundle nor an answer of fresh, snapshot, brief, lookup or query as -o json " +
+			"writes it")
 	}
 	a := &savedAnswer{members: map[string]*jsonx.Value{}}
 	known := append(cli.FieldsIn(api.StateResponse{}), cli.FieldsIn(api.BriefResponse{})...)

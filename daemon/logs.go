@@ -10,6 +10,8 @@ import (
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/state"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 var (
@@ -52,6 +54,12 @@ func (d *Daemon) openLogs(ctx context.Context) error {
 	if err := errors.Join(d.history.SignLogs(ctx, key.Public()), d.history.ResumeLogs(ctx)); err != nil {
 		return err
 	}
-	d.logs = translog.NewLogs(d.history, key)
+	d.logs = translog.NewLogs(d.history, key, func(pack string) (*state.Tables, api.Proof) {
+		edition, _ := d.feed.Latest(pack)
+		if edition == nil {
+			return nil, api.Proof{}
+		}
+		return edition.Rows, edition.Proof
+	})
 	return nil
 }

@@ -68,6 +68,15 @@ func (l *Log) At(ctx context.Context, at time.Time) (*api.LogEntry, error) {
 	return l.entry(ctx, api.PathLogAt, url.Values{"minute": {api.MomentOf(at).Key()}})
 }
 
+// Row returns a row of the newest state, with the proof that the leaf of that has it. It verifies nothing: see VerifyRow.
+func (l *Log) Row(ctx context.Context, kind, key string) (*api.LogRowEntry, error) {
+	resp, err := l.client.Do(ctx, Request{Path: l.path(api.PathLogRow), Query: url.Values{"kind": {kind}, "key": {key}}})
+	if err != nil {
+		return nil, err
+	}
+	return decodeAs[api.LogRowEntry](resp)
+}
+
 func (l *Log) entry(ctx context.Context, path string, query url.Values) (*api.LogEntry, error) {
 	resp, err := l.client.Do(ctx, Request{Path: l.path(path), Query: query})
 	if err != nil {

@@ -87,6 +87,29 @@ func VerifyEntry(entry api.LogEntry, key string, witnesses ...string) (*Proven, 
 	return p, nil
 }
 
+// VerifyRow verifies that a row is one of those that the service had when it published the state of a leaf, and all that VerifyEntry
+// verifies.
+func VerifyRow(entry api.LogRowEntry, key string, witnesses ...string) (row api.LogRow, p *Proven, err error) {
+	if p, err = VerifyEntry(entry.LogEntry, key, witnesses...); err != nil {
+		return row, nil, err
+	}
+	root, err := hex.DecodeString(p.Leaf.Tables)
+	if err != nil || len(root) != tlog.HashSize {
+		return row, nil, unproven("leaf %d has no hash of rows: leaves of earlier versions tell of none", p.Leaf.Seq)
+	}
+	hashes, err := parseProof(entry.RowProof)
+	if err != nil {
+		return row, nil, err
+	}
+	if err := tlog.CheckRecord(hashes, entry.Rows, tlog.Hash(root), entry.Place, tlog.RecordHash([]byte(entry.Row))); err != nil {
+		return row, nil, unproven("the row is not among those of leaf %d: %w", p.Leaf.Seq, err)
+	}
+	if err := json.Unmarshal([]byte(entry.Row), &row); err != nil {
+		return row, nil, unproven("the row is not JSON: %w", err)
+	}
+	return row, p, nil
+}
+
 func parseLeaf(text string) (leaf api.LogLeaf, err error) {
 	if err := json.Unmarshal([]byte(text), &leaf); err != nil {
 		return leaf, unproven("the leaf is not JSON: %w", err)

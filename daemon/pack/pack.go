@@ -30,6 +30,7 @@ type Pack struct {
 	Version     int // a new order of sources needs a new version
 	Title       string
 	Description string
+	Manifest    string // SHA-256 in hex of the text that declares it; "" for a pack in code
 	Digest      string // of what it was made of; "" for a pack that is like no other
 	clean       bool   // see Terms
 	Sources     []Source

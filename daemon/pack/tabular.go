@@ -63,7 +63,8 @@ func PickOf(member string) string { return "member/" + member }
 // Pack makes the pack.
 func (t Tabular) Pack() *Pack {
 	p := &Pack{
-		ID: t.ID, Title: t.Title, Description: t.Description, Digest: t.Digest, Version: t.Version, Sources: t.Sources, Shown: t.shown(),
+		ID: t.ID, Title: t.Title, Description: t.Description, Digest: t.Digest, Manifest: t.Digest,
+		Version: t.Version, Sources: t.Sources, Shown: t.shown(),
 	}
 	for i, m := range t.Members {
 		p.Members = append(p.Members, api.PackMember{Name: m.Name, Kind: p.Shown[i].Kind, Fields: t.fields(m)})

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -33,7 +35,10 @@ const fetchers = 8
 type track struct {
 	connector   source.Connector
 	reading     pack.Reading
-	bodies      []string  // hashes of what upstream sent for the Doc of reading
+	bodies      []string // hashes of what upstream sent for the Doc of reading
+	made        documentHashes
+	text        []byte // the Doc of reading as it is kept, nil for none
+	textErr     error
 	attemptedAt time.Time // the beginning of the refresh that asked last
 	notBefore   time.Time
 	off         string // why it is not asked, "" where it is
@@ -70,22 +75,41 @@ func newTrack(c source.Connector, r state.SourceRecord, off string, log *slog.Lo
 		return &track{connector: c, notBefore: t.notBefore}
 	}
 	t.reading.Doc, t.reading.Via, t.bodies = doc, via, r.Bodies
+	t.made = documentHashes{at: r.AskedAt, from: r.From}
+	t.write()
 	return t
 }
 
+// documentHashes are what a leaf tells of the document of a source.
+type documentHashes struct {
+	at        time.Time // when the attempt began that brought it
+	doc, rows string    // rows is "" where the document has nothing else
+	from      string    // the doc of the one before, where it was made from that too
+}
+
+// write writes the document of t, and sets its hashes. What cannot be written fails where it is to be kept.
+func (t *track) write() {
+	if t.text, t.textErr = json.Marshal(t.reading.Doc); t.textErr == nil && t.reading.Via != "" {
+		t.text, t.textErr = json.Marshal(saidFor{t.reading.Via, t.text})
+	}
+	t.made.doc, t.made.rows = digest(t.text), ""
+	if rows, whole := source.RowsOf(t.reading.Doc); !whole && t.textErr == nil {
+		var text []byte
+		text, t.textErr = json.Marshal(rows)
+		t.made.rows = digest(text)
+	}
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
 func (t *track) record() (state.SourceRecord, error) {
-	r := state.SourceRecord{
+	return state.SourceRecord{
 		Source: t.connector.ID, FetchedAt: t.reading.FetchedAt, AttemptedAt: t.attemptedAt, NotBefore: t.notBefore,
-		Failures: t.reading.Failures, Err: t.reading.Err, Bodies: t.bodies,
-	}
-	if t.reading.Doc == nil {
-		return r, nil
-	}
-	var err error
-	if r.Doc, err = json.Marshal(t.reading.Doc); err == nil && t.reading.Via != "" {
-		r.Doc, err = json.Marshal(saidFor{t.reading.Via, r.Doc})
-	}
-	return r, err
+		Failures: t.reading.Failures, Err: t.reading.Err, Bodies: t.bodies, Doc: t.text, AskedAt: t.made.at, From: t.made.from,
+	}, t.textErr
 }
 
 // saidFor is how the answer of one who stands in for a source is kept.
@@ -100,8 +124,8 @@ func (p *Pipeline) sources() []api.LogSource {
 	for _, t := range p.tracks {
 		if t.reading.Doc != nil {
 			list = append(list, api.LogSource{
-				ID: t.connector.ID, FetchedAt: t.reading.FetchedAt.UTC().Truncate(time.Millisecond),
-				Bodies: append([]string{}, t.bodies...),
+				ID: t.connector.ID, FetchedAt: t.reading.FetchedAt.UTC(),
+				Bodies: append([]string{}, t.bodies...), At: t.made.at, Doc: t.made.doc, Rows: t.made.rows, From: t.made.from,
 			})
 		}
 	}
@@ -122,7 +146,12 @@ func (t *track) apply(a answer, began time.Time) bool {
 	t.notBefore = time.Time{}
 	switch {
 	case a.Doc != nil:
-		t.reading, t.bodies = pack.Reading{Doc: a.Doc, FetchedAt: a.at, Via: a.Via, Ending: a.Ending}, a.Bodies
+		made := documentHashes{at: a.At.UTC()}
+		if t.connector.Remembers {
+			made.from = t.made.doc
+		}
+		t.reading, t.bodies, t.made = pack.Reading{Doc: a.Doc, FetchedAt: a.at, Via: a.Via, Ending: a.Ending}, a.Bodies, made
+		t.write()
 		return true
 	case a.NotModified:
 		t.reading.FetchedAt, t.reading.Failures, t.reading.Err, t.reading.Ending = a.at, 0, "", a.Ending
@@ -244,7 +273,7 @@ func (p *Pipeline) ask(ctx context.Context, due []*track) []answer {
 		all.Go(func() {
 			defer func() { <-places }()
 			outcome := p.cfg.Fetcher.Fetch(ctx, t.connector, t.reading.Doc)
-			answers[i] = answer{outcome, p.cfg.Now()}
+			answers[i] = answer{outcome, p.cfg.Now().Truncate(time.Millisecond)} // as it is kept, and told in the leaf
 		})
 	}
 	all.Wait()

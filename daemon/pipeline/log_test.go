@@ -2,7 +2,11 @@ package pipeline_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -37,38 +41,56 @@ func (r *rig) leaf() (l api.LogLeaf) {
 func TestLeavesNameWhatStatesAreMadeOf(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(times(4)...), func(r *rig) { r.cfg.Disabled = []string{"s4"} })
+		r.cfg.Pack.Sources[1].Remembers = true
+		r.reopen(nil)
 		begin := time.Now().UTC()
-		says := func(hash string) answer {
+		at := func(minutes int) time.Time { return begin.Add(time.Duration(minutes) * time.Minute) }
+		doc := func(x float64) string {
+			text, err := json.Marshal(fee(x).Doc)
+			want(t, "error of a document", err, nil)
+			sum := sha256.Sum256(text)
+			return hex.EncodeToString(sum[:])
+		}
+		says := func(hash string, x float64) answer {
 			return func(context.Context, int) source.Outcome {
-				o := fee(1)
-				o.Bodies = []string{hash}
+				o := fee(x)
+				o.Bodies, o.At = []string{hash}, time.Now()
 				return o
 			}
 		}
-		r.fetcher.tell(says("a"), "s1")
-		r.fetcher.tell(says("b"), "s2")
+		r.fetcher.tell(says("a", 1), "s1")
+		r.fetcher.tell(says("b", 2), "s2")
 		r.fetcher.tell(failing(source.ClassNetwork, 0), "s3")
 		r.refresh()
-		at := func(minutes int) time.Time { return begin.Add(time.Duration(minutes) * time.Minute) }
-		want(t, "first", r.leaf().Sources, []api.LogSource{
-			{ID: "s1", FetchedAt: at(0), Bodies: []string{"a"}}, {ID: "s2", FetchedAt: at(0), Bodies: []string{"b"}},
-		})
+		of := []api.LogSource{
+			{ID: "s1", FetchedAt: at(0), Bodies: []string{"a"}, At: at(0), Doc: doc(1)},
+			{ID: "s2", FetchedAt: at(0), Bodies: []string{"b"}, At: at(0), Doc: doc(2)},
+		}
+		want(t, "first", r.leaf().Sources, of)
 		want(t, "proof", r.edition().Proof.Log != "", true)
+		want(t, "seconds between refreshes, architecture", fmt.Sprint(r.leaf().Every, r.leaf().Arch), "300"+runtime.GOARCH)
 		r.fetcher.tell(failing(source.ClassNetwork, 0), "s1")
 		r.fetcher.tell(func(context.Context, int) source.Outcome {
 			return source.Outcome{Class: source.ClassOK, NotModified: true}
 		}, "s2")
 		time.Sleep(5 * time.Minute)
 		r.refresh()
-		carried := []api.LogSource{{ID: "s1", FetchedAt: at(0), Bodies: []string{"a"}}, {ID: "s2", FetchedAt: at(5), Bodies: []string{"b"}}}
-		want(t, "after a failure and a confirmation", r.leaf().Sources, carried)
+		of[1].FetchedAt = at(5)
+		want(t, "after a failure and a confirmation", r.leaf().Sources, of)
 		r.reopen(nil)
 		want(t, "proof after a restart", r.edition().Proof.Seq, int64(1))
-		r.fetcher.tell(says("c"), "s2")
+		r.fetcher.tell(says("c", 3), "s2")
 		time.Sleep(5 * time.Minute)
 		r.refresh()
-		carried[1] = api.LogSource{ID: "s2", FetchedAt: at(10), Bodies: []string{"c"}}
-		want(t, "after a restart", r.leaf().Sources, carried)
+		of[1] = api.LogSource{ID: "s2", FetchedAt: at(10), Bodies: []string{"c"}, At: at(10), Doc: doc(3), From: doc(2)}
+		want(t, "after a restart", r.leaf().Sources, of)
+		r.reopen(nil)
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s2")
+		r.fetcher.tell(says("d", 4), "s1")
+		time.Sleep(time.Hour)
+		r.refresh()
+		of[0] = api.LogSource{ID: "s1", FetchedAt: at(70), Bodies: []string{"d"}, At: at(70), Doc: doc(4)}
+		want(t, "what was kept over a restart", r.leaf().Sources, of)
 
 		const damaged = "the transparency log is damaged"
 		want(t, "warnings of a sound log", r.log.Count(damaged), 0)

@@ -45,6 +45,7 @@ import (
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -418,11 +419,17 @@ func (p *Pipeline) compact() (state.Pulse, *state.Tables, error) {
 	pulse := state.Pulse{
 		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: text, Doc: doc,
 		Citations: p.cfg.Pack.Citations(doc, p.cfg.Pack.Status(in), p.start),
-		Sources:   p.sources(),
+		Made:      state.Made{Sources: p.sources(), Digest: p.cfg.Pack.Manifest, Every: p.cfg.Every},
+	}
+	rows := p.rows(in)
+	if rows != nil {
+		if pulse.Made.Tables, err = translog.RowsRoot(rows); err != nil {
+			return state.Pulse{}, nil, fmt.Errorf("hash the rows: %w", err)
+		}
 	}
 	pulse.Remember(p.newest)
 	pulse.Health = p.health(pulse, nil)
-	return pulse, p.rows(in), nil
+	return pulse, rows, nil
 }
 
 // health is how the sources of a pulse do: as it says, or as status says where that is newer.

@@ -162,7 +162,7 @@ func (c *client) Attempt(source string) *attempt {
 	if c.cfg.Shift != nil {
 		shift = c.cfg.Shift(source) // before the clock is read, or it could be more than now less the moment of the recording
 	}
-	now := c.cfg.Now()
+	now := c.cfg.Now().Truncate(time.Millisecond) // as the log tells it: who recomputes a document knows no more
 	return &attempt{Now: now, At: now.Add(-shift), c: c, source: source, known: make(map[string]version)}
 }
 

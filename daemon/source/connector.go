@@ -19,6 +19,7 @@ type Connector struct {
 	Fallbacks  []Fallback    // who is asked where it fails, in this order
 	Fields     []string      // of a declared source's rows, as they are called on the wire
 	Use        api.Use       // what its terms allow
+	Remembers  bool          // a document is made of the one before too
 	Withheld   string        // why it is not asked at all, "" where it is; see Sold
 
 	// read asks upstream and decodes what it says; last is the last good Doc, nil if there is none.

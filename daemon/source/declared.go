@@ -51,7 +51,7 @@ type Answer struct {
 // Connector is the connector of d.
 func (d Declared) Connector() Connector {
 	c := Connector{
-		ID: d.ID, Interval: d.Interval, StaleAfter: d.StaleAfter, varies: true, New: func() Doc { return new(RowsDoc) },
+		ID: d.ID, Interval: d.Interval, StaleAfter: d.StaleAfter, varies: true, Remembers: true, New: func() Doc { return new(RowsDoc) },
 		Asks: []Ask{{URL: d.URL}}, Fields: d.Fields, Use: d.Use,
 	}
 	c.read = func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {

@@ -25,7 +25,7 @@ const (
 // DefiLlamaChains is defillama-chains: value held on chains. The document has no changes. Those of a day are between what it says now and
 // said 24 hours before, as a daily history ends up to a day ago; those of a week come from that of the largest chains, read once a day.
 func DefiLlamaChains() Connector {
-	c := Connector{ID: "defillama-chains", Interval: 15 * time.Minute, StaleAfter: 90 * time.Minute, Use: useDefiLlama()}
+	c := Connector{ID: "defillama-chains", Interval: 15 * time.Minute, StaleAfter: 90 * time.Minute, Use: useDefiLlama(), Remembers: true}
 	c = document(c, "https://api.llama.fi/v2/chains", decodeChains)
 	c.Asks = append(c.Asks, Ask{URL: historicalTVL + "{chain}", Times: historyChains, Every: historyEvery})
 	readMain := c.read

@@ -50,7 +50,7 @@ func (f *Fetcher) withFallback(ctx context.Context, c Connector, last Doc) Outco
 		c.shift(doc, a)
 		f.client.forget(c.Asks)
 		out := Outcome{
-			Doc: doc, Bodies: a.bodies, Class: ClassOK, Dropped: dropped, Ending: own.Ending, Latency: own.Latency + a.Latency(),
+			Doc: doc, Bodies: a.bodies, At: a.Now, Class: ClassOK, Dropped: dropped, Ending: own.Ending, Latency: own.Latency + a.Latency(),
 			Via: b.Via, Own: own.Err,
 		}
 		if dropped > 0 {

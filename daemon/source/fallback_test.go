@@ -52,7 +52,11 @@ func TestFallback(t *testing.T) {
 			if out.Doc != nil {
 				last = out.Doc
 			}
+			if want := time.Now().Truncate(time.Millisecond); !out.At.Equal(want) {
+				t.Errorf("%s: at %s, want %s", what, out.At, want)
+			}
 		}
+		time.Sleep(123456 * time.Nanosecond)
 		step("own fails", "own.example other.example", "Other")
 		time.Sleep(4*time.Minute + 29*time.Second)
 		step("own is left alone", "other.example", "Other")

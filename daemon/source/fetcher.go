@@ -10,6 +10,7 @@ import (
 type Outcome struct {
 	Doc         Doc           // nil when there is nothing new: a failure, or not modified
 	Bodies      []string      // what upstream sent for Doc: the SHA-256 of each uncompressed body in hexadecimal, by request
+	At          time.Time     // when the attempt began that brought Doc, in whole milliseconds; zero without one
 	Class       Class         // the judgement
 	Err         error         // for operators and for source_status, at most 120 runes; nil if Doc is set or NotModified
 	RetryAfter  time.Duration // what upstream asked to wait, at most an hour; 0 if it asked nothing
@@ -45,7 +46,7 @@ func (f *Fetcher) fetch(ctx context.Context, c Connector, last Doc) Outcome {
 	out := c.judge(a, last, doc, err)
 	out.Dropped, out.Ending = dropped, a.ending
 	if out.Doc != nil {
-		out.Bodies = a.bodies
+		out.Bodies, out.At = a.bodies, a.Now
 	}
 	if out.Class == ClassOK && dropped > 0 {
 		out.Class = ClassPartial

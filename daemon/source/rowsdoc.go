@@ -36,7 +36,7 @@ type Value struct {
 	Truth  *bool      `json:",omitempty"`
 
 	Date bool `json:",omitempty"` // Time is a day
-	Ours bool `json:",omitempty"` // Time is by our clock
+	Ours bool `json:",omitempty"` // it is by our clock, or of what was said before: upstream did not say it
 }
 
 // Mark is what a flag makes of a row.

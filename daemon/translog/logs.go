@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -32,13 +34,17 @@ type Store interface {
 	LogBefore(ctx context.Context, origin string, t time.Time) (seq int64, ok bool, err error)
 }
 
+// Tables are the rows of the newest state of a pack, and the leaf of that; nil where there are none.
+type Tables func(pack string) (*state.Tables, api.Proof)
+
 // maxKept bounds what Logs keeps at hand, in bytes: some twenty bundles.
 const maxKept = 16 << 20
 
 // Logs answers for the logs of a Store. Make one with NewLogs; it is safe for concurrent use.
 type Logs struct {
-	store Store
-	key   Key
+	store  Store
+	key    Key
+	tables Tables
 
 	mu     sync.Mutex // guards what follows
 	cache  map[name]*list.Element
@@ -47,6 +53,7 @@ type Logs struct {
 
 	cosigned map[string]cosigned   // by origin, the last
 	standing map[string][]Cosigner // by pack
+	trees    map[string]*rowTree   // by origin, the last
 }
 
 // name says what an answer is of, and all that its text depends on. Members that do not count for what it is are zero.
@@ -65,6 +72,7 @@ const (
 	nameEntry      = "entry"
 	nameBundle     = "bundle"
 	nameBefore     = "before "
+	nameRow        = "row "
 )
 
 // How long caches may give an answer without asking: a checkpoint is news for seconds, a full tile stays for ever, and what is of an
@@ -128,9 +136,12 @@ func (l *Logs) name(what string, head api.LogHead, n int64) name {
 	return name{what, head.Origin, head.Size, head.Root, l.signatures(head), n}
 }
 
-// NewLogs makes the Logs of a store, whose checkpoints are signed by key.
-func NewLogs(store Store, key Key) *Logs {
-	return &Logs{store: store, key: key, cache: map[name]*list.Element{}, recent: list.New(),
+// NewLogs makes the Logs of a store, whose checkpoints are signed by key; nil tables mean that no row can be proven.
+func NewLogs(store Store, key Key, tables Tables) *Logs {
+	if tables == nil {
+		tables = func(string) (*state.Tables, api.Proof) { return nil, api.Proof{} }
+	}
+	return &Logs{store: store, key: key, tables: tables, trees: map[string]*rowTree{}, cache: map[name]*list.Element{}, recent: list.New(),
 		cosigned: map[string]cosigned{}, standing: map[string][]Cosigner{}}
 }
 
@@ -307,31 +318,47 @@ func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (Answer, 
 			WithHint("use a leaf from 0 to %d", head.Size-1)
 	}
 	return l.cached(l.name(nameEntry, head, seq), func() (Answer, error) {
-		leaves, fromStore, err := l.leaves(ctx, head, seq/Width)
+		e, fromStore, err := l.proven(ctx, head, seq)
 		if err != nil {
 			return Answer{}, err
 		}
-		if int64(len(leaves)) <= seq%Width {
-			return Answer{}, fmt.Errorf("%w: leaf %d of %s is not there", ErrDamaged, seq, head.Origin)
-		}
-		proof, err := Prove(head.Size, seq, func(level int, n int64) ([]byte, error) { return l.store.LogTile(ctx, head.Origin, level, n) })
-		if err != nil {
-			return Answer{}, err
-		}
-		checkpoint, err := l.checkpoint(head)
-		if err != nil {
-			return Answer{}, err
-		}
-		e := api.LogEntry{Leaf: string(leaves[seq%Width]), Proof: []string{}, Checkpoint: string(checkpoint.Text)}
-		for _, h := range proof {
-			e.Proof = append(e.Proof, h.String())
-		}
-		if e.Key, err = l.key.Verifier(head.Origin); err != nil {
-			return Answer{}, err
-		}
-		text, err := jsonx.Encode(e)
-		a := newAnswer("application/json", cachePart, append(text, '\n'))
-		a.Read = fromStore
-		return a, err
+		return answerJSON(e, fromStore)
 	})
+}
+
+func answerJSON(v any, fromStore bool) (Answer, error) {
+	text, err := jsonx.Encode(v)
+	a := newAnswer("application/json", cachePart, append(text, '\n'))
+	a.Read = fromStore
+	return a, err
+}
+
+// proven is a leaf that is in the log of a head, with what proves it, and whether it had to be read from the store.
+func (l *Logs) proven(ctx context.Context, head api.LogHead, seq int64) (e api.LogEntry, fromStore bool, err error) {
+	leaves, fromStore, err := l.leaves(ctx, head, seq/Width)
+	if err != nil {
+		return e, fromStore, err
+	}
+	if int64(len(leaves)) <= seq%Width {
+		return e, fromStore, fmt.Errorf("%w: leaf %d of %s is not there", ErrDamaged, seq, head.Origin)
+	}
+	proof, err := Prove(head.Size, seq, func(level int, n int64) ([]byte, error) { return l.store.LogTile(ctx, head.Origin, level, n) })
+	if err != nil {
+		return e, fromStore, err
+	}
+	checkpoint, err := l.checkpoint(head)
+	if err != nil {
+		return e, fromStore, err
+	}
+	e = api.LogEntry{Leaf: string(leaves[seq%Width]), Proof: inBase64(proof), Checkpoint: string(checkpoint.Text)}
+	e.Key, err = l.key.Verifier(head.Origin)
+	return e, fromStore, err
+}
+
+func inBase64(proof tlog.RecordProof) []string {
+	list := make([]string, len(proof))
+	for i, h := range proof {
+		list[i] = h.String()
+	}
+	return list
 }

@@ -257,7 +257,7 @@ func verify(e api.LogEntry, key string, seq int64) error {
 func TestEveryFlippedByteIsRed(t *testing.T) {
 	t.Parallel()
 	m, key := filled(t, 300), newKey(t, 1)
-	logs := translog.NewLogs(m, key)
+	logs := translog.NewLogs(m, key, nil)
 	text, _, err := parts(logs.Leaf(t.Context(), "crypto", 7))
 	e := entry(t, text, err)
 	if err := verify(e, e.Key, 7); err != nil {
@@ -320,7 +320,7 @@ func isFull(head map[string][]string) bool {
 func TestLogsSayWhatIsThere(t *testing.T) {
 	t.Parallel()
 	m := filled(t, 300)
-	logs, ctx := translog.NewLogs(m, newKey(t, 1)), t.Context()
+	logs, ctx := translog.NewLogs(m, newKey(t, 1), nil), t.Context()
 	if text, _, err := parts(logs.Leaf(ctx, "crypto", 3)); entry(t, text, err).Leaf != "leaf 3" {
 		t.Errorf("leaf 3 is %s", text)
 	}
@@ -395,7 +395,7 @@ func (m *meddled) LogBefore(ctx context.Context, origin string, before time.Time
 func TestLogsOfMeddledStores(t *testing.T) {
 	t.Parallel()
 	m := &meddled{memory: filled(t, 300), origin: origin}
-	logs, ctx := translog.NewLogs(m, newKey(t, 1)), t.Context()
+	logs, ctx := translog.NewLogs(m, newKey(t, 1), nil), t.Context()
 	before, _, err := parts(logs.Part(ctx, "crypto", "0/001.p/3"))
 	if err != nil {
 		t.Fatal(err)
@@ -414,7 +414,7 @@ func TestLogsOfMeddledStores(t *testing.T) {
 	m.tiles[place{0, 1}] = m.tiles[place{0, 1}][:43*translog.HashSize]
 	m.leaves = append(m.leaves[:200:200], make([][]byte, 100)...)
 	short := &cut{m}
-	logs = translog.NewLogs(short, newKey(t, 1))
+	logs = translog.NewLogs(short, newKey(t, 1), nil)
 	for _, path := range []string{"0/001.p/44", "entries/001.p/44"} {
 		if text, _, err := parts(logs.Part(ctx, "crypto", path)); !errors.Is(err, translog.ErrDamaged) {
 			t.Errorf("%s: %d bytes, %v", path, len(text), err)
@@ -438,7 +438,7 @@ func TestKeptIsBounded(t *testing.T) {
 		zeros int
 	}{"names": {300, 60_000}, "places": {12_000, 0}} {
 		m := &meddled{memory: filled(t, 3), origin: origin}
-		logs := translog.NewLogs(m, newKey(t, 1))
+		logs := translog.NewLogs(m, newKey(t, 1), nil)
 		ask := func(minute string) {
 			if _, _, err := parts(logs.At(t.Context(), "crypto", minute)); err != nil {
 				t.Fatal(err)
@@ -459,7 +459,7 @@ func TestKeptIsBounded(t *testing.T) {
 func TestCosigned(t *testing.T) {
 	t.Parallel()
 	m := filled(t, 300)
-	logs, ctx := translog.NewLogs(m, newKey(t, 1)), t.Context()
+	logs, ctx := translog.NewLogs(m, newKey(t, 1), nil), t.Context()
 	head, err := logs.Head(ctx, "crypto")
 	if err != nil {
 		t.Fatal(err)
@@ -484,7 +484,7 @@ func TestCosigned(t *testing.T) {
 // TestRequestsAreNotKept: an answer that is kept does not hold the request on, of which the path or the minute was a small part.
 func TestRequestsAreNotKept(t *testing.T) {
 	t.Parallel()
-	logs := translog.NewLogs(filled(t, 300), newKey(t, 1))
+	logs := translog.NewLogs(filled(t, 300), newKey(t, 1), nil)
 	ask := func(part string, answer func(string) error) weak.Pointer[byte] {
 		request := strings.Repeat("x", 64<<10) + part
 		if err := answer(request[64<<10:]); err != nil {
@@ -518,7 +518,7 @@ func FuzzParts(f *testing.F) {
 	f.Add("0/x001/234.p/5")
 	f.Add("entries/000")
 	m := filled(f, 3)
-	logs := translog.NewLogs(m, newKey(f, 1))
+	logs := translog.NewLogs(m, newKey(f, 1), nil)
 	f.Fuzz(func(t *testing.T, path string) {
 		p, ok := translog.ParsePart(path)
 		if ok && (p.Level < 0 || p.Level > 6 || p.N < 0 || p.Width < 1 || p.Width > translog.Width || p.Entries && p.Level != 0) {
@@ -553,7 +553,7 @@ func FuzzEntries(f *testing.F) {
 func TestBundlesAreRead(t *testing.T) {
 	t.Parallel()
 	m := filled(t, 300)
-	logs, ctx := translog.NewLogs(m, newKey(t, 1)), t.Context()
+	logs, ctx := translog.NewLogs(m, newKey(t, 1), nil), t.Context()
 	read := func(a translog.Answer, err error) bool {
 		t.Helper()
 		if err != nil {

@@ -18,6 +18,7 @@ type Logs interface {
 	Part(ctx context.Context, pack, path string) (translog.Answer, error)
 	Leaf(ctx context.Context, pack string, seq int64) (translog.Answer, error)
 	At(ctx context.Context, pack, minute string) (translog.Answer, error)
+	Row(ctx context.Context, pack, kind, key string) (translog.Answer, error)
 }
 
 // bundleCost is what it costs, in units of the crowd, to read a bundle of leaves and to compress it.
@@ -49,7 +50,7 @@ func LogRoutes(logs Logs, trusted *Proxies, crowd *Crowd, now func() time.Time) 
 	tile := l.bounded(l.tile)
 	return crowd.Bounded(Routes{
 		api.PathLogCheckpoint: l.bounded(l.checkpoint), api.PathLogLeaf: l.bounded(l.leaf), api.PathLogAt: l.bounded(l.at),
-		pathTile: tile, pathPart: tile, pathTiles: tile,
+		api.PathLogRow: l.bounded(l.row), pathTile: tile, pathPart: tile, pathTiles: tile,
 	})
 }
 
@@ -113,4 +114,12 @@ func (l logRoutes) at(r *http.Request) (translog.Answer, error) {
 		minute = values.Get("minute")
 	}
 	return l.logs.At(r.Context(), r.PathValue("pack"), minute)
+}
+
+func (l logRoutes) row(r *http.Request) (translog.Answer, error) {
+	values, err := Parameters(r, "kind", "key")
+	if err != nil {
+		return translog.Answer{}, err
+	}
+	return l.logs.Row(r.Context(), r.PathValue("pack"), values.Get("kind"), values.Get("key"))
 }

@@ -16,7 +16,8 @@ import (
 func typed() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[api.CryptoState](), reflect.TypeFor[api.StreamError](), reflect.TypeFor[api.PacksResponse](),
-		reflect.TypeFor[api.LogEntry](), reflect.TypeFor[api.PaymentProof](), reflect.TypeFor[api.Error](),
+		reflect.TypeFor[api.LogEntry](), reflect.TypeFor[api.LogRowEntry](),
+		reflect.TypeFor[api.PaymentProof](), reflect.TypeFor[api.Error](),
 		reflect.TypeFor[api.WalletSignInResponse](), reflect.TypeFor[api.EmailSignInResponse](),
 		reflect.TypeFor[api.IdentityListResponse](),
 		reflect.TypeFor[api.Session](), reflect.TypeFor[api.IssuedKey](), reflect.TypeFor[api.BoughtKey](),

@@ -158,6 +158,7 @@ func logged() []string {
 	minute := time.Now().UTC().Add(time.Minute).Format("2006-01-02T15:04")
 	return []string{
 		log + "/checkpoint", log + "/tile/0/000", log + "/tile/entries/000", log + "/tile/1/000.p/1", log + "/leaf/255", log + "/at?minute=" + minute,
+		log + "/row?kind=asset&key=bitcoin",
 	}
 }
 
@@ -170,6 +171,7 @@ func (s *stage) logs() {
 		s.do(404, "GET", strings.Replace(path, api.PackCrypto, "none", 1), "")
 	}
 	s.do(400, "GET", strings.Replace(api.PathLogAt, "{pack}", api.PackCrypto, 1)+"?minute=yesterday", "")
+	s.do(400, "GET", strings.Replace(api.PathLogRow, "{pack}", api.PackCrypto, 1)+"?kind=asset&kind=chain", "")
 }
 
 // token is that of a new mailed link.

@@ -24,9 +24,17 @@ type Pulse struct {
 	Citations   []api.Citation
 	Worst       map[string]*api.Flag // flags that stand, by id, as they stood when they were gravest; not kept, as Ended
 	Ended       []Ended              // flags that ended in the hour before; not kept, for the states before it tell of them
-	Sources     []api.LogSource      // what it was made of, ordered by id; they are not kept with it, for its leaf tells of them
+	Made        Made                 // how it was made; it is not kept with it, for its leaf tells of it
 	Health      *api.Ages            // how its sources do since, where that is known better than Doc does; it is not kept
 	Proof       api.Proof            // its leaf in the log; zero before it is stored, and for states from before there was a log
+}
+
+// Made is how a state was made, as its leaf tells it.
+type Made struct {
+	Sources []api.LogSource // of what, ordered by id
+	Digest  string          // of the manifest of its pack, "" for none
+	Every   time.Duration   // from refresh to refresh
+	Tables  string          // root of the tree of its rows, "" for a pack without
 }
 
 // Read is the state of p parsed.
@@ -68,6 +76,8 @@ type SourceRecord struct {
 	Source      string
 	Doc         []byte    // the last good answer as JSON, nil if there never was one
 	Bodies      []string  // hashes of what upstream sent for Doc, as in api.LogSource
+	AskedAt     time.Time // when the attempt began that brought Doc; zero where that is not known
+	From        string    // hash of the document before, where Doc was made from that too
 	FetchedAt   time.Time // when that was; zero if never
 	AttemptedAt time.Time // the last attempt, good or not
 	NotBefore   time.Time // no attempt before this; zero means none was asked for

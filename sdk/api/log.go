@@ -13,7 +13,8 @@ const (
 	PathLog           = "/log/{pack}"
 	PathLogCheckpoint = PathLog + "/checkpoint"
 	PathLogLeaf       = PathLog + "/leaf/{seq}"
-	PathLogAt         = PathLog + "/at" // ?minute=
+	PathLogAt         = PathLog + "/at"  // ?minute=
+	PathLogRow        = PathLog + "/row" // ?kind=&key=
 )
 
 // HeaderProof names the leaf that proves an answer. Its value is a Proof as text.
@@ -85,16 +86,48 @@ type LogLeaf struct {
 	Brief       string      `json:"brief,omitempty"`    // hash of the text of the brief
 	Of          *int64      `json:"of,omitempty"`       // LeafBrief: the leaf of the state that it was written from, where that is in this log
 	Sources     []LogSource `json:"sources,omitempty"`  // LeafState: what it was made of, ordered by id
+	Digest      string      `json:"digest,omitempty"`   // LeafState: of the manifest of the pack; leaves from before it was told have none
+	Every       float64     `json:"every,omitempty"`    // LeafState: seconds from refresh to refresh
+	Tables      string      `json:"tables,omitempty"`   // LeafState: root of the tree of its rows, see LogRow
 	Code        string      `json:"code"`               // version and commit of the program
+	Arch        string      `json:"arch,omitempty"`     // LeafState: the processor that computed it, as Go calls it
 	Previous    *LogHead    `json:"previous,omitempty"` // first leaf: the log that this one follows, if any
 }
 
-// LogSource is a source of a logged state.
+// LogSource is a source of a logged state. Leaves from before they were told have none of the members behind Omitted.
 type LogSource struct {
 	ID        string    `json:"id"`
-	FetchedAt time.Time `json:"fetchedAt"`
+	FetchedAt time.Time `json:"fetchedAt"`         // when it said so, or last confirmed it
 	Bodies    []string  `json:"bodies"`            // hashes of the bodies that upstream sent, uncompressed, in the order of the requests
 	Omitted   int       `json:"omitted,omitempty"` // number of bodies left out: a leaf has a bound
+	At        time.Time `json:"at,omitzero"`       // when the attempt began that brought the bodies
+	Doc       string    `json:"doc,omitempty"`     // hash of the document that was read out of them
+	Rows      string    `json:"rows,omitempty"`    // hash of its rows alone; left out where the document has nothing else
+	From      string    `json:"from,omitempty"`    // Doc of the document before, where this one was made from that too
+}
+
+// RowsHash is the hash of the rows that s gave, which two services that were told the same have both; "" for a leaf from before it was
+// told.
+func (s LogSource) RowsHash() string {
+	if s.Rows == "" {
+		return s.Doc
+	}
+	return s.Rows
+}
+
+// LogRow is a row of the tables of a state as the log has it: what neither a question nor time changes in a LookupRow. LogLeaf.Tables is
+// the root of a tree (RFC 6962) whose leaves are the encodings of all rows, ordered by kind, then key.
+type LogRow struct {
+	Kind      string    `json:"kind"`
+	Key       string    `json:"key"`
+	Entity    string    `json:"entity"`
+	Name      string    `json:"name"`
+	Symbol    string    `json:"symbol,omitempty"`
+	Fields    Fields    `json:"fields"`
+	Ref       int       `json:"ref"`
+	URL       string    `json:"url"`
+	Of        string    `json:"of,omitempty"`
+	FetchedAt time.Time `json:"fetchedAt"`
 }
 
 // LogHead is a log at one size.
@@ -110,4 +143,13 @@ type LogEntry struct {
 	Proof      []string `json:"proof"`      // hashes in base64 that lead from the leaf to the checkpoint's
 	Checkpoint string   `json:"checkpoint"` // a signed note, as C2SP tlog-checkpoint has it
 	Key        string   `json:"key"`        // verifier key of the checkpoint, as in golang.org/x/mod/sumdb/note
+}
+
+// LogRowEntry answers PathLogRow: a row of the newest state, and the proof that its leaf has it.
+type LogRowEntry struct {
+	LogEntry          // of that state
+	Row      string   `json:"row"`      // a LogRow as it was hashed, to the byte
+	Place    int64    `json:"place"`    // among the rows of the state, from 0
+	Rows     int64    `json:"rows"`     // how many there are
+	RowProof []string `json:"rowProof"` // hashes in base64 that lead from the row to the leaf's Tables
 }

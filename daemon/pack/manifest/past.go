@@ -114,12 +114,13 @@ func (s *Source) setChanges(r *source.DeclaredRow, f Field, samples []source.Sam
 		if math.Abs(change) > wildChange {
 			continue
 		}
-		r.Values = append(r.Values, source.Value{Name: wireName(f.Name+"_change_"+spanName(span), typePercent), Number: &change})
+		name := wireName(f.Name+"_change_"+spanName(span), typePercent)
+		r.Values = append(r.Values, source.Value{Name: name, Number: &change, Ours: true})
 	}
 	if n := len(samples); f.Changed > 0 && n > 1 && now.Sub(value.At) < f.Changed {
 		was, at := samples[n-2].Value, value.At.UTC()
 		r.Values = append(r.Values,
-			source.Value{Name: wireName(f.Name+"_was", f.Type), Number: &was},
+			source.Value{Name: wireName(f.Name+"_was", f.Type), Number: &was, Ours: true},
 			source.Value{Name: wireName(f.Name+"_changed_at", typeTime), Time: &at, Ours: true})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -108,6 +109,9 @@ func (h *History) appendTo(ctx context.Context, tx *sql.Tx, l log, leaf api.LogL
 	leaf.V, leaf.Seq, leaf.Code = 1, l.Size, program.Version
 	if program.Commit != "" {
 		leaf.Code += " " + program.Commit
+	}
+	if leaf.Kind == api.LeafState {
+		leaf.Arch = runtime.GOARCH
 	}
 	kind := kindState
 	if leaf.Kind == api.LeafBrief {
@@ -268,7 +272,7 @@ func digest(text []byte) string {
 func stateLeaf(p state.Pulse, b state.Brief) api.LogLeaf {
 	return api.LogLeaf{
 		Kind: api.LeafState, Pack: p.Pack, PackVersion: p.Version, GeneratedAt: p.GeneratedAt.UTC(), State: digest(p.State),
-		Brief: digest([]byte(b.Text)), Sources: p.Sources,
+		Brief: digest([]byte(b.Text)), Sources: p.Made.Sources, Digest: p.Made.Digest, Every: p.Made.Every.Seconds(), Tables: p.Made.Tables,
 	}
 }
 

@@ -79,7 +79,7 @@ func TestEveryStateHasItsLeaf(t *testing.T) {
 	seq := int64(0)
 	for i := range n - 10 {
 		p := pulseAt(i, "x")
-		p.Sources = []api.LogSource{{ID: "a", FetchedAt: p.GeneratedAt, Bodies: []string{sum(p.State[:i])}}}
+		p.Made.Sources = []api.LogSource{{ID: "a", FetchedAt: p.GeneratedAt, Bodies: []string{sum(p.State[:i])}}}
 		b := state.Brief{Text: fmt.Sprintf("Brief %d [1].", i), At: p.GeneratedAt, Of: p.GeneratedAt, Writer: "built-in"}
 		var err error
 		if p.Proof, err = s.SavePulse(t.Context(), p, b, nil); err != nil || p.Proof.Seq != seq {
@@ -110,7 +110,8 @@ func TestEveryStateHasItsLeaf(t *testing.T) {
 	for seq, p := range states {
 		l, hash := leaf(t, s, seq)
 		if l.V != 1 || l.Kind != api.LeafState || l.Seq != seq || l.State != sum(p.State) || !l.GeneratedAt.Equal(p.GeneratedAt) || l.Previous != nil ||
-			l.Pack != "crypto" || l.PackVersion != 1 || len(l.Sources) != 1 || l.Sources[0].Bodies[0] != p.Sources[0].Bodies[0] || l.Code == "" {
+			l.Pack != "crypto" || l.PackVersion != 1 || l.Code == "" || len(l.Sources) != 1 ||
+			l.Sources[0].Bodies[0] != p.Made.Sources[0].Bodies[0] {
 			t.Errorf("leaf %d is %+v", seq, l)
 		}
 		if got, err := s.PulseBefore(t.Context(), "crypto", p.GeneratedAt.Add(time.Millisecond)); err != nil || got.Proof != p.Proof || hash != got.Proof.Leaf {
@@ -220,7 +221,7 @@ func TestLongLeaf(t *testing.T) {
 		{list(1200, 1), nil},
 	} {
 		p := pulseAt(i, "x")
-		p.Sources = tt.sources
+		p.Made.Sources = tt.sources
 		proof, err := s.SavePulse(t.Context(), p, state.Brief{}, nil)
 		if err != nil || proof.Seq != int64(i) {
 			t.Fatalf("case %d: %+v, %v", i, proof, err)

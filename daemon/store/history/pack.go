@@ -175,12 +175,13 @@ func (h *History) SaveSources(ctx context.Context, pack string, changed []state.
 func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.SourceRecord) error {
 	for _, c := range changed {
 		_, err := tx.ExecContext(ctx, `INSERT INTO sources
-			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error, bodies) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error, bodies, asked_at, made_from)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (pack, source) DO UPDATE SET doc = excluded.doc, fetched_at = excluded.fetched_at,
 			attempted_at = excluded.attempted_at, not_before = excluded.not_before, failures = excluded.failures, error = excluded.error,
-			bodies = excluded.bodies`,
+			bodies = excluded.bodies, asked_at = excluded.asked_at, made_from = excluded.made_from`,
 			pack, c.Source, c.Doc, database.Millis(c.FetchedAt), c.AttemptedAt.UnixMilli(), database.Millis(c.NotBefore), c.Failures, c.Err,
-			strings.Join(c.Bodies, " "))
+			strings.Join(c.Bodies, " "), database.Millis(c.AskedAt), c.From)
 		if err != nil {
 			return fmt.Errorf("save source %s: %w", c.Source, err)
 		}
@@ -190,8 +191,8 @@ func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.S
 
 func readSources(ctx context.Context, db database.Querier, pack string) ([]state.SourceRecord, error) {
 	rows, err := db.QueryContext(ctx,
-		`SELECT source, doc, fetched_at, attempted_at, not_before, failures, error, bodies FROM sources WHERE pack = ?
-		ORDER BY source`, pack)
+		`SELECT source, doc, fetched_at, attempted_at, not_before, failures, error, bodies, asked_at, made_from
+		FROM sources WHERE pack = ? ORDER BY source`, pack)
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
 	}
@@ -199,13 +200,14 @@ func readSources(ctx context.Context, db database.Querier, pack string) ([]state
 	var list []state.SourceRecord
 	for rows.Next() {
 		var r state.SourceRecord
-		var fetched, attempted, notBefore sql.NullInt64
+		var fetched, attempted, notBefore, asked sql.NullInt64
 		var bodies string
-		if err := rows.Scan(&r.Source, &r.Doc, &fetched, &attempted, &notBefore, &r.Failures, &r.Err, &bodies); err != nil {
+		if err := rows.Scan(&r.Source, &r.Doc, &fetched, &attempted, &notBefore, &r.Failures, &r.Err, &bodies, &asked,
+			&r.From); err != nil {
 			return nil, fmt.Errorf("read sources: %w", err)
 		}
 		r.FetchedAt, r.AttemptedAt = database.FromMillis(fetched), database.FromMillis(attempted)
-		r.NotBefore, r.Bodies = database.FromMillis(notBefore), strings.Fields(bodies)
+		r.NotBefore, r.AskedAt, r.Bodies = database.FromMillis(notBefore), database.FromMillis(asked), strings.Fields(bodies)
 		list = append(list, r)
 	}
 	return list, rows.Err()

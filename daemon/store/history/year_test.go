@@ -44,12 +44,12 @@ func TestAnyMinute(t *testing.T) {
 	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
 		t.Fatal(err)
 	}
-	logs := translog.NewLogs(s, key)
+	logs := translog.NewLogs(s, key, nil)
 	var taken []evidence
 	m := made{next: map[string]time.Time{}, last: map[string]api.LogSource{}}
 	for n := range *leaves {
 		p := state.Pulse{Pack: "crypto", Version: 2, GeneratedAt: epoch().Add(time.Duration(n) * 5 * time.Minute), State: fmt.Appendf(nil, `{"n":%d}`, n)}
-		p.Sources = m.of(p.GeneratedAt)
+		p.Made = m.made(p.GeneratedAt)
 		b := state.Brief{Text: fmt.Sprintf("Brief %d.", n), At: p.GeneratedAt, Of: p.GeneratedAt}
 		if _, err := s.SavePulse(t.Context(), p, b, nil); err != nil {
 			t.Fatal(err)
