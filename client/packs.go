@@ -120,6 +120,10 @@ func (p Page) Pack(info *api.PackInfo) error {
 		p.wrapped("       ", strings.TrimPrefix(human.Line(s.Licence)+"  "+p.Style.Link(human.Line(s.URL)), "  "))
 		p.wrapped("       ", p.Style.Dim(human.Line(s.Use.String())))
 		p.wrapped("       ", human.Line(s.Use.Notice))
+		p.wrapped("       ", human.Line(s.Unasked))
+		if s.Moved {
+			p.wrapped("       ", "asked at an address of the operator's")
+		}
 	}
 	p.heading("MEMBERS")
 	for _, m := range info.Members {

@@ -239,7 +239,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	for _, e := range open {
 		all.Go(func() { failed <- e.serve() })
 	}
-	d.tellUnsold()
+	d.tellSources()
 	d.cfg.Logger.Info("listening", "url", d.URL(), "data_dir", d.cfg.DataDir)
 	var err error
 	select {

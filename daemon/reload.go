@@ -36,7 +36,7 @@ func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
 	d.reader.SetPacks(d.packs.readable())
 	d.mcp.SetPacks(d.packs.ids())
 	d.packs.finish(packs)
-	d.tellUnsold()
+	d.tellSources()
 	d.alerts.Set(next.Alerts)
 	for _, id := range d.packs.ids() {
 		if d.node.Leads() { // who else notifies nobody

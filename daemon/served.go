@@ -134,8 +134,15 @@ func (d *Daemon) unsold() (list []string) {
 	return list
 }
 
-// tellUnsold logs it.
-func (d *Daemon) tellUnsold() {
+// tellSources logs what an operator should know of the sources that are served: which may not be sold, and which are asked elsewhere.
+func (d *Daemon) tellSources() {
+	for _, p := range d.served.all() {
+		for _, s := range p.Sources {
+			if s.Moved != "" {
+				d.cfg.Logger.Info("a source is asked at another address, see sources.url", "source", s.ID, "host", s.Asks[0].Host())
+			}
+		}
+	}
 	if list := d.unsold(); len(list) > 0 {
 		d.cfg.Logger.Warn("calls are charged, and these sources may not be sold without a licence: see sell.clean and sources.licensed",
 			"sources", list)

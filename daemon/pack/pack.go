@@ -93,7 +93,7 @@ func (p *Pack) Info(every time.Duration, unasked func(source.Connector) string) 
 	for i, s := range p.Sources {
 		info.Sources[i] = api.PackSource{
 			Ref: i + 1, ID: s.ID, Name: s.Name, URL: s.PublicURL, Licence: s.Licence, Use: s.Use, IntervalSeconds: s.seconds(every),
-			Unasked: unasked(s.Connector),
+			Unasked: unasked(s.Connector), Moved: s.Moved != "",
 		}
 	}
 	return info

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -17,6 +18,21 @@ type Terms struct {
 	Service  string   // who serves, for notices that name it; "" means "this service"
 	Licensed []string // ids of sources for which the operator has a licence
 	Clean    bool     // only what may be sold is served
+}
+
+// At is p with a source of it asked where the operator says.
+func (p *Pack) At(m source.Moved) (*Pack, error) {
+	at := *p
+	at.Sources = slices.Clone(p.Sources)
+	i := slices.IndexFunc(at.Sources, func(s Source) bool { return s.ID == m.ID })
+	var err error
+	if at.Sources[i].Connector, err = at.Sources[i].At(m.URL); err != nil {
+		return nil, err
+	}
+	if p.Digest != "" {
+		at.Digest += fmt.Sprintf(", %s at %s", m.ID, m.URL)
+	}
+	return &at, nil
 }
 
 // Under is p as it is served under t. With Clean, this is the one place that says what is not served: a source whose Connector says so is

@@ -126,6 +126,7 @@ func (p *Pipeline) sources() []api.LogSource {
 			list = append(list, api.LogSource{
 				ID: t.connector.ID, FetchedAt: t.reading.FetchedAt.UTC(),
 				Bodies: append([]string{}, t.bodies...), At: t.made.at, Doc: t.made.doc, Rows: t.made.rows, From: t.made.from,
+				Via: t.reading.Via, Moved: t.connector.Moved != "",
 			})
 		}
 	}

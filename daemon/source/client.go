@@ -142,6 +142,7 @@ type request struct {
 	IfChanged bool  // ask only for a version other than the one that was last accepted
 
 	declared *declaration // nil for a connector of ours
+	moved    bool         // to where the operator says
 }
 
 // attempt is one try at a source, of one or more requests. It retries once in all. It is not safe for concurrent use.
@@ -151,6 +152,8 @@ type attempt struct {
 
 	c       *client
 	source  string
+	from    string // the address that is asked at another one,
+	to      string // and that one; "" for none
 	retried bool
 	known   map[string]version // by URL, of what was read
 	ending  string             // what an answer said of the end of its service
@@ -200,6 +203,7 @@ func (c *client) version(url string) version {
 // Get asks for a document and lets use read its body; use may be called again on a retry. The error is errNotModified or a
 // failure.
 func (a *attempt) Get(ctx context.Context, r request, use func(body io.Reader) error) error {
+	r.URL, r.moved = a.address(r.URL)
 	for {
 		err := a.once(ctx, r, use)
 		if err == nil || errors.Is(err, errNotModified) {
@@ -248,10 +252,14 @@ func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error
 	defer cancel()
 	a.setHeader(req.Header, req.URL.Host, r)
 	ctx, sent := traced(ctx)
-	if err := r.declared.setHeader(req.Header); err != nil {
+	if err := r.declared.setHeader(req.Header, !r.moved || Ask{URL: a.from}.Host() == req.URL.Host); err != nil {
 		return err
 	}
-	resp, err := r.declared.client(a.c).Do(req.WithContext(context.WithValue(ctx, asker{}, a.source)))
+	client := r.declared.client(a.c)
+	if r.moved && r.declared == nil {
+		client = a.c.safe
+	}
+	resp, err := client.Do(req.WithContext(context.WithValue(ctx, asker{}, a.source)))
 	if err != nil {
 		if unreachable(err) {
 			a.c.unsent(req.URL.Host)

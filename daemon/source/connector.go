@@ -21,6 +21,7 @@ type Connector struct {
 	Use        api.Use       // what its terms allow
 	Remembers  bool          // a document is made of the one before too
 	Withheld   string        // why it is not asked at all, "" where it is; see Sold
+	Moved      string        // the address that the operator gave, "" for that which is declared; see At
 
 	// read asks upstream and decodes what it says; last is the last good Doc, nil if there is none.
 	read func(ctx context.Context, a *attempt, last Doc) (doc Doc, dropped int, err error)
@@ -32,6 +33,8 @@ type Connector struct {
 	limit int64
 	// varies is for lists that grow and shrink by nature: one with less than half of the rows is good too.
 	varies bool
+	// declared is the address in place of which Moved is asked.
+	declared string
 	// ownWithheld is for those that are not asked themselves, see Sold.
 	ownWithheld bool
 	// wholeDays is for dates without a time of day, which stay at midnight when recorded data is shifted.

@@ -117,8 +117,8 @@ func (d *declaration) timeout(usual time.Duration) time.Duration {
 	return d.Timeout
 }
 
-// setHeader adds what is declared, and the key.
-func (d *declaration) setHeader(h http.Header) error {
+// setHeader adds what is declared, and the key to the host that it is for.
+func (d *declaration) setHeader(h http.Header, keyed bool) error {
 	if d == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (d *declaration) setHeader(h http.Header) error {
 	for name, value := range d.Header {
 		h.Set(name, value)
 	}
-	if d.Key == nil {
+	if d.Key == nil || !keyed {
 		return nil
 	}
 	key, err := d.Key()

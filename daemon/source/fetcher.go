@@ -42,6 +42,7 @@ func (f *Fetcher) Fetch(ctx context.Context, c Connector, last Doc) Outcome {
 
 func (f *Fetcher) fetch(ctx context.Context, c Connector, last Doc) Outcome {
 	a := f.client.Attempt(c.ID)
+	a.from, a.to = c.declared, c.Moved
 	doc, dropped, err := c.read(ctx, a, last)
 	out := c.judge(a, last, doc, err)
 	out.Dropped, out.Ending = dropped, a.ending

@@ -110,10 +110,14 @@ func (s Setting) Entries() bool {
 // In is the value of s in a struct of the type that s was listed for.
 func (s Setting) In(v reflect.Value) reflect.Value { return v.FieldByIndex(s.index) }
 
-// Default is the value where none is set: that of its type for values, an empty list for lists, nil for sections.
+// Default is the value where none is set: that of its type for values, an empty list for lists, an empty mapping for
+// lists whose entries have names, nil for sections.
 func (s Setting) Default() any {
 	if s.Section() {
 		return nil
+	}
+	if s.Entries() && Members(s.Type.Elem())[0].Named {
+		return map[string]any{}
 	}
 	v := reflect.New(s.Type).Elem()
 	if s.Type.Kind() == reflect.Slice {

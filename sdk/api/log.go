@@ -104,6 +104,8 @@ type LogSource struct {
 	Doc       string    `json:"doc,omitempty"`     // hash of the document that was read out of them
 	Rows      string    `json:"rows,omitempty"`    // hash of its rows alone; left out where the document has nothing else
 	From      string    `json:"from,omitempty"`    // Doc of the document before, where this one was made from that too
+	Via       string    `json:"via,omitempty"`     // who answered in its place
+	Moved     bool      `json:"moved,omitempty"`   // it is asked at an address of the operator's
 }
 
 // RowsHash is the hash of the rows that s gave, which two services that were told the same have both; "" for a leaf from before it was

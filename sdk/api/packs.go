@@ -38,6 +38,7 @@ type PackSource struct {
 	Use             Use    `json:"use"`
 	IntervalSeconds int    `json:"intervalSeconds"`
 	Unasked         string `json:"unasked,omitempty"` // why it is not asked at all
+	Moved           bool   `json:"moved,omitempty"`   // it is asked at an address of the operator's
 }
 
 // Permission says whether terms of use allow something.

@@ -92,12 +92,15 @@ type Config struct {
 	_       struct{} `doc:"Neither means plain HTTP."`
 	Packs   Packs    `key:"packs" doc:"What is served beside the crypto pack: see contextd help packs."`
 	Sources struct {
-		Disabled  []string `key:"disabled,live" doc:"Ids of sources that are switched off, such as news-decrypt. They"`
-		_         struct{} `doc:"keep their numbers; their rows are gone."`
-		Contact   string   `key:"contact" doc:"Your e-mail address, for the services that answer only who gives one:"`
-		_         struct{} `doc:"the SEC (sec-filings) and BLS (bls-calendar). Empty means that they are not asked."`
-		Licensed  []string `key:"licensed,live" doc:"Ids of sources that you have a licence for, by which you may sell"`
-		_         struct{} `doc:"their data, such as coingecko-markets."`
+		Disabled  []string       `key:"disabled,live" doc:"Ids of sources that are switched off, such as news-decrypt. They"`
+		_         struct{}       `doc:"keep their numbers; their rows are gone."`
+		Contact   string         `key:"contact" doc:"Your e-mail address, for the services that answer only who gives one:"`
+		_         struct{}       `doc:"the SEC (sec-filings) and BLS (bls-calendar). Empty means that they are not asked."`
+		Licensed  []string       `key:"licensed,live" doc:"Ids of sources that you have a licence for, by which you may sell"`
+		_         struct{}       `doc:"their data, such as coingecko-markets."`
+		URL       []source.Moved `key:"url,live" doc:"Where a source is asked that has moved, by its id, as in alternativeme-fng:"`
+		_         struct{}       `doc:"https://example.org/fng/. No key goes to another host; a private one has to be in"`
+		_         struct{}       `doc:"packs.private_hosts."`
 		CoinGecko struct {
 			Plan    source.Plan `key:"plan" enum:",keyless,demo,pro" doc:"What the key is of, which decides where CoinGecko"`
 			_       struct{}    `doc:"is asked and how often. Empty means demo with a key, keyless without."`

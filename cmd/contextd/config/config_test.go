@@ -123,7 +123,7 @@ func TestDefaults(t *testing.T) {
 // leaves are the values of a tree of settings, by their whole names.
 func leaves(prefix string, tree map[string]any, into map[string]any) map[string]any {
 	for name, v := range tree {
-		if below, ok := v.(map[string]any); ok {
+		if below, ok := v.(map[string]any); ok && len(below) > 0 {
 			leaves(prefix+name+".", below, into)
 			continue
 		}

@@ -148,7 +148,7 @@ func (c *Config) putPacks(d *daemon.Config) (err error) {
 	if d.Packs, err = c.Packs.Load(d.CoinGecko, terms); err != nil {
 		return fmt.Errorf("packs.enabled: %w", err)
 	}
-	return nil
+	return move(d.Packs, c.Sources.URL)
 }
 
 // putTimes puts into d when it backs itself up, and how long it drains.

@@ -42,6 +42,21 @@ func (p Packs) Load(account source.CoinGecko, terms pack.Terms) ([]daemon.Pack, 
 	return list, nil
 }
 
+// move has sources of packs asked where the operator says.
+func move(packs []daemon.Pack, list []source.Moved) (err error) {
+	for _, m := range list {
+		has := func(s pack.Source) bool { return s.ID == m.ID }
+		i := slices.IndexFunc(packs, func(p daemon.Pack) bool { return slices.ContainsFunc(p.Sources, has) })
+		if i < 0 {
+			return cli.Invalid("sources.url: there is no source %q: no pack has it", m.ID)
+		}
+		if packs[i].Pack, err = packs[i].At(m); err != nil {
+			return cli.Invalid("sources.url.%s: %w", m.ID, err)
+		}
+	}
+	return nil
+}
+
 // Open makes the pack of an id: one that is part of the program, or of a manifest in the directory of packs. Those of others are evaluated
 // in a child process.
 func (p Packs) Open(id string) (daemon.Pack, error) {

@@ -21,13 +21,21 @@ func TestSources(t *testing.T) {
 		wrong   string
 		contact string
 		account source.CoinGecko
+		moved   string // where the Fear & Greed Index is asked
 	}{
-		"{}":                                                    {},
-		"{contact: ops@example.org}":                            {contact: "ops@example.org"},
-		"{coingecko_key_file: KEY}":                             {account: source.CoinGecko{Key: "CG-secret"}},
-		"{coingecko: {key_file: KEY}}":                          {account: source.CoinGecko{Key: "CG-secret"}},
-		"{coingecko: {plan: pro, key_file: KEY}}":               {account: source.CoinGecko{Plan: source.PlanPro, Key: "CG-secret"}},
-		"{coingecko: {plan: keyless}}":                          {account: source.CoinGecko{Plan: source.PlanKeyless}},
+		"{}":                                                     {},
+		"{contact: ops@example.org}":                             {contact: "ops@example.org"},
+		"{coingecko_key_file: KEY}":                              {account: source.CoinGecko{Key: "CG-secret"}},
+		"{coingecko: {key_file: KEY}}":                           {account: source.CoinGecko{Key: "CG-secret"}},
+		"{coingecko: {plan: pro, key_file: KEY}}":                {account: source.CoinGecko{Plan: source.PlanPro, Key: "CG-secret"}},
+		"{coingecko: {plan: keyless}}":                           {account: source.CoinGecko{Plan: source.PlanKeyless}},
+		"{url: {alternativeme-fng: 'https://a.example/fng'}}":    {moved: "https://a.example/fng"},
+		"{url: {alternativeme-fng: {url: 'https://a.example'}}}": {moved: "https://a.example"},
+		"{url: {}}": {},
+		"{url: {alternativeme-fng: ftp}}": {
+			wrong: `sources.url.alternativeme-fng: "ftp" is no address such as https://api.alternative.me/fng/`,
+		},
+		"{url: {no-such: 'https://a.example'}}":                 {wrong: `sources.url: there is no source "no-such"`},
 		"{contact: ops}":                                        {wrong: `sources.contact is "ops", not an e-mail address such as ops@example.org`},
 		"{contact: 'Ops <ops@example.org>'}":                    {wrong: "not an e-mail address"},
 		`{contact: "ö@example.org"}`:                            {wrong: "not an e-mail address"},
@@ -50,6 +58,8 @@ func TestSources(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want.wrong)
 		case want.wrong == "" && (err != nil || d.Contact != want.contact || d.CoinGecko != want.account):
 			t.Errorf("%s: %v, %q, %+v", text, err, d.Contact, d.CoinGecko)
+		case want.wrong == "" && d.Packs[0].Sources[9].Moved != want.moved:
+			t.Errorf("%s: asked at %q, want %q", text, d.Packs[0].Sources[9].Moved, want.moved)
 		}
 	}
 }
