@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -278,7 +279,7 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 	if next.line, err = pipeline.Open(ctx, pipeline.Config{
 		Pack: p.Pack, Writer: p.Writer, Fetcher: s.sources.Fetcher, Store: store, Feed: s.feed, Models: s.models,
 		Every: s.cfg.Every, Early: s.early(), BriefAt: s.cfg.Briefs.At, TextWithin: s.cfg.Briefs.TextWithin, Disabled: disabled,
-		Unasked: s.sources.unasked, Remade: old != nil,
+		Unasked: s.sources.unasked, Remade: old != nil, Program: build.Read().Commit,
 		AlwaysDue: s.cfg.Recording != nil, Before: advance, Observer: s.metrics,
 		Track: s.jobs.Track, Now: s.cfg.Now, Logger: s.cfg.Logger,
 	}); err != nil {

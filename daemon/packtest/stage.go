@@ -167,6 +167,9 @@ var (
 	_ pipeline.Publisher = (*harness)(nil)
 )
 
+// Know implements pipeline.Fetcher.
+func (h *harness) Know(source.Versions) {}
+
 // Fetch implements pipeline.Fetcher.
 func (h *harness) Fetch(ctx context.Context, c source.Connector, last source.Doc) source.Outcome {
 	out := h.fetcher.Fetch(context.WithValue(ctx, asking{}, c.ID), c, last)

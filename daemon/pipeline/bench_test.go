@@ -21,6 +21,9 @@ type shelf struct {
 	turn  int
 }
 
+// Know implements pipeline.Fetcher.
+func (s *shelf) Know(source.Versions) {}
+
 func (s *shelf) Fetch(_ context.Context, c source.Connector, _ source.Doc) source.Outcome {
 	return s.ticks[s.turn%len(s.ticks)][c.ID]
 }

@@ -36,6 +36,7 @@ type track struct {
 	connector   source.Connector
 	reading     pack.Reading
 	bodies      []string // hashes of what upstream sent for the Doc of reading
+	versions    string   // of the documents that it was read from, as they are kept
 	made        documentHashes
 	text        []byte // the Doc of reading as it is kept, nil for none
 	textErr     error
@@ -74,7 +75,7 @@ func newTrack(c source.Connector, r state.SourceRecord, off string, log *slog.Lo
 		log.Warn("stored answer of a source dropped: unreadable", "source", c.ID, "error", err)
 		return &track{connector: c, notBefore: t.notBefore}
 	}
-	t.reading.Doc, t.reading.Via, t.bodies = doc, via, r.Bodies
+	t.reading.Doc, t.reading.Via, t.bodies, t.versions = doc, via, r.Bodies, r.Versions
 	t.made = documentHashes{at: r.AskedAt, from: r.From}
 	t.write()
 	return t
@@ -109,8 +110,26 @@ func (t *track) record() (state.SourceRecord, error) {
 	return state.SourceRecord{
 		Source: t.connector.ID, FetchedAt: t.reading.FetchedAt, AttemptedAt: t.attemptedAt, NotBefore: t.notBefore,
 		Failures: t.reading.Failures, Err: t.reading.Err, Bodies: t.bodies, Doc: t.text, AskedAt: t.made.at, From: t.made.from,
+		Versions: t.versions,
 	}, t.textErr
 }
+
+// readBy is how versions of documents are kept: what another program has read, or for another pack, is read again.
+type readBy struct {
+	By       string          `json:"by"`
+	Versions source.Versions `json:"versions"`
+}
+
+// versions are those of a record, none that another read.
+func (p *Pipeline) versions(text string) source.Versions {
+	var r readBy
+	if p.cfg.Program == "" || json.Unmarshal([]byte(text), &r) != nil || r.By != p.readBy() {
+		return nil
+	}
+	return r.Versions
+}
+
+func (p *Pipeline) readBy() string { return p.cfg.Program + " " + p.cfg.Pack.Digest }
 
 // saidFor is how the answer of one who stands in for a source is kept.
 type saidFor struct {
@@ -219,6 +238,10 @@ func (p *Pipeline) collect(ctx context.Context, force bool) ([]state.SourceRecor
 		before := t.reading
 		if t.apply(answers[i], began) {
 			p.news = true
+			if answers[i].Doc != nil {
+				text, _ := json.Marshal(readBy{p.readBy(), answers[i].Versions}) // texts
+				t.versions = string(text)
+			}
 		} else {
 			report.Failed++
 			if answers[i].Class == source.ClassNetwork {

@@ -111,8 +111,11 @@ type fetcher struct {
 	now        func() time.Time
 	answers    map[string]answer
 	attempts   []attempt
+	known      source.Versions
 	busy, most int // calls under way now, and at the most
 }
+
+func (d *fetcher) Know(read source.Versions) { d.known = read }
 
 func (d *fetcher) Fetch(ctx context.Context, c source.Connector, last source.Doc) source.Outcome {
 	d.mu.Lock()

@@ -62,6 +62,7 @@ const failedAll = "refresh failed: every source failed"
 // Fetcher asks one source; *source.Fetcher is one.
 type Fetcher interface {
 	Fetch(ctx context.Context, c source.Connector, last source.Doc) source.Outcome
+	Know(source.Versions) // of what the stored answers were read from
 }
 
 // Publisher takes what is new; *feed.Feed is one.
@@ -109,6 +110,7 @@ type Config struct {
 	Disabled []string                      // ids of sources that are not asked; they keep their places
 	Unasked  func(source.Connector) string // why a source is not asked beside these, "" where it is; nil means that all are
 
+	Program    string        // who reads; what another has read is read again after a restart, and with "" everything is
 	Remade     bool          // the pack is another than that whose records are stored, so that what failed may be mended
 	Every      time.Duration // from refresh to refresh, aligned to the clock; 0 means api.RefreshInterval
 	Deadline   time.Duration // bound of one refresh; 0 means 60 s
@@ -216,6 +218,9 @@ func (p *Pipeline) restore(ctx context.Context) error {
 			r.AttemptedAt, r.NotBefore = time.Time{}, time.Time{}
 		}
 		p.tracks[i] = newTrack(s.Connector, r, p.off(s.Connector, p.cfg.Disabled), p.cfg.Logger)
+		if p.tracks[i].reading.Doc != nil {
+			p.cfg.Fetcher.Know(p.versions(r.Versions))
+		}
 	}
 	if saved.Damaged > 0 {
 		p.cfg.Logger.Error("newest stored states are damaged; serving an older one", "damaged", saved.Damaged)

@@ -1,7 +1,9 @@
 package pipeline_test
 
 import (
+	"context"
 	"database/sql"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -190,6 +192,44 @@ func TestOpenFails(t *testing.T) {
 		}
 		if _, err := pipeline.Open(t.Context(), r.cfg); err == nil {
 			t.Error("opened with a closed store")
+		}
+	})
+}
+
+// TestRestartAsksForWhatIsNew: documents that were read before a restart are asked for by their versions, by the same program and for the
+// same pack alone: another may read more out of them.
+func TestRestartAsksForWhatIsNew(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		read := source.Versions{"https://s1.example/": {Tag: `"a"`, Modified: "Thu, 26 Nov 2026 12:00:00 GMT"}}
+		r := build(t, newPack(5*time.Minute), func(r *rig) { r.cfg.Program = "1" })
+		r.fetcher.tell(func(context.Context, int) source.Outcome {
+			out := fee(1)
+			out.Versions = read
+			return out
+		}, "s1")
+		if _, err := r.Refresh(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		r.fetcher.tell(func(context.Context, int) source.Outcome { // which changes nothing of what is known
+			return source.Outcome{Class: source.ClassOK, NotModified: true}
+		}, "s1")
+		if _, err := r.Refresh(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			program, digest string
+			want            source.Versions
+		}{{"1", "", read}, {"2", "", nil}, {"1", "other", nil}, {"", "", nil}} {
+			r.fetcher.known = nil
+			r.reopen(func(r *rig) {
+				r.cfg.Program = tt.program
+				p := *r.cfg.Pack
+				p.Digest = tt.digest
+				r.cfg.Pack = &p
+			})
+			if got := r.fetcher.known; !maps.Equal(got, tt.want) {
+				t.Errorf("program %q, pack %q: known are %v, want %v", tt.program, tt.digest, got, tt.want)
+			}
 		}
 	})
 }

@@ -127,3 +127,36 @@ func TestBodiesOfConnectors(t *testing.T) {
 		t.Errorf("failed: %+v", failed)
 	}
 }
+
+// TestKnow: what one Fetcher read another asks for by its versions, but for addresses of the operator's, which may have a secret in them.
+func TestKnow(t *testing.T) {
+	t.Parallel()
+	server := handler(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", "1")
+		if r.Header.Get("If-None-Match") == "1" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		fmt.Fprint(w, `{"fastestFee":1}`)
+	})
+	fetcher := func(read source.Versions) *source.Fetcher {
+		f := source.NewFetcher(source.Config{Transport: server, Now: atRecording})
+		f.Know(read)
+		return f
+	}
+	own := source.MempoolFees()
+	moved, err := own.At("https://moved.example/?token=secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		connector source.Connector
+		known     bool
+	}{{own, true}, {moved, false}} {
+		out := fetcher(nil).Fetch(t.Context(), tt.connector, nil)
+		again := fetcher(out.Versions).Fetch(t.Context(), tt.connector, out.Doc)
+		if out.Err != nil || again.Err != nil || len(out.Versions) > 0 != tt.known || again.NotModified != tt.known {
+			t.Errorf("at %q: %v, %v, versions %v, not modified %v", tt.connector.Moved, out.Err, again.Err, out.Versions, again.NotModified)
+		}
+	}
+}

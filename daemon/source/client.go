@@ -55,7 +55,7 @@ type client struct {
 	mu     sync.Mutex // guards limits, their unused, held, known and moved
 	limits map[string]*limit
 	held   map[string]time.Time // by host, until when it asks to be left alone
-	known  map[string]version   // by URL, of documents that were accepted
+	known  map[string]Version   // by URL, of documents that were accepted
 	moved  map[string]time.Time // by source, when it was first heard to say what it says now
 
 	troubles map[string]trouble // by source
@@ -77,7 +77,7 @@ func newClient(cfg Config) *client {
 		safe:   &http.Client{Transport: cfg.heard(guard(cfg.Transport, cfg.PrivateHosts)), CheckRedirect: checkRedirect},
 		limits: make(map[string]*limit),
 		held:   make(map[string]time.Time),
-		known:  make(map[string]version),
+		known:  make(map[string]Version),
 		moved:  make(map[string]time.Time),
 
 		troubles: make(map[string]trouble),
@@ -155,7 +155,7 @@ type attempt struct {
 	from    string // the address that is asked at another one,
 	to      string // and that one; "" for none
 	retried bool
-	known   map[string]version // by URL, of what was read
+	known   map[string]Version // by URL, of what was read
 	ending  string             // what an answer said of the end of its service
 	bodies  []string           // hashes of the answers that were used, in the order of the requests
 }
@@ -166,7 +166,7 @@ func (c *client) Attempt(source string) *attempt {
 		shift = c.cfg.Shift(source) // before the clock is read, or it could be more than now less the moment of the recording
 	}
 	now := c.cfg.Now().Truncate(time.Millisecond) // as the log tells it: who recomputes a document knows no more
-	return &attempt{Now: now, At: now.Add(-shift), c: c, source: source, known: make(map[string]version)}
+	return &attempt{Now: now, At: now.Add(-shift), c: c, source: source, known: make(map[string]Version)}
 }
 
 // Latency is the time since the attempt began.
@@ -190,11 +190,14 @@ func (a *attempt) unchanged(c Connector, doc, last Doc) time.Duration {
 	return 0
 }
 
-// version is how a server names a version of a document.
-type version struct{ tag, modified string }
+// Version is how a server names a version of a document.
+type Version struct {
+	Tag      string `json:"tag,omitempty"`
+	Modified string `json:"modified,omitempty"`
+}
 
 // version is that of url that was last accepted, zero if none is known.
-func (c *client) version(url string) version {
+func (c *client) version(url string) Version {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known[url]
@@ -275,7 +278,7 @@ func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error
 	switch {
 	case resp.StatusCode == http.StatusOK:
 		if req.Method == http.MethodGet {
-			a.known[r.URL] = version{resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")}
+			a.known[r.URL] = Version{resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")}
 		}
 		hash, err := read(resp, cmp.Or(r.Limit, 4<<20), use)
 		if err == nil {
@@ -300,8 +303,8 @@ func (a *attempt) setHeader(h http.Header, host string, r request) {
 	h.Set("User-Agent", a.c.cfg.userAgent(host))
 	h.Set("Accept-Encoding", "gzip")
 	if v := a.c.version(r.URL); r.IfChanged {
-		setHeader(h, "If-None-Match", v.tag)
-		setHeader(h, "If-Modified-Since", v.modified)
+		setHeader(h, "If-None-Match", v.Tag)
+		setHeader(h, "If-Modified-Since", v.Modified)
 	}
 }
 

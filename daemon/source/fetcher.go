@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type Outcome struct {
 	At          time.Time     // when the attempt began that brought Doc, in whole milliseconds; zero without one
 	Class       Class         // the judgement
 	Err         error         // for operators and for source_status, at most 120 runes; nil if Doc is set or NotModified
+	Versions    Versions      // of the documents that Doc was read from, to be kept
 	RetryAfter  time.Duration // what upstream asked to wait, at most an hour; 0 if it asked nothing
 	Dropped     int           // rows that made no sense
 	NotModified bool          // upstream says that the last Doc still holds
@@ -29,6 +31,16 @@ type Fetcher struct{ client *client }
 
 // NewFetcher returns a Fetcher.
 func NewFetcher(cfg Config) *Fetcher { return &Fetcher{client: newClient(cfg)} }
+
+// Versions are those of documents, by URL.
+type Versions map[string]Version
+
+// Know has attempts ask whether what was read at another time, and is given to Fetch as the last, still is the newest.
+func (f *Fetcher) Know(read Versions) {
+	f.client.mu.Lock()
+	defer f.client.mu.Unlock()
+	maps.Copy(f.client.known, read)
+}
 
 // Fetch asks the source c once, with at most one retry, and judges its answer. last is the last good Doc, the newest that Fetch
 // returned if it returned any, nil if there is none: it is never changed, only compared, confirmed, and asked for what need not
@@ -48,6 +60,9 @@ func (f *Fetcher) fetch(ctx context.Context, c Connector, last Doc) Outcome {
 	out.Dropped, out.Ending = dropped, a.ending
 	if out.Doc != nil {
 		out.Bodies, out.At = a.bodies, a.Now
+		if c.Moved == "" { // an address of the operator's may have a secret in it
+			out.Versions = a.known
+		}
 	}
 	if out.Class == ClassOK && dropped > 0 {
 		out.Class = ClassPartial

@@ -78,6 +78,7 @@ type SourceRecord struct {
 	Bodies      []string  // hashes of what upstream sent for Doc, as in api.LogSource
 	AskedAt     time.Time // when the attempt began that brought Doc; zero where that is not known
 	From        string    // hash of the document before, where Doc was made from that too
+	Versions    string    // how upstream names the versions of what Doc was read from
 	FetchedAt   time.Time // when that was; zero if never
 	AttemptedAt time.Time // the last attempt, good or not
 	NotBefore   time.Time // no attempt before this; zero means none was asked for

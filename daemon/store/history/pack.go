@@ -175,13 +175,14 @@ func (h *History) SaveSources(ctx context.Context, pack string, changed []state.
 func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.SourceRecord) error {
 	for _, c := range changed {
 		_, err := tx.ExecContext(ctx, `INSERT INTO sources
-			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error, bodies, asked_at, made_from)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error, bodies, asked_at, made_from, versions)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (pack, source) DO UPDATE SET doc = excluded.doc, fetched_at = excluded.fetched_at,
 			attempted_at = excluded.attempted_at, not_before = excluded.not_before, failures = excluded.failures, error = excluded.error,
-			bodies = excluded.bodies, asked_at = excluded.asked_at, made_from = excluded.made_from`,
+			bodies = excluded.bodies, asked_at = excluded.asked_at, made_from = excluded.made_from,
+			versions = excluded.versions`,
 			pack, c.Source, c.Doc, database.Millis(c.FetchedAt), c.AttemptedAt.UnixMilli(), database.Millis(c.NotBefore), c.Failures, c.Err,
-			strings.Join(c.Bodies, " "), database.Millis(c.AskedAt), c.From)
+			strings.Join(c.Bodies, " "), database.Millis(c.AskedAt), c.From, c.Versions)
 		if err != nil {
 			return fmt.Errorf("save source %s: %w", c.Source, err)
 		}
@@ -191,7 +192,7 @@ func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.S
 
 func readSources(ctx context.Context, db database.Querier, pack string) ([]state.SourceRecord, error) {
 	rows, err := db.QueryContext(ctx,
-		`SELECT source, doc, fetched_at, attempted_at, not_before, failures, error, bodies, asked_at, made_from
+		`SELECT source, doc, fetched_at, attempted_at, not_before, failures, error, bodies, asked_at, made_from, versions
 		FROM sources WHERE pack = ? ORDER BY source`, pack)
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
@@ -203,7 +204,7 @@ func readSources(ctx context.Context, db database.Querier, pack string) ([]state
 		var fetched, attempted, notBefore, asked sql.NullInt64
 		var bodies string
 		if err := rows.Scan(&r.Source, &r.Doc, &fetched, &attempted, &notBefore, &r.Failures, &r.Err, &bodies, &asked,
-			&r.From); err != nil {
+			&r.From, &r.Versions); err != nil {
 			return nil, fmt.Errorf("read sources: %w", err)
 		}
 		r.FetchedAt, r.AttemptedAt = database.FromMillis(fetched), database.FromMillis(attempted)
