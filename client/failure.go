@@ -54,7 +54,7 @@ func authorizedFailure(sent *sdk.PaidError, journal []wallet.Payment) *cli.Failu
 	if sent.Receipt != nil && !settled {
 		f.Exit, f.Reason = cli.ExitChain, "payment_failed"
 	}
-	if sent.Receipt != nil && sent.Receipt.ErrorReason == api.ReasonNoFunds {
+	if sent.Receipt != nil && sent.Receipt.ErrorReason == api.StandardNoFunds {
 		f.Hint = fmt.Sprintf("send %s on %s to %s; then ctx pay policy allow %s", sent.Payment.Asset, sent.Payment.Network,
 			sent.Payment.Payer, p.Service)
 	}

@@ -88,6 +88,17 @@ func TestPayAnswers(t *testing.T) {
 			w.Header().Set(api.HeaderSettlement, base64.StdEncoding.EncodeToString([]byte(`{"success":false,"errorReason":"unexpected_settle_error"}`)))
 			offer(w, 5)
 		}, 12, "unexpected_settle_error", "ctx pay policy allow", 1},
+		"says a word of the standard": {asks(5), func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(api.HeaderSettlement, base64.StdEncoding.EncodeToString([]byte(
+				`{"success":false,"errorReason":"invalid_exact_evm_payload_authorization_valid_before"}`)))
+			offer(w, 5)
+		}, 12, "the authorization holds no longer, or not for long enough (invalid_exact_evm_", "ctx pay policy allow", 1},
+		"is a context service": {asks(5), func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(api.HeaderSettlement, base64.StdEncoding.EncodeToString([]byte(
+				`{"success":false,"errorReason":"invalid_transaction_state"}`)))
+			w.WriteHeader(402)
+			_, _ = io.WriteString(w, `{"error":{"code":"PAYMENT_INVALID","reason":"already_used","message":"it was handed out"}}`)
+		}, 12, "already_used: it was handed out", "ctx pay policy allow", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -135,10 +135,11 @@ func ParseReceipt(text []byte) *api.StandardReceipt {
 		return nil
 	}
 	const hex = "0123456789abcdefABCDEF"
+	const longest = 64 // letters of a word: the longest of the standard has 53
 	if digits, ok := strings.CutPrefix(r.Transaction, "0x"); !ok || len(digits) != 64 || strings.Trim(digits, hex) != "" {
 		r.Transaction = ""
 	}
 	r.Network, r.Payer = human.Short(r.Network, human.Quoted), human.Short(r.Payer, human.Quoted)
-	r.ErrorReason = api.Reason(human.Short(string(r.ErrorReason), human.Quoted))
+	r.ErrorReason = api.StandardReason(human.Short(string(r.ErrorReason), longest))
 	return &r
 }

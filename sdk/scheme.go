@@ -68,13 +68,24 @@ func (Exact) quote(r *http.Request, resp *http.Response) (*Quote, error) {
 
 func (Exact) refusal(p Payment, resp *http.Response, body []byte, receipt *api.StandardReceipt) error {
 	if receipt != nil && receipt.ErrorReason != "" {
-		return fmt.Errorf("status %d: %s", resp.StatusCode, receipt.ErrorReason)
+		return fmt.Errorf("status %d: %s", resp.StatusCode, reported(*receipt, decodeError(resp, body)))
 	}
 	text, err := decode64(resp.Header.Get(api.HeaderRequired))
 	if err != nil || len(text) == 0 {
 		return decodeError(resp, body)
 	}
 	return p.Refusal(text)
+}
+
+// reported is why a service refuses a payment: by the error of a context service, which says more, else by the word of standard x402.
+func reported(receipt api.StandardReceipt, e *api.Error) string {
+	if e.Reason != "" {
+		return human.Short(e.Error(), maxSaid)
+	}
+	if meaning := receipt.ErrorReason.Meaning(); meaning != "" {
+		return fmt.Sprintf("%s (%s)", meaning, receipt.ErrorReason)
+	}
+	return string(receipt.ErrorReason)
 }
 
 // Refusal returns the reason in a repeated payment request with which a service refuses an authorization.

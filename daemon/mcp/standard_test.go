@@ -159,7 +159,8 @@ func TestPayByStandardX402(t *testing.T) {
 		}
 	}
 	a := p.post(paying(call("context.search", `{"q":"bitcoin","k":3}`), payment, false))
-	if r := unwrap[api.StandardReceipt](t, a, api.HeaderSettlement); a.Status != 402 || r.Success || r.ErrorReason != api.ReasonAlreadyUsed {
+	r := unwrap[api.StandardReceipt](t, a, api.HeaderSettlement)
+	if a.Status != 402 || r.Success || r.ErrorReason != api.StandardState {
 		t.Errorf("%d %s, %+v", a.Status, a.Body, r)
 	}
 	unwrap[api.StandardRequired](t, a, api.HeaderRequired)
@@ -173,9 +174,9 @@ func TestPayByStandardX402(t *testing.T) {
 	if paid := p.treasury() - before; paid != 2_000+1_000+5_000 {
 		t.Errorf("the treasury has %d more", paid)
 	}
-	for name, value := range map[string]string{"no base64": `"!"`, "half a payment": `{"x402Version":2}`} {
-		if a := p.post(paying(body, json.RawMessage(value), false)); a.Status != 400 || !strings.Contains(a.Body, "malformed_proof") {
-			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+	for value, status := range map[string]int{`"!"`: 400, `{"x402Version":2}`: 402, `{"x402Version":99}`: 402} {
+		if a := p.post(paying(body, json.RawMessage(value), false)); a.Status != status || !strings.Contains(a.Body, "malformed_proof") {
+			t.Errorf("%s: %d %s", value, a.Status, a.Body)
 		}
 	}
 	p.quote(body, "0.002") // our own dialect is beside it
@@ -213,7 +214,8 @@ func TestPayInBand(t *testing.T) {
 	} {
 		a := p.post(one)
 		var r api.StandardReceipt
-		if err := json.Unmarshal(a.read(t).Result.Meta["x402/payment-response"], &r); err != nil || r.Success || r.ErrorReason != reason {
+		err := json.Unmarshal(a.read(t).Result.Meta["x402/payment-response"], &r)
+		if err != nil || r.Success || r.ErrorReason != reason.Standard() {
 			t.Errorf("%s: %d %s", reason, a.Status, a.Body)
 		}
 		if offer := inBandOffer(t, a); !strings.HasPrefix(offer.Error, string(reason)) {

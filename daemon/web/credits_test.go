@@ -154,7 +154,8 @@ func (m *market) declinedCredits(name string, pack api.CreditPack, s standard, r
 	if a.Status != status || failure.Error.Reason != reason || failure.Payment != nil || (a.Header.Get(api.HeaderRequired) != "") != (status == http.StatusPaymentRequired) {
 		m.t.Errorf("%s: %d %s, want %d %s", name, a.Status, a.Body, status, reason)
 	}
-	if r := unwrap[api.StandardReceipt](m.t, a, api.HeaderSettlement); r.Success || r.ErrorReason != reason || r.Transaction != "" {
+	r := unwrap[api.StandardReceipt](m.t, a, api.HeaderSettlement)
+	if r.Success || r.ErrorReason != reason.Standard() || r.Transaction != "" {
 		m.t.Errorf("%s: the receipt is %+v", name, r)
 	}
 }
@@ -182,6 +183,15 @@ func TestSellCreditsRefused(t *testing.T) {
 	m.paid("/v1/fresh", proof, false) // which is still good
 	m.declinedCredits("of a call", api.CreditStarter, m.sign(m.chain.Wallet(), m.offer("/v1/fresh")), api.ReasonAmountMismatch)
 	m.declinedCredits("of another pack", api.CreditStarter, m.sign(m.chain.Wallet(), m.forSale(api.CreditHobby)), api.ReasonAmountMismatch)
+	short := m.sign(m.chain.Wallet(), m.forSale(api.CreditStarter))
+	short.Payload.Authorization["nonce"] = "0x17"
+	a = call(t, http.MethodPost, m.d.URL()+pathOf("starter"), authorizing(short))
+	if f := refusal(t, a, http.MethodPost); a.Status != http.StatusPaymentRequired || f.Error.Reason != api.ReasonMalformedProof {
+		t.Errorf("with a nonce of one byte: %d %s", a.Status, a.Body)
+	}
+	if r := unwrap[api.StandardReceipt](t, a, api.HeaderSettlement); r.ErrorReason != api.StandardPayload || r.Success {
+		t.Errorf("with a nonce of one byte: the receipt is %+v", r)
+	}
 	if rows, err := m.d.Keys().Owners(t.Context()); err != nil || len(rows) != 1 { // the operator
 		t.Errorf("%+v, %v", rows, err)
 	}

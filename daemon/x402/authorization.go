@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -34,6 +36,8 @@ type Exact struct {
 	Asset      string // likewise, the token
 	Identifier string // of the payment, which nobody guesses; "" if the client chose none, or one that can be guessed
 	Payload    string // digest of the JSON as it was sent: the same payment again has the same
+
+	Fault api.StandardReason // what keeps it from being read further, in the words of standard x402; "" where it is its reason alone
 }
 
 // Bounds of what is sent.
@@ -106,34 +110,37 @@ func ParseExactHeader(values []string) (Exact, error) {
 // ParseExact reads a payment by the scheme exact.
 func ParseExact(raw []byte) (Exact, error) {
 	var wire wireExact
-	if len(raw) > MaxExactBytes || json.Unmarshal(raw, &wire) != nil {
-		return Exact{}, badExact("the payment is not a JSON object of x402")
+	switch err := json.Unmarshal(raw, &wire); {
+	case len(raw) > MaxExactBytes, err != nil && !json.Valid(raw):
+		return Exact{}, badExact("the payment is not JSON, or over %d bytes", MaxExactBytes)
+	case err != nil:
+		return unreadable(api.StandardPayload, "the payment is not a JSON object of x402, or a member has another type")
 	}
 	if err := onceEach(raw, "payload", "authorization"); err != nil {
-		return Exact{}, badExact("the payment has a member twice")
+		return unreadable(api.StandardPayload, "the payment has a member twice")
 	}
 	if wire.X402Version != 2 {
-		return Exact{}, badExact("x402Version is %d; this service speaks version 2", wire.X402Version)
+		return unreadable(api.StandardVersion, "x402Version is %d; this service speaks version 2", wire.X402Version)
 	}
 	if s := wire.Accepted.Scheme; s != "" && s != api.SchemeExact {
-		return Exact{}, badExact("the scheme %s is not offered", strconv.Quote(s))
+		return unreadable(api.StandardScheme, "the scheme %s is not offered", strconv.Quote(human.Short(s, human.Quoted)))
 	}
 	a, e := wire.Payload.Authorization, Exact{Network: wire.Accepted.Network, Asset: wire.Accepted.Asset}
 	var from, to [20]byte
 	if !usdg.ReadHex(a.From, from[:]) || !usdg.ReadHex(a.To, to[:]) {
-		return Exact{}, badExact("from or to is not an address")
+		return unreadable(api.StandardPayload, "from or to is not an address")
 	}
+	e.From, e.To = a.From, a.To
 	if !usdg.ReadHex(a.Nonce, e.Nonce[:]) {
-		return Exact{}, badExact("the nonce is not 32 bytes in hexadecimal")
+		return unreadable(api.StandardPayload, "the nonce is not 32 bytes in hexadecimal")
 	}
 	if !usdg.ReadHex(wire.Payload.Signature, e.Signature[:]) {
-		return Exact{}, refusedExact(api.ReasonBadSignature,
+		return e, refusedExact(api.ReasonBadSignature,
 			"the signature is not 65 bytes long; contract wallets cannot pay")
 	}
 	if err := e.readNumbers(a.Value, a.ValidAfter, a.ValidBefore); err != nil {
-		return Exact{}, err
+		return e, err
 	}
-	e.From, e.To = a.From, a.To
 	if id := cmp.Or(wire.Extensions.Identifier.Info.ID, wire.Extensions.Identifier.ID); isIdentifier(id) {
 		e.Identifier = id
 	}
@@ -151,8 +158,10 @@ func isIdentifier(id string) bool {
 // readNumbers reads those of an authorization. They are signed as they are, so none may be rounded.
 func (a *Authorization) readNumbers(value, after, before string) error {
 	var err error
-	if a.Value, err = strconv.ParseUint(value, 10, 64); err != nil {
-		return badExact("value is not a whole number of 64 bits")
+	if a.Value, err = strconv.ParseUint(value, 10, 64); errors.Is(err, strconv.ErrRange) {
+		return refusedExact(api.ReasonAmountMismatch, "the authorization is of more than any price")
+	} else if err != nil {
+		return misfit("value is not a whole number")
 	}
 	for _, n := range []struct {
 		name, text string
@@ -160,7 +169,7 @@ func (a *Authorization) readNumbers(value, after, before string) error {
 	}{{"validAfter", after, &a.ValidAfter}, {"validBefore", before, &a.ValidBefore}} {
 		seconds, err := strconv.ParseUint(n.text, 10, 63)
 		if err != nil {
-			return badExact("%s is not a number of seconds", n.name)
+			return misfit("%s is not a number of seconds", n.name)
 		}
 		*n.into = int64(seconds)
 	}
@@ -220,6 +229,17 @@ func (a Authorization) Key() Key { return Key{a.Rail, strings.ToLower(a.From), a
 func badExact(format string, args ...any) *api.Error {
 	return api.Errorf(api.ReasonMalformedProof, format, args...).
 		WithHint("send %s: base64 of an x402 payment, version 2, as its clients make it", api.HeaderSignature)
+}
+
+// misfit is the answer to a payment that can be decoded, and is none that can be settled.
+func misfit(format string, args ...any) *api.Error {
+	_, required := api.ReasonPaymentRequired.Answer()
+	return badExact(format, args...).WithStatus(required)
+}
+
+// unreadable is a misfit, with the standard's word for how.
+func unreadable(fault api.StandardReason, format string, args ...any) (Exact, error) {
+	return Exact{Fault: fault}, misfit(format, args...)
 }
 
 // refusedExact is the answer to a payment that is refused, and was not settled.

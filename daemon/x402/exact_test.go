@@ -1,12 +1,14 @@
 package x402_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -1044,15 +1046,38 @@ func TestParseExact(t *testing.T) {
 			t.Errorf("the identifier %q is read as %q, %v", id, o.Identifier, err)
 		}
 	}
-	for from, to := range map[string]string{
-		`"x402Version":2`: `"x402Version":1`, `"exact"`: `"upto"`, payer: "0x12", treasury: "", `"1000"`: `"1e3"`, `"0",`: `"-1",`, `"9",`: `"9.5",`,
-		`"1000",`: `1000,`, `"9"`: `"99999999999999999999"`, `0x0f`: `0x`, `"from"`: `"from":"0x","From"`,
-		`"signature"`: `"ſignature":"0x","signature"`, `"authorization"`: `"authorization":{},"AUTHORIZATION"`, `{"x402Version"`: `[{"x402Version"`,
+	for from, one := range map[string]struct {
+		to   string
+		want api.StandardReason
+	}{
+		`"x402Version":2`: {`"x402Version":1`, api.StandardVersion}, `{"x402Version":2`: {`{"x402Version":"2"`, api.StandardPayload},
+		`"exact"`: {`"upto"`, api.StandardScheme}, payer: {"0x12", api.StandardPayload}, treasury: {"", api.StandardPayload},
+		`"from":"`: {`"from":"\u202e\u0007`, api.StandardPayload},
+		`"1000"`:   {`"1e3"`, api.StandardPayload}, `"1000",`: {`1000,`, api.StandardPayload},
+		`"0",`: {`"-1",`, api.StandardPayload}, `"9",`: {`"9.5",`, api.StandardPayload},
+		`"9"`:  {`"99999999999999999999"`, api.StandardPayload},
+		`0x0f`: {`0x`, api.StandardPayload}, `"from"`: {`"from":"0x","From"`, api.StandardPayload},
+		`"signature"`:       {`"ſignature":"0x","signature"`, api.StandardPayload},
+		`"authorization"`:   {`"authorization":{},"AUTHORIZATION"`, api.StandardPayload},
+		`"authorization":{`: {`"authorization":[],"other":{`, api.StandardPayload}, `"payload"`: {`"none"`, api.StandardPayload},
+		`"1000","`: {`"18446744073709551616","`, api.StandardValue},
 	} {
-		_, err := x402.ParseExact([]byte(strings.Replace(good, from, to, 1)))
-		if !errors.Is(err, &api.Error{Reason: api.ReasonMalformedProof}) {
-			t.Errorf("%s for %s: %v", to, from, err)
+		e, err := x402.ParseExact([]byte(strings.Replace(good, from, one.to, 1)))
+		refused := api.AsError(err)
+		got := cmp.Or(e.Fault, refused.Reason.Standard())
+		if got != one.want || refused.Status != http.StatusPaymentRequired || err == nil {
+			t.Errorf("%s for %s: %v, status %d, in the standard's words %s", one.to, from, err, refused.Status, got)
 		}
+	}
+	for _, unread := range []string{"", "x", `{"x402Version":2`, good + strings.Repeat(" ", 16<<10)} {
+		_, err := x402.ParseExact([]byte(unread))
+		if is(t, err, api.ReasonMalformedProof); api.AsError(err).Status != http.StatusBadRequest {
+			t.Errorf("%.20q is answered with status %d", unread, api.AsError(err).Status)
+		}
+	}
+	most, err := x402.ParseExact([]byte(strings.Replace(good, `"1000"`, `"18446744073709551615"`, 1)))
+	if err != nil || most.Value != 1<<64-1 {
+		t.Errorf("the most is %d, %v", most.Value, err)
 	}
 	_, err = x402.ParseExact([]byte(strings.Replace(good, "0x01", "0x0101", 1)))
 	is(t, err, api.ReasonBadSignature)

@@ -1,6 +1,7 @@
 package x402
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"strconv"
@@ -100,7 +101,7 @@ func (s *Settler) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 
 // Refusal returns the answer of standard x402 to a payer whose payment was refused for reason.
 func (s *Settler) Refusal(e Exact, reason api.Reason) api.StandardReceipt {
-	return api.StandardReceipt{ErrorReason: reason, Network: s.network(), Payer: e.From}
+	return api.StandardReceipt{ErrorReason: cmp.Or(e.Fault, reason.Standard()), Network: s.network(), Payer: e.From}
 }
 
 // receipt is the receipt of a payment that was settled by a transaction.

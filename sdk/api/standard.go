@@ -69,11 +69,11 @@ type StandardExtension struct {
 
 // StandardReceipt is the outcome of a payment by standard x402.
 type StandardReceipt struct {
-	Success     bool   `json:"success"`
-	ErrorReason Reason `json:"errorReason,omitempty"`
-	Transaction string `json:"transaction"` // 0x and 64 hexadecimal digits; "" where nothing was settled
-	Network     string `json:"network"`
-	Payer       string `json:"payer,omitempty"`
+	Success     bool           `json:"success"`
+	ErrorReason StandardReason `json:"errorReason,omitempty"`
+	Transaction string         `json:"transaction"` // 0x and 64 hexadecimal digits; "" where nothing was settled
+	Network     string         `json:"network"`
+	Payer       string         `json:"payer,omitempty"`
 
 	Extensions ReceiptExtensions `json:"extensions,omitzero"`
 }
@@ -81,4 +81,85 @@ type StandardReceipt struct {
 // ReceiptExtensions are the service's additions to a receipt.
 type ReceiptExtensions struct {
 	Proof Proof `json:"contextProof,omitzero"` // the leaf that proves what was paid for
+}
+
+// StandardReason is a word of standard x402 for why a payment was refused. Services may send others.
+type StandardReason string
+
+// The words of the specification, section 9, that a service sends which settles by the scheme exact.
+const (
+	StandardNoFunds      StandardReason = "insufficient_funds"
+	StandardVersion      StandardReason = "invalid_x402_version"
+	StandardScheme       StandardReason = "unsupported_scheme"
+	StandardNetwork      StandardReason = "invalid_network"
+	StandardPayload      StandardReason = "invalid_payload"
+	StandardRequirements StandardReason = "invalid_payment_requirements"
+	StandardState        StandardReason = "invalid_transaction_state"
+	StandardValue        StandardReason = "invalid_exact_evm_payload_authorization_value_mismatch"
+	StandardValidAfter   StandardReason = "invalid_exact_evm_payload_authorization_valid_after"
+	StandardValidBefore  StandardReason = "invalid_exact_evm_payload_authorization_valid_before"
+	StandardRecipient    StandardReason = "invalid_exact_evm_payload_recipient_mismatch"
+	StandardSignature    StandardReason = "invalid_exact_evm_payload_signature"
+	StandardUnverified   StandardReason = "unexpected_verify_error"
+	StandardUnsettled    StandardReason = "unexpected_settle_error"
+)
+
+// Standard is the word of standard x402 for r. What is no fault of the payment is an unexpected error: the body says which.
+func (r Reason) Standard() StandardReason {
+	switch r {
+	case ReasonNoFunds:
+		return StandardNoFunds
+	case ReasonAmountMismatch:
+		return StandardValue
+	case ReasonWrongRecipient:
+		return StandardRecipient
+	case ReasonBadSignature:
+		return StandardSignature
+	case ReasonExpired, ReasonExpiresTooLate:
+		return StandardValidBefore
+	case ReasonNotYetValid:
+		return StandardValidAfter
+	case ReasonWrongNetwork:
+		return StandardNetwork
+	case ReasonWrongToken:
+		return StandardRequirements
+	case ReasonAlreadyUsed, ReasonAuthUsed, ReasonUnsettled:
+		return StandardState
+	case ReasonMalformedProof, ReasonPayerMismatch, ReasonIDConflict:
+		return StandardPayload
+	case ReasonSettling:
+		return StandardUnsettled
+	}
+	return StandardUnverified
+}
+
+// Meaning says what w means, for people; "" where it is no word of the specification.
+func (w StandardReason) Meaning() string {
+	switch w {
+	case StandardNoFunds:
+		return "the wallet has not enough of the token"
+	case StandardVersion, StandardScheme, "invalid_scheme":
+		return "the service speaks another version or scheme of x402"
+	case StandardNetwork:
+		return "the service is not paid on this network"
+	case StandardPayload, "invalid_payment":
+		return "the service cannot read the payment"
+	case StandardRequirements:
+		return "the service does not ask for what was paid"
+	case StandardState:
+		return "the authorization was used before, or the token refused it"
+	case StandardValue, "invalid_exact_evm_payload_authorization_value":
+		return "the amount is not that which the service asks for"
+	case StandardValidAfter:
+		return "the authorization does not hold yet: the clocks differ"
+	case StandardValidBefore:
+		return "the authorization holds no longer, or not for long enough"
+	case StandardRecipient:
+		return "the service is paid at another address"
+	case StandardSignature:
+		return "the service does not take the signature"
+	case StandardUnverified, StandardUnsettled:
+		return "the service failed to check or settle it"
+	}
+	return ""
 }
