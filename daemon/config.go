@@ -65,6 +65,8 @@ type Serve struct {
 
 	Watches Watches
 
+	Snapshots web.SnapshotCache // who may keep snapshots; "" means web.SnapshotsPublic
+
 	SMTP *mail.SMTPConfig // where mail goes out; nil means into files of OutboxDir
 	MCP  MCP
 }

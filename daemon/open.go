@@ -424,7 +424,7 @@ func (d *Daemon) openHTTP(context.Context) error {
 	d.web = web.New(web.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.health.Ready, Payers: d.payers, Standard: d.standard,
 		Crowd: d.crowd, HTTPS: d.standard.HTTPS, More: routes, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
-		Version: build.Release(), Outage: d.covers,
+		Version: build.Release(), Outage: d.covers, Snapshots: d.cfg.Snapshots,
 	})
 	return nil
 }

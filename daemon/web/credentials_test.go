@@ -17,6 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/testbed"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -385,7 +386,7 @@ func TestProofsAreBounded(t *testing.T) {
 	m.quote("/v1/fresh") // quotes go on
 }
 
-// TestPaidSnapshot: the cache-control of snapshots holds for who pays by call too.
+// TestPaidSnapshot: what was paid for by call is kept by its payer alone, also when it is given again; what a key gets, by any cache.
 func TestPaidSnapshot(t *testing.T) {
 	t.Parallel()
 	const ago = 2 * time.Minute
@@ -393,8 +394,28 @@ func TestPaidSnapshot(t *testing.T) {
 	m.back.Store(0)
 	path := "/v1/snapshot?at=" + url.QueryEscape(time.Now().Add(-ago/2).UTC().Truncate(time.Minute).Format(time.RFC3339))
 	p := m.pay(m.quote(path))
-	a := m.paid(path, p, false)
-	if a.Header.Get("Cache-Control") != api.CacheImmutable || !strings.Contains(a.Header.Get("Vary"), api.HeaderPayment) {
-		t.Errorf("headers %v", a.Header)
+	for _, again := range []bool{false, true} {
+		a := m.paid(path, p, again)
+		if a.Header.Get("Cache-Control") != api.CacheImmutableOwn || !strings.Contains(a.Header.Get("Vary"), api.HeaderPayment) {
+			t.Errorf("again %v: headers %v", again, a.Header)
+		}
+	}
+	a := get(t, m.d.URL()+path, bearer(m.d.Key(t, api.TierPro)))
+	if a.Status != http.StatusOK || a.Header.Get("Cache-Control") != api.CacheImmutable {
+		t.Errorf("with a key: %d, headers %v", a.Status, a.Header)
+	}
+}
+
+// TestPrivateSnapshots: an operator has no shared cache keep them.
+func TestPrivateSnapshots(t *testing.T) {
+	t.Parallel()
+	for cache, want := range map[web.SnapshotCache]string{
+		"": api.CacheImmutable, web.SnapshotsPublic: api.CacheImmutable, web.SnapshotsPrivate: api.CacheImmutableOwn,
+	} {
+		server, _ := serve(t, web.Config{Reader: script{}, Gate: script{}, Snapshots: cache})
+		a := get(t, server.URL+"/v1/snapshot?at=2026-11-22T10:00Z", bearer("key"))
+		if a.Status != http.StatusOK || a.Header.Get("Cache-Control") != want {
+			t.Errorf("%q: %d, headers %v", cache, a.Status, a.Header)
+		}
 	}
 }

@@ -47,21 +47,22 @@ type Gate interface {
 
 // Config is what a Server needs.
 type Config struct {
-	Reader   Reader
-	Proofs   Proofs // nil means that none are told of answers that were given before
-	Gate     Gate
-	Streams  Streams                         // nil means that nothing can be subscribed to
-	Payers   *Payers                         // nil means some that trust no proxy
-	Standard Standard                        // what is said to clients of standard x402
-	Ready    func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
-	More     Routes                          // beside those of the package
-	Crowd    *Crowd                          // of who has no key; nil bounds nothing
-	HTTPS    bool                            // users come by HTTPS, and browsers are told to keep to it
-	Version  string                          // told to clients, "" for none
-	Demo     bool                            // answers are made from recorded data, and say so
-	Now      func() time.Time                // nil means time.Now
-	Logger   *slog.Logger                    // nil means slog.Default
-	Outage   func(error) bool                // reports whether a failure is part of an outage, which it logs once; nil means never
+	Reader    Reader
+	Proofs    Proofs // nil means that none are told of answers that were given before
+	Gate      Gate
+	Streams   Streams                         // nil means that nothing can be subscribed to
+	Payers    *Payers                         // nil means some that trust no proxy
+	Standard  Standard                        // what is said to clients of standard x402
+	Ready     func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
+	More      Routes                          // beside those of the package
+	Crowd     *Crowd                          // of who has no key; nil bounds nothing
+	Snapshots SnapshotCache                   // who may keep snapshots; "" means SnapshotsPublic
+	HTTPS     bool                            // users come by HTTPS, and browsers are told to keep to it
+	Version   string                          // told to clients, "" for none
+	Demo      bool                            // answers are made from recorded data, and say so
+	Now       func() time.Time                // nil means time.Now
+	Logger    *slog.Logger                    // nil means slog.Default
+	Outage    func(error) bool                // reports whether a failure is part of an outage, which it logs once; nil means never
 }
 
 // Server answers HTTP. Make one with New; it is safe for concurrent use.
@@ -99,7 +100,7 @@ func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 	}
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), catalogue: newCatalogue(),
-		always: always(cfg), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
+		always: always(cfg), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(cfg.Snapshots.control()),
 		stream: streamHeaders(), lines: linesHeaders(), heads: NewLimiter(maxHeads, time.Minute/maxHeads, cfg.Now),
 	}
 	s.stopping, s.endStreams = stopper()

@@ -202,7 +202,7 @@ func TestPayByStandardX402(t *testing.T) {
 	snapshot := "/v1/snapshot?at=" + time.Now().Add(-2*time.Minute).UTC().Format("2006-01-02T15:04:00Z")
 	if a := get(t, m.d.URL()+snapshot); a.Status == http.StatusPaymentRequired {
 		a := m.settled(snapshot, m.sign(m.chain.Wallet(), unwrap[api.StandardRequired](t, a, api.HeaderRequired)), false)
-		if a.Header.Get("Cache-Control") != api.CacheImmutable || !strings.Contains(a.Header.Get("Vary"), api.HeaderSignature) {
+		if a.Header.Get("Cache-Control") != api.CacheImmutableOwn || !strings.Contains(a.Header.Get("Vary"), api.HeaderSignature) {
 			t.Errorf("of a snapshot: %v", a.Header)
 		}
 	}

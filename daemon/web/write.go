@@ -49,10 +49,27 @@ func liveHeaders() lines {
 	return lines{{"Cache-Control", []string{"private, no-cache"}}, {"Vary", []string{"Accept-Encoding"}}}
 }
 
-// immutableHeaders are those of an answer that stays the same. It depends on who asks, so caches have to look at that.
-func immutableHeaders() lines {
+// SnapshotCache says who may keep a snapshot that was had with a key. One that was paid for by call is its payer's alone.
+type SnapshotCache string
+
+// The kinds of SnapshotCache. The zero value is SnapshotsPublic.
+const (
+	SnapshotsPublic  SnapshotCache = "public"  // caches that are shared, too
+	SnapshotsPrivate SnapshotCache = "private" // the client alone
+)
+
+// control is the Cache-Control of what c says.
+func (c SnapshotCache) control() string {
+	if c == SnapshotsPrivate {
+		return api.CacheImmutableOwn
+	}
+	return api.CacheImmutable
+}
+
+// immutableHeaders are those of an answer that stays the same. It depends on who asks, so caches have to look at that; many do not.
+func immutableHeaders(control string) lines {
 	return lines{
-		{"Cache-Control", []string{api.CacheImmutable}},
+		{"Cache-Control", []string{control}},
 		{"Vary", []string{"Accept-Encoding, Authorization, " + api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " +
 			api.HeaderSignature}},
 	}
@@ -115,9 +132,11 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, op api.Op, served
 	s.setProof(w.Header(), a.Proof)
 	setLeft(w.Header(), served.Left)
 	if served.Sold != nil {
-		if !a.Immutable {
-			w.Header().Set("Cache-Control", "no-store")
+		control := "no-store"
+		if a.Immutable {
+			control = api.CacheImmutableOwn
 		}
+		w.Header().Set("Cache-Control", control)
 		send(w, http.StatusOK, Sold(w.Header(), op, served, s.cfg.Now()))
 		return
 	}

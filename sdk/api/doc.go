@@ -88,8 +88,12 @@ const (
 	SecureSessionCookie = "__Host-" + SessionCookie
 )
 
-// CacheImmutable is the Cache-Control of every snapshot answer.
-const CacheImmutable = "public, max-age=86400, immutable"
+// CacheImmutable is the Cache-Control of snapshots, and CacheImmutableOwn that of such as were paid for by call, which no shared cache
+// keeps.
+const (
+	CacheImmutable    = "public, max-age=86400, immutable"
+	CacheImmutableOwn = "private, max-age=86400, immutable"
+)
 
 // CacheRevalidate is the Cache-Control of the list of packs, which may change at any time.
 const CacheRevalidate = "public, no-cache"

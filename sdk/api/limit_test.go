@@ -98,8 +98,8 @@ func TestNames(t *testing.T) {
 		api.HeaderJobTimestamp: "X-Contextd-Timestamp",
 		api.HeaderJobSignature: "X-Contextd-Signature",
 		api.SessionCookie:      "contextd_session", api.SecureSessionCookie: "__Host-contextd_session",
-		api.CacheImmutable: "public, max-age=86400, immutable",
-		api.CacheHour:      "public, max-age=3600",
+		api.CacheImmutable: "public, max-age=86400, immutable", api.CacheImmutableOwn: "private, max-age=86400, immutable",
+		api.CacheHour: "public, max-age=3600",
 
 		api.PathAuthEmailVerify:  "/api/auth/email/verify",
 		api.PathAuthEmailLanding: "/auth/email",

@@ -71,6 +71,11 @@ type Config struct {
 		_           struct{} `doc:"although public_url is elsewhere. Only without a proxy or tunnel on this machine: it"`
 		_           struct{} `doc:"could bring anyone."`
 	} `key:"web" doc:"The pages for browsers, at / and /packs/PACK."`
+	Snapshots struct {
+		Cache web.SnapshotCache `key:"cache" default:"public" enum:"public,private" doc:"Who may keep them: public lets"`
+		_     struct{}          `doc:"shared caches, such as a CDN, keep those had with a key, by caller; private lets only"`
+		_     struct{}          `doc:"the caller. Those that were paid for by call are always private."`
+	} `key:"snapshots" doc:"Answers of the past, which never change."`
 	Admin struct {
 		Listen string   `key:"listen" doc:"Where metrics and profiles are served, such as 127.0.0.1:8403. Empty means"`
 		_      struct{} `doc:"nowhere."`

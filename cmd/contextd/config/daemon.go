@@ -37,7 +37,8 @@ func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 	d := daemon.Config{
 		DataDir: c.DataDir,
 		Serve: daemon.Serve{
-			Listen: c.Listen, PublicURL: c.PublicURL, Hosts: c.Hosts, Page: c.Web.Page, ThisMachine: c.Web.ThisMachine, MCP: c.MCP,
+			Listen: c.Listen, PublicURL: c.PublicURL, Hosts: c.Hosts, Page: c.Web.Page, ThisMachine: c.Web.ThisMachine,
+			Snapshots: c.Snapshots.Cache, MCP: c.MCP,
 			Watches: c.Watches,
 		},
 		Pay:  daemon.Pay{ChainID: c.ChainID(), Metered: c.Metered()},
