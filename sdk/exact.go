@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,29 @@ type AcceptExtra struct {
 	Name                string
 	Version             string
 	AssetTransferMethod string
+	PaymentFlow         string `json:"-"` // when the service settles; "" where it does not say, which is FlowAuthorization
+}
+
+// FlowAuthorization is the flow of payment in which the service settles once it can answer. There are others, in which it settles before.
+const FlowAuthorization = "authorization"
+
+// flowOf is the flow of payment that a way to pay names: one that is not FlowAuthorization where any spelling of the member does.
+func flowOf(accept json.RawMessage) (flow string) {
+	var said struct{ Extra map[string]json.RawMessage }
+	_ = json.Unmarshal(accept, &said) // what it is not names none
+	for name, value := range said.Extra {
+		var text string
+		switch {
+		case !strings.EqualFold(name, "paymentFlow"), string(value) == "null":
+		case json.Unmarshal(value, &text) != nil:
+			return string(value)
+		case text != FlowAuthorization:
+			return cmp.Or(text, "empty")
+		default:
+			flow = text
+		}
+	}
+	return flow
 }
 
 // Bounds of what a service says of how it is paid.
@@ -73,6 +97,7 @@ func ParseRequired(text []byte) (Required, error) {
 		if err := json.Unmarshal(raw, &a); err != nil { // of another scheme, with members of other types
 			a = Accept{Raw: raw, Scheme: otherScheme(raw)}
 		}
+		a.Extra.PaymentFlow = flowOf(raw)
 		required.Accepts = append(required.Accepts, a)
 	}
 	return required, nil

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +44,9 @@ type way struct {
 // judgeExact chooses the cheapest way to pay q, and says whether it may be paid now, after what the journal has.
 func (p *Payer) judgeExact(ctx context.Context, q sdk.Quote, past []entry) (way, error) {
 	w, err := p.choose(q)
+	if err == nil {
+		err = checkExtensions(q.Exact.Extensions)
+	}
 	if err == nil {
 		err = checkStopped(q.Service, past)
 	}
@@ -121,6 +126,8 @@ func quote(text string) string {
 func (p *Payer) checkRest(accept sdk.Accept, asset Asset) (payTo string, err error) {
 	x := accept.Extra
 	switch {
+	case x.PaymentFlow != "" && x.PaymentFlow != sdk.FlowAuthorization:
+		return "", fmt.Errorf("it is to be paid in the flow %s, not %s", quote(x.PaymentFlow), sdk.FlowAuthorization)
 	case x.AssetTransferMethod != "" && x.AssetTransferMethod != "eip3009":
 		return "", fmt.Errorf("it is to be paid by %s, not by authorization (eip3009)", quote(x.AssetTransferMethod))
 	case x.Name != "" && x.Name != asset.Name || x.Version != "" && x.Version != asset.Version:
@@ -184,7 +191,7 @@ func (p *Payer) signExact(ctx context.Context, q sdk.Quote, past []entry) (_ ent
 	nonce := hexutil.Encode(m.Nonce[:])
 	var wire wirePayment
 	wire.X402Version, wire.Resource, wire.Accepted = api.X402Version, q.Exact.Resource, w.accept.Raw
-	wire.Extensions = identified(q.Exact.Extensions)
+	wire.Extensions = repeated(q.Exact.Extensions)
 	wire.Payload.Signature = hexutil.Encode(signature)
 	wire.Payload.Authorization = wireAuthorization{m.From, m.To, fmt.Sprint(int64(m.Value)), "0", fmt.Sprint(m.Before), nonce}
 	payload, err := json.Marshal(wire)
@@ -223,7 +230,7 @@ type wirePayment struct {
 		Signature     string            `json:"signature"`
 		Authorization wireAuthorization `json:"authorization"`
 	} `json:"payload"`
-	Extensions map[string]any `json:"extensions,omitempty"`
+	Extensions map[string]json.RawMessage `json:"extensions,omitempty"`
 }
 
 type wireAuthorization struct {
@@ -235,19 +242,34 @@ type wireAuthorization struct {
 	Nonce       string `json:"nonce"`
 }
 
-// identified are the extensions that a payment repeats: a name for it alone, which is not on the chain, where the service takes one. By
-// that a service knows who asks again.
-func identified(offered map[string]json.RawMessage) map[string]any {
+// maxExtensions bounds what a payment repeats of a service's extensions, in bytes: a header of more is taken nowhere.
+const maxExtensions = 12 << 10
+
+// checkExtensions refuses what cannot be repeated.
+func checkExtensions(offered map[string]json.RawMessage) error {
+	n := 0
+	for name, value := range offered {
+		n += len(name) + len(value)
+	}
+	if n > maxExtensions {
+		return fmt.Errorf("%w: the service wants extensions of %d bytes repeated, over %d", ErrPolicy, n, maxExtensions)
+	}
+	return nil
+}
+
+// repeated are the extensions that a payment has: those of the service, as there are such that compare them, and in the one for it a name
+// for the payment alone, which is not on the chain. By that a service knows who asks again.
+func repeated(offered map[string]json.RawMessage) map[string]json.RawMessage {
 	const name = "payment-identifier"
-	var e struct {
-		Info   map[string]any  `json:"info"`
-		Schema json.RawMessage `json:"schema,omitempty"`
+	all := maps.Clone(offered)
+	var e, info map[string]json.RawMessage
+	if json.Unmarshal(offered[name], &e) != nil || json.Unmarshal(e["info"], &info) != nil || info == nil {
+		return all
 	}
-	if json.Unmarshal(offered[name], &e) != nil || e.Info == nil {
-		return nil
-	}
-	e.Info["id"] = "ctx_" + rand.Text()
-	return map[string]any{name: e}
+	info["id"] = json.RawMessage(strconv.Quote("ctx_" + rand.Text()))
+	e["info"], _ = json.Marshal(info) // which is from JSON, as e is
+	all[name], _ = json.Marshal(e)
+	return all
 }
 
 // authorized reports whether the token of e says that it was settled. That it was not is known once there is a block after its end.

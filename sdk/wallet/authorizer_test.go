@@ -49,8 +49,11 @@ func TestAuthorizer(t *testing.T) {
 		t.Errorf("it repeats %s, %v", sold.Accepted, err)
 	}
 	id, _ := sold.Extensions["payment-identifier"].Info["id"].(string)
-	if len(id) < 16 || len(sold.Extensions) != 1 {
+	if other := sold.Extensions["other"]; len(id) < 16 || len(sold.Extensions) != 2 || fmt.Sprint(other.Info) != "map[n:1.5 nonce:<x>]" {
 		t.Errorf("the extensions are %v", sold.Extensions)
+	}
+	if len(sold.Extensions["payment-identifier"].Schema) != 1 || sold.Extensions["payment-identifier"].Info["required"] != true {
+		t.Errorf("of payment-identifier it repeats %v", sold.Extensions["payment-identifier"])
 	}
 	all, err := wallet.Payments(p.dir)
 	if err != nil || len(all) != 1 {
@@ -73,6 +76,7 @@ func TestAuthorizerRefuses(t *testing.T) {
 	t.Parallel()
 	base := wallet.Assets()["usdc-base"]
 	domain := func(name, version string) map[string]any { return map[string]any{"name": name, "version": version} }
+	flow := func(name any) accepted { return usdc("1", "extra", map[string]any{"paymentFlow": name}) }
 	key, _ := wallet.ParseKey(sellerKey)
 	for name, c := range map[string]struct {
 		accept accepted
@@ -101,6 +105,13 @@ func TestAuthorizerRefuses(t *testing.T) {
 		"checksummed asset": {usdc("1", "asset", base.Token), ""},
 		"permit2":           {usdc("1", "extra", map[string]any{"assetTransferMethod": "permit2"}), "permit2"},
 		"eip3009":           {usdc("1", "extra", map[string]any{"assetTransferMethod": "eip3009"}), ""},
+		"flow":              {flow("authorization"), ""},
+		"no flow":           {flow(nil), ""},
+		"upfront":           {flow("upfront"), `the flow "upfront"`},
+		"escrow":            {flow("escrow"), `the flow "escrow"`},
+		"empty flow":        {flow(""), "the flow"},
+		"numbered flow":     {flow(1), `the flow "1"`},
+		"spelled flow":      {usdc("1", "extra", map[string]any{"paymentFlow": "authorization", "PaymentFlow": "upfront"}), "the flow"},
 		"domain":            {usdc("1", "extra", domain("USDC", "2")), "signing domain"},
 		"version":           {usdc("1", "extra", domain("USD Coin", "1")), "signing domain"},
 		"no extra":          {usdc("1", "extra", nil), ""},
@@ -257,6 +268,19 @@ func TestAuthorizationRefused(t *testing.T) {
 				t.Errorf("%d payments", len(got))
 			}
 		})
+	}
+}
+
+// TestExtensionsBounded: what a service wants repeated is, up to a bound, and what is over it is not paid.
+func TestExtensionsBounded(t *testing.T) {
+	t.Parallel()
+	for n, payments := range map[int]int{0: 1, 11_000: 1, 12 << 10: 0} {
+		p, s := newSpender(t), newSeller(t, usdc("5"))
+		s.pad = strings.Repeat("x", n)
+		_, err := p.post(s, "/", "")
+		if len(s.paid()) != payments || (err == nil) != (payments == 1) || err != nil && !errors.Is(err, wallet.ErrPolicy) {
+			t.Errorf("%d bytes: %v, %d payments", n, err, len(s.paid()))
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ type sale struct {
 		Signature     string
 		Authorization map[string]string
 	}
-	Extensions map[string]struct{ Info map[string]any }
+	Extensions map[string]struct{ Info, Schema map[string]any }
 }
 
 // seller is a service of somebody else that is paid by x402. It looks at signatures with the library of Ethereum's own client.
@@ -60,6 +60,7 @@ type seller struct {
 	accepts []accepted
 
 	mu      sync.Mutex
+	pad     any                         // what else it wants repeated; nil for nothing
 	replies []func(http.ResponseWriter) // to the first payments, in order; then each is answered
 	headers []string                    // of the payments
 	bodies  []string
@@ -77,7 +78,10 @@ func newSeller(t *testing.T, accepts ...accepted) *seller {
 // ask says how it is paid.
 func (s *seller) ask(w http.ResponseWriter) {
 	text, err := json.Marshal(map[string]any{"x402Version": 2, "error": "pay", "accepts": s.accepts, "resource": map[string]any{"url": s.URL, "x": 1},
-		"extensions": map[string]any{"payment-identifier": map[string]any{"info": map[string]any{"required": true}}, "other": 1}})
+		"extensions": map[string]any{
+			"payment-identifier": map[string]any{"info": map[string]any{"required": true}, "schema": map[string]any{"type": "object"}},
+			"other":              map[string]any{"info": map[string]any{"n": 1.5, "nonce": "<x>"}, "pad": s.pad},
+		}})
 	if err != nil {
 		s.t.Error(err)
 	}
