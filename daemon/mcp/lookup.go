@@ -149,5 +149,5 @@ func writeLinks(b *strings.Builder, r api.LookupResponse) {
 		fmt.Fprintf(b, "[%s] %s\n", c.Ref, strings.Join(folded(links[c.Ref]), " "))
 		uses = append(uses, c.Use)
 	}
-	writeNotices(b, uses)
+	writeNotices(b, api.Notices(uses...))
 }

@@ -52,7 +52,7 @@ func queryText(body []byte) (string, error) {
 		fmt.Fprintf(&b, "[%s] %s\n", c.Ref, strings.Join(links, " "))
 		uses = append(uses, c.Use)
 	}
-	writeNotices(&b, uses)
+	writeNotices(&b, api.Notices(uses...))
 	return b.String(), nil
 }
 

@@ -305,12 +305,12 @@ func (w *stateWriter) sources(list []api.Citation) {
 		fmt.Fprintf(w.b, " %s\n", shortLink(c.URL))
 		shown = append(shown, c.Use)
 	}
-	writeNotices(w.b, shown)
+	writeNotices(w.b, api.Notices(shown...))
 }
 
 // writeNotices tells what the sources of an answer prescribe.
-func writeNotices(b *strings.Builder, uses []api.Use) {
-	for _, notice := range api.Notices(uses...) {
+func writeNotices(b *strings.Builder, notices []string) {
+	for _, notice := range notices {
 		fmt.Fprintf(b, "Notice: %s\n", notice)
 	}
 }

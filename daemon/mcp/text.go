@@ -200,6 +200,7 @@ func searchText(pack string, body []byte) (string, error) {
 	for _, m := range r.Matches {
 		fmt.Fprintf(&b, "%s = %s\n", m.Path, m.Value)
 	}
+	writeNotices(&b, r.Notices)
 	return b.String(), nil
 }
 
@@ -222,6 +223,7 @@ func foundText(q api.Query, searched *state.Document, body []byte) (string, erro
 	for _, row := range rows {
 		w.row(row)
 	}
+	writeNotices(&b, r.Notices)
 	return b.String(), nil
 }
 

@@ -48,6 +48,7 @@ func (v View) Credits() int64 { return api.HistoryCredits(v.From, v.To) }
 // Lines are the answer of history: a line of JSON for each state, the oldest first. They are to be closed.
 type Lines struct {
 	first []byte
+	notes []byte // what the first line tells of the sources, as JSON; nil for nothing
 	next  func() (state.Pulse, error, bool)
 	stop  func()
 	path  []string
@@ -67,6 +68,9 @@ func (r *Reader) History(ctx context.Context, v View, window time.Duration) (*Li
 			WithHint("%s", r.earliest(ctx, v, window))
 	}
 	l := &Lines{path: v.memberPath()}
+	if len(v.pack.Notices) > 0 {
+		l.notes, _ = jsonx.Encode(v.pack.Notices) // texts
+	}
 	l.next, l.stop = iter.Pull2(r.cfg.History.Past(ctx, v.pack.ID, steps(v.From, v.To, v.Every)))
 	var err error
 	if l.first, err = l.read(); err != nil {
@@ -118,6 +122,11 @@ func (l *Lines) read() ([]byte, error) {
 		}
 		line := make([]byte, 0, len(value)+len(`{"generatedAt":"2026-11-20T20:05:02.340Z","value":}`)+1)
 		line = p.GeneratedAt.UTC().AppendFormat(append(line, `{"generatedAt":"`...), time.RFC3339Nano)
-		return append(append(append(line, `","value":`...), value...), '}', '\n'), nil
+		line = append(append(line, `","value":`...), value...)
+		if l.notes != nil {
+			line = append(append(line, `,"notices":`...), l.notes...)
+			l.notes = nil
+		}
+		return append(line, '}', '\n'), nil
 	}
 }

@@ -74,7 +74,7 @@ func (a Answer) Text(now time.Time) []byte {
 type Pack struct {
 	ID      string
 	Names   map[string]string // of its sources, by their ids
-	Notices []string          // what is said of its sources to those who are asked to pay
+	Notices []string          // what its sources prescribe to be told, before a payment and with the data
 	Shown   []state.Shown     // what of it has a past, and can change
 }
 
@@ -321,7 +321,7 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 func (r *Reader) search(v View) (Answer, error) {
 	found := v.edition.Doc.Table().Search(v.Text, v.Limit)
 	a, err := encode(api.SearchResponse{
-		Matches: found.Matches, Total: found.Total, Freshness: v.edition.Freshness(r.cfg.Now()),
+		Matches: found.Matches, Total: found.Total, Notices: v.pack.Notices, Freshness: v.edition.Freshness(r.cfg.Now()),
 	})
 	a.Searched = v.edition.Doc
 	return a, err

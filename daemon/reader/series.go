@@ -47,7 +47,8 @@ func (r *Reader) series(ctx context.Context, v View, window time.Duration) (Answ
 	}
 	rows := append([]api.SeriesRow{}, s.Rows()...) // never null
 	return encode(api.SeriesResponse{
-		Path: v.Path, Span: api.FormatSpan(v.Span), Times: times, Rows: rows, Freshness: v.edition.Freshness(r.cfg.Now()),
+		Path: v.Path, Span: api.FormatSpan(v.Span), Times: times, Rows: rows, Notices: v.pack.Notices,
+		Freshness: v.edition.Freshness(r.cfg.Now()),
 	})
 }
 

@@ -38,13 +38,15 @@ type SeriesResponse struct {
 	Span      string      `json:"span"`  // such as 24h; see ParseSpan
 	Times     []time.Time `json:"times"` // rising, the last is when it was asked; a value is that of the newest state at or before its time
 	Rows      []SeriesRow `json:"rows"`
-	Freshness Freshness   `json:"freshness"` // of the newest state
+	Notices   []string    `json:"notices,omitempty"` // that sources of the pack prescribe
+	Freshness Freshness   `json:"freshness"`         // of the newest state
 }
 
 // HistoryLine is a line of /v1/history: one member of a past state.
 type HistoryLine struct {
-	GeneratedAt time.Time       `json:"generatedAt"` // of the state
-	Value       json.RawMessage `json:"value"`       // the member as it stood, null where the state had none
+	GeneratedAt time.Time       `json:"generatedAt"`       // of the state
+	Value       json.RawMessage `json:"value"`             // the member as it stood, null where the state had none
+	Notices     []string        `json:"notices,omitempty"` // that sources of the pack prescribe, in the first line
 }
 
 // HistoryCredits returns the cost of a call of history in credits or free calls: one for each day begun, and one for a single moment.

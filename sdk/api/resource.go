@@ -124,7 +124,8 @@ const (
 // SearchResponse is the answer of search: at most k matches, best first, ties in document order.
 type SearchResponse struct {
 	Matches   []SearchMatch `json:"matches"`
-	Total     int           `json:"total"` // matches before truncation to k
+	Total     int           `json:"total"`             // matches before truncation to k
+	Notices   []string      `json:"notices,omitempty"` // that sources of the pack prescribe
 	Freshness Freshness     `json:"freshness"`
 }
 
