@@ -139,10 +139,10 @@ func (s *seller) refresh() {
 	}
 }
 
-// firstFrames are what a stream of a pack begins with.
-func (s *seller) firstFrames(id string) string {
+// firstFrames are what a stream begins with, until one has a mark in it.
+func (s *seller) firstFrames(path, mark string) string {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.d.URL()+"/v1/subscribe?pack="+id+"&token="+s.key, nil)
+	r, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.d.URL()+path, nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func (s *seller) firstFrames(id string) string {
 	}
 	defer res.Body.Close()
 	var text []byte
-	for part := make([]byte, 64<<10); !bytes.Contains(text, []byte("source_status")) || !bytes.HasSuffix(text, []byte("\n\n")); {
+	for part := make([]byte, 64<<10); !bytes.Contains(text, []byte(mark)) || !bytes.HasSuffix(text, []byte("\n\n")); {
 		n, err := res.Body.Read(part)
 		if text = append(text, part[:n]...); err != nil {
 			break
@@ -215,7 +215,8 @@ func (s *seller) all(then time.Time, words []string) map[string]string {
 				get("/v1/query", append([]string{"pack", p.ID, "table", kind, "limit", "100"}, more...)...)
 			}
 		}
-		said["subscribe "+p.ID] = s.firstFrames(p.ID)
+		said["subscribe "+p.ID] = s.firstFrames("/v1/subscribe?pack="+p.ID+"&token="+s.key, "source_status")
+		said["events "+p.ID] = s.firstFrames("/packs/"+p.ID+"/events", "data: ")
 		tools := []string{
 			`{"name":"context.fresh","arguments":{"pack":%q}}`, `{"name":"context.brief","arguments":{"pack":%q}}`,
 			`{"name":"context.search","arguments":{"pack":%q,"q":"` + words[0] + `"}}`,
@@ -237,6 +238,7 @@ func (s *seller) all(then time.Time, words []string) map[string]string {
 	said["MCP tools"] = mcpCall(s.T, s.d, s.key, "tools/list", "{}")
 	said["MCP resources"] = mcpCall(s.T, s.d, s.key, "resources/list", "{}")
 	get("/v1/lookup", "pack", "*", "q", words[0])
+	said["credits"] = s.do(http.MethodPost, "/v1/credits?pack=starter", "")
 	return said
 }
 
@@ -392,6 +394,7 @@ func TestNothingUnsoldIsServed(t *testing.T) {
 		"/v1/snapshot?", "/v1/changes?",
 		"/v1/history?",
 		"/v1/search?", "/v1/lookup?", "/v1/cite?", "/v1/query?at=", "/v1/query?", "/v1/series?", "subscribe crypto", "subscribe perps",
+		"events crypto",
 		`MCP {"name":"context.fresh"`, `MCP {"name":"context.brief"`, `MCP {"name":"context.lookup"`, `MCP {"name":"context.snapshot"`,
 		`MCP {"name":"context.query"`, `MCP {"name":"context.search"`, "MCP context://packs/markets/state",
 		"MCP context://packs/crypto/brief",
@@ -527,7 +530,7 @@ func TestSoldPacksRead(t *testing.T) {
 		strings.Contains(b, "This brief is without") {
 		t.Errorf("brief of crypto: %s", b)
 	}
-	if len(crypto.TopMovers) == 0 || crypto.TopMovers[0].Ref != 15 || crypto.Sentiment.FearGreed == nil || crypto.ProtocolTVL == nil {
+	if len(crypto.TopMovers) == 0 || crypto.TopMovers[0].Ref != 1 || crypto.Sentiment.FearGreed == nil || crypto.ProtocolTVL == nil {
 		t.Errorf("crypto: %+v", crypto)
 	}
 }
@@ -576,7 +579,7 @@ func TestBriefOfAnUnsoldState(t *testing.T) {
 	if _, err := h.OpenPack(t.Context(), "crypto", at); err != nil {
 		t.Fatal(err)
 	}
-	for i, id := range []string{"coingecko-markets", "kraken-ticker"} {
+	for i, id := range []string{"coingecko-markets", "mempool-fees"} {
 		p := state.Pulse{Pack: "crypto", Version: 2, GeneratedAt: at.Add(time.Duration(i) * time.Minute),
 			State: fmt.Appendf(nil, `{"source_status":[{"id":%q,"fetchedAt":"2026-11-20T20:00:00Z"}]}`, id)}
 		b := state.Brief{}
@@ -598,5 +601,51 @@ func TestBriefOfAnUnsoldState(t *testing.T) {
 			news.Withheld.Equal(at) != clean || news.Brief.Text != want {
 			t.Errorf("clean %v: %+v, %v", clean, news, err)
 		}
+	}
+}
+
+// TestNoticesAreTold: what the New York Fed and the ECB prescribe is told with each answer that has data of theirs, and once in a history.
+func TestNoticesAreTold(t *testing.T) {
+	t.Parallel()
+	packs := shippedUnder(t, pack.Terms{Service: "example.org"})
+	d := daemontest.Open(t, func(c *daemon.Config) { c.Packs = packs })
+	s := &seller{t, d, packs, d.Key(t, api.TierTeam)}
+	d.Grant(t, s.key, 1000)
+	d.Run(t)
+	s.refresh()
+	from := d.Clock.Now()
+	d.Clock.Advance(5 * time.Minute)
+	s.refresh()
+	d.Clock.Advance(time.Minute)
+	notices := []string{
+		"The New York Fed is not responsible for publication of this data by example.org,", "by DTCC Solutions LLC",
+		"may be obtained free of charge through https://www.ecb.europa.eu. Source: ECB. example.org modified",
+	}
+	told := func(text string) (n int) {
+		for _, notice := range notices {
+			n += strings.Count(text, notice)
+		}
+		return n
+	}
+	of := func(path string) string { return s.do(http.MethodGet, "/v1/"+path+"&pack=markets", "") }
+	for path, want := range map[string]int{
+		"fresh?": 3, "brief?": 3, "search?q=usd": 3, "snapshot?at=" + url.QueryEscape(from.UTC().Format(time.RFC3339Nano)): 3,
+		"series?path=fx": 3, "history?member=rates&every=5m&from=" + from.Add(time.Second).UTC().Format(time.RFC3339): 3,
+		"lookup?q=sofr": 2, "query?table=fx": 1, "cite?ref=2": 2, "cite?ref=3": 1, "cite?ref=1": 0,
+	} {
+		if text := of(path); told(text) != want || !strings.HasPrefix(text, "200") {
+			t.Errorf("%s: %d told, want %d: %.300s", path, told(text), want, text)
+		}
+	}
+	lines := of("history?member=rates&every=5m&from=" + from.Add(time.Second).UTC().Format(time.RFC3339))
+	if strings.Count(lines, `"generatedAt"`) != 2 {
+		t.Errorf("history: %.300s", lines)
+	}
+	if text := s.do(http.MethodGet, "/v1/search?q=bitcoin&pack=crypto", ""); strings.Contains(text, `"notices"`) {
+		t.Errorf("crypto prescribes none: %.300s", text)
+	}
+	call := `{"name":"context.search","arguments":{"pack":"markets","q":"usd"}}`
+	if text := mcpCall(t, d, s.key, "tools/call", call); told(text) < 3 || !strings.Contains(text, "Notice: ") {
+		t.Errorf("search over MCP: %.500s", text)
 	}
 }

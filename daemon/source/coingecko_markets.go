@@ -22,6 +22,8 @@ func CoinGeckoMarkets() Connector {
 	c.Use = useCoinGecko()
 	c.Fallbacks = []Fallback{{
 		Via: coinMarketCap, Asks: []Ask{{URL: coinMarketCapListings}, {URL: krakenTicker}}, Use: useCoinMarketCap(), read: readListings,
+	}, {
+		Via: hyperliquid, Asks: []Ask{{URL: hyperliquidInfo}}, Use: useHyperliquid(), read: readContexts, Less: true,
 	}}
 	return document(c, "https://api.coingecko.com/api/v3/coins/markets?vs_currency=usd&order=market_cap_desc&per_page=100&page=1"+
 		"&price_change_percentage=1h,24h,7d&sparkline=false", decodeMarkets)

@@ -33,42 +33,13 @@ type listingRow struct {
 	}
 }
 
-// knownCoins are CoinGecko's ids of coins that are known by their symbols where it has not answered yet.
-func knownCoins() map[string]string {
-	return map[string]string{
-		"BTC": "bitcoin", "ETH": "ethereum", "USDT": "tether", "XRP": "ripple", "BNB": "binancecoin", "SOL": "solana", "USDC": "usd-coin",
-		"DOGE": "dogecoin", "TRX": "tron", "ADA": "cardano", "LINK": "chainlink", "XLM": "stellar", "BCH": "bitcoin-cash", "ZEC": "zcash",
-		"LTC": "litecoin", "AVAX": "avalanche-2", "XMR": "monero", "SUI": "sui", "HBAR": "hedera-hashgraph", "TON": "the-open-network",
-		"DOT": "polkadot", "UNI": "uniswap", "AAVE": "aave", "NEAR": "near", "ETC": "ethereum-classic",
-	}
-}
-
-// coinIDs are CoinGecko's ids by symbol: those of last where a symbol is of one coin, else those that are known.
-func coinIDs(last Doc) map[string]string {
-	ids := knownCoins()
-	doc, is := last.(*MarketsDoc)
-	if !is {
-		return ids
-	}
-	taken := make(map[string]int)
-	for _, c := range doc.Coins {
-		taken[c.Symbol]++
-	}
-	for _, c := range doc.Coins {
-		if taken[c.Symbol] == 1 {
-			ids[c.Symbol] = c.ID
-		}
-	}
-	return ids
-}
-
 // readListings reads what CoinMarketCap says of the coins that are known by CoinGecko's ids. Its prices are held against those of an
 // exchange first.
 func readListings(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {
 	var doc *MarketsDoc
 	var dropped int
 	err := a.Get(ctx, request{URL: coinMarketCapListings}, func(body io.Reader) (err error) {
-		doc, dropped, err = decodeListings(body, coinIDs(last), a.At)
+		doc, dropped, err = decodeListings(body, knownCoins(last), a.At)
 		return err
 	})
 	if err != nil {
@@ -89,7 +60,7 @@ func readListings(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {
 	return doc, dropped, pricesAgree(doc, ticker)
 }
 
-func decodeListings(body io.Reader, ids map[string]string, at time.Time) (*MarketsDoc, int, error) {
+func decodeListings(body io.Reader, known map[string]Coin, at time.Time) (*MarketsDoc, int, error) {
 	var in struct{ Data []json.RawMessage }
 	if err := decodeObject(body, &in); err != nil {
 		return nil, 0, err
@@ -105,7 +76,7 @@ func decodeListings(body io.Reader, ids map[string]string, at time.Time) (*Marke
 			if t, err := time.Parse(time.RFC3339, q.Updated); err == nil && t.After(asOf) {
 				asOf = t.UTC()
 			}
-			id := ids[symbol]
+			id := known[symbol].ID
 			return Coin{
 				ID: id, Symbol: symbol, Name: human.Label(r.Name, CapName), Price: price, Change1h: q.Change1h.Percent(),
 				Change24h: q.Change24h.Percent(), Change7d: q.Change7d.Percent(), MarketCap: q.MarketCap.Amount(),

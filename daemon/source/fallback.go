@@ -13,6 +13,7 @@ type Fallback struct {
 	Via  string // who answers then, as people call it
 	Asks []Ask
 	Use  api.Use // what its terms allow
+	Less bool    // it says so much less that it is asked only where the source itself may not be served
 
 	// read asks and decodes as a Connector's does. It refuses what it can compare with last, or with others, and does not agree.
 	read func(ctx context.Context, a *attempt, last Doc) (doc Doc, dropped int, err error)
@@ -36,6 +37,9 @@ func (f *Fetcher) withFallback(ctx context.Context, c Connector, last Doc) Outco
 		return own
 	}
 	for _, b := range c.Fallbacks {
+		if b.Less && !c.ownWithheld {
+			continue
+		}
 		a := f.client.Attempt(c.ID)
 		doc, dropped, err := b.read(ctx, a, last)
 		if err == nil && doc.Len() == 0 {

@@ -45,9 +45,10 @@ func usePolymarket() api.Use {
 		Terms: "https://polymarket.com/tos", Read: termsRead}
 }
 
+// useKraken is that of an exchange which wants to be asked before others make money with its public market data.
 func useKraken() api.Use {
-	return api.Use{Commercial: api.UseSilent, Redistribute: api.UseSilent, Store: api.UseSilent, Attribution: "Kraken",
-		Terms: "https://www.kraken.com/legal", Read: termsRead}
+	return api.Use{Commercial: api.UseAsk, Redistribute: api.UseAsk, Store: api.UseSilent, Attribution: "Kraken",
+		Terms: "https://www.kraken.com/legal/global-terms", Read: "2026-11-26"}
 }
 
 func useMempool() api.Use {

@@ -60,8 +60,8 @@ func TestUses(t *testing.T) {
 			by[may] = append(by[may], s.ID)
 		}
 	}
-	if len(by["sold"]) != 24 || len(by["no"]) != 19 ||
-		strings.Join(by["ask"], " ") != "polymarket-crypto blockscout-gas openrouter-models" {
+	if len(by["sold"]) != 23 || len(by["no"]) != 19 ||
+		strings.Join(by["ask"], " ") != "polymarket-crypto kraken-ticker blockscout-gas openrouter-models" {
 		t.Errorf("%d may be sold, %d not, and %v by agreement", len(by["sold"]), len(by["no"]), by["ask"])
 	}
 }
@@ -86,12 +86,12 @@ func TestSold(t *testing.T) {
 		terms pack.Terms
 		want  string
 	}{
-		{pack.Terms{}, "crypto 18 of 18, 18 unsold; ai 10 of 10, 1 unsold; markets 11 of 11, 1 unsold; perps 7 of 7, 5 unsold"},
+		{pack.Terms{}, "crypto 18 of 18, 19 unsold; ai 10 of 10, 1 unsold; markets 11 of 11, 2 unsold; perps 7 of 7, 5 unsold"},
 		{pack.Terms{Licensed: []string{"cboe-vix", "coingecko-markets"}},
-			"crypto 18 of 18, 17 unsold; ai 10 of 10, 1 unsold; markets 11 of 11, 0 unsold; perps 7 of 7, 5 unsold"},
+			"crypto 18 of 18, 18 unsold; ai 10 of 10, 1 unsold; markets 11 of 11, 1 unsold; perps 7 of 7, 5 unsold"},
 		{pack.Terms{Clean: true}, "crypto 3 of 18, 0 unsold; ai 10 of 10, 0 unsold; markets 10 of 11, 0 unsold; perps 2 of 7, 0 unsold"},
 		{pack.Terms{Clean: true, Licensed: []string{"cboe-vix", "coingecko-markets"}},
-			"crypto 4 of 18, 0 unsold; ai 10 of 10, 0 unsold; markets 11 of 11, 0 unsold; perps 2 of 7, 0 unsold"},
+			"crypto 3 of 18, 0 unsold; ai 10 of 10, 0 unsold; markets 11 of 11, 0 unsold; perps 2 of 7, 0 unsold"},
 	} {
 		if got := served(c.terms); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.terms, got, c.want)
@@ -103,7 +103,7 @@ func TestSold(t *testing.T) {
 func TestServes(t *testing.T) {
 	t.Parallel()
 	status := func(rows string) state.Pulse { return state.Pulse{State: []byte(`{"source_status":[` + rows + `]}`)} }
-	const kraken, gecko = `{"ref":15,"id":"kraken-ticker","fetchedAt":"2026-11-20T20:00:00Z"}`, `{"ref":1,"id":"coingecko-markets"%s}`
+	const fees, gecko = `{"ref":16,"id":"mempool-fees","fetchedAt":"2026-11-20T20:00:00Z"}`, `{"ref":1,"id":"coingecko-markets"%s}`
 	said, instead := fmt.Sprintf(gecko, `,"fetchedAt":"2026-11-20T20:00:00Z"`),
 		fmt.Sprintf(gecko, `,"via":"CoinMarketCap","fetchedAt":"2026-11-20T20:00:00Z"`)
 	all, clean := pack.Crypto().Under(pack.Terms{}), pack.Crypto().Under(pack.Terms{Clean: true})
@@ -114,8 +114,9 @@ func TestServes(t *testing.T) {
 		want bool
 	}{
 		{all, said, true}, {all, "", true},
-		{clean, kraken, true}, {clean, kraken + "," + fmt.Sprintf(gecko, ""), true},
-		{clean, kraken + "," + said, false}, {clean, kraken + "," + instead, false}, {clean, "", false},
+		{clean, fees, true}, {clean, fees + "," + fmt.Sprintf(gecko, ""), true},
+		{clean, fees + "," + said, false}, {clean, fees + "," + instead, false}, {clean, "", false},
+		{clean, fees + "," + strings.Replace(instead, "CoinMarketCap", "Hyperliquid", 1), true},
 		{clean, `{"ref":19,"id":"another","fetchedAt":"2026-11-20T20:00:00Z"}`, false},
 		{licensed, said, true}, {licensed, instead, false},
 	} {
