@@ -412,7 +412,7 @@ func (d *Daemon) openHTTP(context.Context) error {
 	routes.Add(web.LogRoutes(d.logs, d.proxies, d.crowd, d.cfg.Now))
 	discovery := web.Discovery{
 		PublicURL: d.publicURL, Packs: d.packs.info, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
-		Standard: d.standard.Exact,
+		Standard: d.standard.Exact, Now: d.cfg.Now,
 	}
 	routes.Add(d.page.Routes(discovery.Front))
 	routes.Add(web.WatchRoutes(web.WatchConfig{Watches: d.watches, Known: d.gate.Known, Payers: d.payers, Now: d.cfg.Now}))

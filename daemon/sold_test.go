@@ -176,7 +176,7 @@ func (s *seller) all(then time.Time, words []string) map[string]string {
 		said[path] = s.do(http.MethodGet, path, "")
 	}
 	for _, path := range []string{"/", "/account", "/docs", "/api/packs", "/api/openapi", "/openapi.json", "/llms.txt",
-		"/.well-known/x402"} {
+		"/.well-known/x402", "/.well-known/x402.json"} {
 		get(path)
 	}
 	at := then.UTC().Format(time.RFC3339Nano)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/jsonx"
@@ -18,6 +19,7 @@ type Discovery struct {
 	Tools     string                // prefix of the tools of MCP
 	Sells     bool                  // calls can be paid one by one
 	Standard  Exact                 // and by standard x402, too; nil if not
+	Now       func() time.Time
 }
 
 // Routes are those of the documents that catalogues and agents look for at the root, for Config.
@@ -32,7 +34,8 @@ func (d Discovery) Routes() Routes {
 		return document{contentType: "application/json", text: append(text, '\n')}, err
 	}
 	return Routes{
-		api.PathX402: {http.MethodGet: once(resources)},
+		api.PathX402:      {http.MethodGet: once(resources)},
+		api.PathX402Items: {http.MethodGet: d.items(list)},
 		api.PathLLMs: {http.MethodGet: func(w http.ResponseWriter, r *http.Request) error { // packs come and go
 			list, err := list()
 			if err != nil {

@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -115,7 +116,7 @@ func TestDiscovery(t *testing.T) {
 	if strings.Contains(text, "402") || strings.Contains(text, "USDG") || !strings.Contains(text, "BASE/v1/fresh") {
 		t.Errorf("llms.txt of a daemon that settles nothing:\n%s", text)
 	}
-	for _, path := range []string{"/.well-known/x402", "/openapi.json", "/llms.txt"} {
+	for _, path := range []string{"/.well-known/x402", "/.well-known/x402.json", "/openapi.json", "/llms.txt"} {
 		full := get(t, selling.URL()+path)
 		if full.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.HasPrefix(full.Header.Get("Cache-Control"), "public") {
 			t.Errorf("%s: %v", path, full.Header)
@@ -126,6 +127,88 @@ func TestDiscovery(t *testing.T) {
 		head := call(t, http.MethodHead, selling.URL()+path)
 		if head.Status != http.StatusOK || len(head.Body) > 0 || head.Header.Get("Content-Length") != fmt.Sprint(len(full.Body)) {
 			t.Errorf("HEAD %s: %d %v", path, head.Status, head.Header)
+		}
+	}
+}
+
+// told is what /.well-known/x402.json says.
+type told struct {
+	X402Version int
+	LastUpdated int64
+	Items       []struct {
+		Resource api.StandardResource
+		Type     string
+		Accepts  []api.StandardAccept
+		Input    struct {
+			Method, RouteTemplate string
+			QueryParams, Body     map[string]any
+		}
+		Output struct {
+			MimeType string
+			Example  any
+		}
+	}
+}
+
+// TestItems: each thing that is for sale is told with a URL that asks for the very payment that is told, in words that catalogues take, and
+// since when it is the same. A daemon that takes no standard x402 tells of none.
+func TestItems(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	m := newSettlingMarket(t, func(c *daemon.Config) {
+		c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	})
+	list := decode[told](t, get(t, m.d.URL()+"/.well-known/x402.json"))
+	var names []string
+	for _, one := range list.Items {
+		r := one.Resource
+		name := one.Input.Method + " " + one.Input.RouteTemplate
+		names = append(names, name)
+		a := call(t, one.Input.Method, r.URL)
+		offer := unwrap[api.StandardRequired](t, a, api.HeaderRequired)
+		if a.Status != http.StatusPaymentRequired || !slices.Equal(offer.Accepts, one.Accepts) || len(one.Accepts) != 1 {
+			t.Errorf("%s: %d %s for %s, told of %+v", name, a.Status, a.Body, r.URL, one.Accepts)
+		}
+		if one.Type != "http" || r.MimeType != "application/json" || r.Description == "" || one.Output.Example == nil {
+			t.Errorf("%s is told as %+v", name, one)
+		}
+		if o := offer.Resource; !inWords(append(r.Tags, r.ServiceName)) || !inWords(append(o.Tags, o.ServiceName)) || len(r.Tags) == 0 {
+			t.Errorf("%s has the words %q, %q", name, r.Tags, o.Tags)
+		}
+	}
+	want := slices.Sorted(maps.Keys(paidBy(t)))
+	if slices.Sort(names); list.X402Version != 2 || !slices.Equal(names, want) {
+		t.Errorf("told of %q, want %q", names, want)
+	}
+	ahead.Store(int64(time.Hour))
+	again := decode[told](t, get(t, m.d.URL()+"/.well-known/x402.json"))
+	if again.LastUpdated != list.LastUpdated || again.LastUpdated == 0 {
+		t.Errorf("an hour later it is of %d, and was of %d", again.LastUpdated, list.LastUpdated)
+	}
+	none := get(t, daemontest.Start(t).URL()+"/.well-known/x402.json")
+	if none := decode[told](t, none); len(none.Items) > 0 || none.X402Version != 2 {
+		t.Errorf("of nothing it tells %+v", none)
+	}
+}
+
+// inWords reports whether x402 allows words as names and tags.
+func inWords(words []string) bool {
+	return len(words) <= 6 && !slices.ContainsFunc(words, func(w string) bool {
+		return w == "" || len(w) > 32 || strings.ContainsFunc(w, func(c rune) bool { return c <= ' ' || c > '~' })
+	})
+}
+
+// TestTags: what a caller names as the pack is a tag only where it can be one.
+func TestTags(t *testing.T) {
+	t.Parallel()
+	m := newSettlingMarket(t)
+	for pack, want := range map[string][]string{
+		"": {"crypto"}, strings.Repeat("x", 32): {strings.Repeat("x", 32)}, strings.Repeat("x", 33): nil,
+		"a%20b": nil, "%C3%A4": nil, "%07": nil, "~!": {"~!"},
+	} {
+		offer := unwrap[api.StandardRequired](t, get(t, m.d.URL()+"/v1/search?pack="+pack), api.HeaderRequired)
+		if !slices.Equal(offer.Resource.Tags, want) {
+			t.Errorf("%q has the tags %q", pack, offer.Resource.Tags)
 		}
 	}
 }

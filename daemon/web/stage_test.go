@@ -145,7 +145,8 @@ func (s *stage) describe() {
 	s.do(200, "GET", api.PathHealth, "")
 	s.do(200, "GET", api.PathReady, "")
 	for _, path := range []string{
-		api.PathPacks, api.PathOpenAPI, api.PathOpenAPIYAML, api.PathDocs, api.PathDocs + "/run", api.PathOpenAPIRoot, api.PathX402, api.PathLLMs,
+		api.PathPacks, api.PathOpenAPI, api.PathOpenAPIYAML, api.PathDocs, api.PathDocs + "/run", api.PathOpenAPIRoot, api.PathX402,
+		api.PathX402Items, api.PathLLMs,
 	} {
 		a := s.do(200, "GET", path, "")
 		s.do(304, "GET", path, "", openapiWith("If-None-Match", a.Header.Get("ETag")))

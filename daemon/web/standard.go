@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/x402"
@@ -154,12 +155,21 @@ func missing(r *http.Request, op api.Op) string {
 	return ""
 }
 
-// tags are the words by which catalogues find what r asks for: the pack.
+const (
+	tagCredits = "credits"
+	longestTag = 32 // characters, by x402, all of printable ASCII
+)
+
+// tags are the words by which catalogues find what r asks for: the pack. Nobody's that is no tag.
 func tags(r *http.Request, subject x402.Subject) []string {
 	if subject.Pack != "" {
-		return []string{"credits"}
+		return []string{tagCredits}
 	}
-	return []string{cmp.Or(r.URL.Query().Get("pack"), api.DefaultPack)}
+	tag := cmp.Or(r.URL.Query().Get("pack"), api.DefaultPack)
+	if len(tag) > longestTag || strings.ContainsFunc(tag, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return nil
+	}
+	return []string{tag}
 }
 
 // URL is that which r asks for, without its parameters where they are long.

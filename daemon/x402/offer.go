@@ -12,6 +12,9 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
+// ServiceName is what the service is called in catalogues of x402, which allow 32 printable ASCII characters.
+const ServiceName = "contextd"
+
 // Settlers are those of a service, one for each chain and token of standard x402, in the order of the offer.
 type Settlers []*Settler
 
@@ -87,7 +90,7 @@ func (s *Settler) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 	}
 	return api.StandardRequired{
 		X402Version: api.X402Version, Error: why,
-		Resource: api.StandardResource{Description: sub.name(), MimeType: "application/json", ServiceName: "contextd"},
+		Resource: api.StandardResource{Description: sub.name(), MimeType: "application/json", ServiceName: ServiceName},
 		Accepts: []api.StandardAccept{{
 			Scheme: api.SchemeExact, Network: s.network(), Amount: strconv.FormatInt(price, 10), Asset: s.cfg.Token, PayTo: s.cfg.Treasury,
 			MaxTimeoutSeconds: int(offeredLife / time.Second),

@@ -37,6 +37,7 @@ const (
 	// Where catalogues and agents look, unasked.
 	PathOpenAPIRoot = "/openapi.json"
 	PathX402        = "/.well-known/x402"
+	PathX402Items   = "/.well-known/x402.json"
 	PathLLMs        = "/llms.txt"
 
 	PathAuthEmail        = "/api/auth/email"

@@ -73,6 +73,7 @@ func TestNames(t *testing.T) {
 		api.PathDocs:           "/docs",
 		api.PathOpenAPIRoot:    "/openapi.json",
 		api.PathX402:           "/.well-known/x402",
+		api.PathX402Items:      "/.well-known/x402.json",
 		api.PathLLMs:           "/llms.txt",
 		api.PathAuthEmail:      "/api/auth/email",
 		api.PathAuthWallet:     "/api/auth/wallet",
