@@ -22,6 +22,7 @@ import (
 type stall struct {
 	amount  string
 	http    bool                                     // it asks over HTTP
+	bound   bool                                     // it asks by the extension for payments, who knows that
 	text    bool                                     // it says how in the text of the result alone
 	answers []string                                 // results for payments, in order; then a paid one
 	gives   func(http.ResponseWriter, *http.Request) // what it gives for payments in place of an answer, nil for none
@@ -41,6 +42,9 @@ func (s *stall) how() string {
 
 // asks is a result that says how the tool is paid.
 func (s *stall) asks() string {
+	if s.bound {
+		return fmt.Sprintf(`{"resultType":"payment_required","paymentRequired":%s}`, s.how())
+	}
 	if s.text {
 		return fmt.Sprintf(`{"isError":true,"content":[{"type":"text","text":%q}]}`, s.how())
 	}
@@ -67,7 +71,9 @@ func (s *stall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := s.asks()
 	switch {
-	case m.Method != "tools/call":
+	case s.bound && !strings.Contains(string(m.Params.Meta["io.modelcontextprotocol/clientCapabilities"]), `"org.x402/payment":{}`):
+		answer = `{"isError":true,"content":[{"type":"text","text":"no payments"}]}`
+	case m.Method != "tools/call" && !s.bound:
 		answer = `{"tools":[]}`
 	case payment == "" && s.http:
 		w.Header().Set(api.HeaderRequired, base64.StdEncoding.EncodeToString([]byte(s.how())))
@@ -98,8 +104,14 @@ type trip struct {
 // call has the bridge call the tool, and returns what it has answered.
 func (p *trip) call(argument string, flags ...string) string {
 	p.t.Helper()
+	const line = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"report","arguments":{"of":%q}}}`
+	return p.send(fmt.Sprintf(line, argument), flags...)
+}
+
+// send has the bridge pass a message on, and returns what it has answered.
+func (p *trip) send(line string, flags ...string) string {
+	p.t.Helper()
 	env := map[string]string{"CTX_BASE_URL": "http://127.0.0.1:1", "HOME": p.home, "CTX_WALLET_PRIVATE_KEY": purseKey, "CTX_API_KEY": "cv_test_ab12cd34SECRETSECRETSECRETSECRET"}
-	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"report","arguments":{"of":%q}}}`, argument)
 	var out, notes buffer
 	a := client.New(cli.System{In: strings.NewReader(line), Out: &out, Err: &notes, Now: time.Now,
 		LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }})
@@ -227,4 +239,41 @@ func distinct(list []string) map[string]bool {
 		set[text] = true
 	}
 	return set
+}
+
+// TestForeignBinding has calls of somebody else's server paid as it asks by the extension for payments: tools, resources and prompts. The
+// service is told of the extension where the client speaks of the era that has it, beside what that can, and where there is a wallet.
+func TestForeignBinding(t *testing.T) {
+	t.Parallel()
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{"roots":{}},` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"}}`
+	for name, c := range map[string]struct {
+		method, params, version string
+		flags                   []string
+		want                    string
+		paid                    int
+	}{
+		"a tool":      {"tools/call", `"name":"report","arguments":{}`, "2026-07-28", nil, `"text":"sold"`, 1},
+		"a resource":  {"resources/read", `"uri":"x://y"`, "2026-07-28", nil, `"text":"sold"`, 1},
+		"a prompt":    {"prompts/get", `"name":"x"`, "2026-07-28", nil, `"text":"sold"`, 1},
+		"of before":   {"tools/call", `"name":"report","arguments":{}`, "2025-11-25", nil, "no payments", 0},
+		"no wallet":   {"tools/call", `"name":"report","arguments":{}`, "2026-07-28", []string{"--pay=false"}, "no payments", 0},
+		"other calls": {"tools/list", `"cursor":"x"`, "2026-07-28", nil, "no payments", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &stall{amount: "5", bound: true}
+			server := httptest.NewServer(s)
+			defer server.Close()
+			p := &trip{t, server.URL, t.TempDir()}
+			line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,`+meta+`}}`, c.method, c.params, c.version)
+			flags := append([]string{"--pay", "--max-amount", "0.01"}, c.flags...)
+			if out := p.send(line, flags...); !strings.Contains(out, c.want) || len(s.paid) != c.paid {
+				t.Errorf("%d payments for %s", len(s.paid), out)
+			}
+			if want := map[int]string{0: "[]", 1: "[answered]"}[c.paid]; p.states() != want {
+				t.Errorf("the journal has %s", p.states())
+			}
+		})
+	}
 }

@@ -302,6 +302,10 @@ func TestPaidInBand(t *testing.T) {
 		{[]string{"stdio"}, opening, `"tools":[`, 0},
 		{[]string{"stdio"}, opening + `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"context_cite","arguments":{"ref":1}}}`,
 			`"citation":{`, 1_000},
+		{[]string{"stdio"}, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"context.cite","arguments":{"ref":2},` +
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},` +
+			`"io.modelcontextprotocol/clientCapabilities":{"extensions":{"org.x402/payment":{}}}}}}`, `"citation":{`, 1_000},
 		{[]string{"call", "search", "q=bitcoin", "k=1"}, "", `"matches":[`, 2_000},
 		{[]string{"call", "cite", "ref=1"}, "", "citation", 1_000},
 	} {
@@ -323,7 +327,7 @@ func TestPaidInBand(t *testing.T) {
 		}
 	}
 	all, err := wallet.Payments(env["HOME"] + "/.local/share/ctx")
-	if err != nil || len(all) != 3 {
+	if err != nil || len(all) != 4 {
 		t.Errorf("%d payments, %v", len(all), err)
 	}
 	for _, one := range all {

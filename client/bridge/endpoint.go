@@ -33,6 +33,7 @@ const (
 	methodCall     = "tools/call"
 	methodTools    = "tools/list"
 	methodRead     = "resources/read"
+	methodPrompt   = "prompts/get"
 	methodStream   = "GET" // of the bridge alone: the call whose answer is the stream of a session
 	methodDiscover = "server/discover"
 	headerSession  = "Mcp-Session-Id"

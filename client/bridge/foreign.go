@@ -65,17 +65,33 @@ type askedError struct{ required []byte }
 // Error says so.
 func (*askedError) Error() string { return "the tool is to be paid" }
 
-// result is what is looked at in the result of a tool that may be paid.
+// The extension by which a service asks for the payment of a call: its name, the results that ask, and where a request says that its client
+// knows it, in the era without handshakes.
+const (
+	extensionPayment  = "org.x402/payment"
+	resultRequired    = "payment_required"
+	metaVersion       = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities  = "io.modelcontextprotocol/clientCapabilities"
+	memberExtensions  = "extensions"
+	firstWithPayments = "2026-07-28"
+)
+
+// result is what is looked at in the result of a call that may be paid.
 type result struct {
+	ResultType        string                     `json:"resultType"`
+	PaymentRequired   json.RawMessage            `json:"paymentRequired"`
 	IsError           bool                       `json:"isError"`
 	StructuredContent json.RawMessage            `json:"structuredContent"`
 	Content           []struct{ Text string }    `json:"content"`
 	Meta              map[string]json.RawMessage `json:"_meta"`
 }
 
-// asks returns how a result says that its tool is paid; nil if it does not.
-func (r *result) asks() []byte {
-	if !r.IsError {
+// asks returns how a result of method says that the call is paid; nil if it does not.
+func (r *result) asks(method string) []byte {
+	if r.ResultType == resultRequired {
+		return r.PaymentRequired
+	}
+	if !r.IsError || method != methodCall {
 		return nil
 	}
 	said := []json.RawMessage{r.StructuredContent}
@@ -94,17 +110,50 @@ func (r *result) asks() []byte {
 	return nil
 }
 
+// payable reports whether calls of method can be asked to pay in their results.
+func payable(method string) bool {
+	return method == methodCall || method == methodRead || method == methodPrompt
+}
+
+// advertising is m as it goes to a service that is paid: it says there that payments may be asked for by the extension. What is of an era
+// that has none stays as it is.
+func (e *Endpoint) advertising(m *jsonrpc.Request) *jsonrpc.Request {
+	var members, meta, capabilities, extensions map[string]json.RawMessage
+	var version string
+	if e.foreign == nil || e.paying.Payer == nil || !payable(m.Method) || json.Unmarshal(m.Params, &members) != nil ||
+		json.Unmarshal(members["_meta"], &meta) != nil || json.Unmarshal(meta[metaVersion], &version) != nil ||
+		version < firstWithPayments {
+		return m
+	}
+	if json.Unmarshal(meta[metaCapabilities], &capabilities) != nil || capabilities == nil {
+		capabilities = map[string]json.RawMessage{}
+	}
+	if json.Unmarshal(capabilities[memberExtensions], &extensions) != nil || extensions == nil {
+		extensions = map[string]json.RawMessage{}
+	}
+	extensions[extensionPayment] = json.RawMessage("{}")
+	var errs [4]error
+	capabilities[memberExtensions], errs[0] = cli.Marshal(extensions)
+	meta[metaCapabilities], errs[1] = cli.Marshal(capabilities)
+	members["_meta"], errs[2] = cli.Marshal(meta)
+	params, err := cli.Marshal(members)
+	if errs[3] = err; errors.Join(errs[:]...) != nil { // all of it was read as JSON
+		return m
+	}
+	return &jsonrpc.Request{ID: m.ID, Method: m.Method, Params: params}
+}
+
 // judge reads the answer to a call of a tool of a foreign service, which the payment of c was sent with, if anything. An *askedError is in
 // place of an answer.
 func (e *Endpoint) judge(ctx context.Context, c *openCall, answer *jsonrpc.Response) error {
 	var r result
-	if e.foreign == nil || e.paying.Payer == nil || c.Method != methodCall || answer.Error != nil {
+	if e.foreign == nil || e.paying.Payer == nil || !payable(c.Method) || answer.Error != nil {
 		return nil
 	}
 	if json.Unmarshal(answer.Result, &r) != nil { // the client judges it
 		return nil
 	}
-	if text := r.asks(); text != nil {
+	if text := r.asks(c.Method); text != nil {
 		return &askedError{text}
 	}
 	if c.payment == nil {

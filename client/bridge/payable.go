@@ -24,7 +24,7 @@ func priced(m *jsonrpc.Request) bool {
 // lowest of all for what has no price of its own.
 func priceOf(r *http.Request) int64 {
 	m := sent(r)
-	if !priced(m) {
+	if !priced(m) && m.Method != methodPrompt {
 		return api.OpFresh.PriceMicros()
 	}
 	return operation(m).PriceMicros()
@@ -48,15 +48,16 @@ func operation(m *jsonrpc.Request) api.Op {
 	return ""
 }
 
-// inBand sends messages. Where the result of a tool asks for a payment, as that of a service does whose handshake and lists are free, the
-// answer is the one that the service gives otherwise: 402, with the quote.
+// inBand sends messages. Where a result asks for a payment, as that of a service does whose handshake and lists are free, or by the
+// extension for payments where the client says that it knows that, the answer is the one that the service gives otherwise: 402, with the
+// quote.
 type inBand struct{ base http.RoundTripper }
 
 // RoundTrip sends r.
 func (b inBand) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := b.base.RoundTrip(r)
 	m := sent(r)
-	if err != nil || res.StatusCode != http.StatusOK || r.Header.Get(api.HeaderPayment) != "" || m.Method != methodCall || !priced(m) {
+	if err != nil || res.StatusCode != http.StatusOK || r.Header.Get(api.HeaderPayment) != "" || !priced(m) {
 		return res, err
 	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // whole: nothing is said before it is paid for
@@ -82,8 +83,9 @@ func (b inBand) RoundTrip(r *http.Request) (*http.Response, error) {
 func refusalIn(text []byte) json.RawMessage {
 	for _, line := range append(bytes.Split(text, []byte("\n")), text) {
 		var answer struct{ Result result }
-		if json.Unmarshal(bytes.TrimPrefix(line, []byte("data:")), &answer) == nil && answer.Result.IsError {
-			return answer.Result.Meta[metaRefusal]
+		err := json.Unmarshal(bytes.TrimPrefix(line, []byte("data:")), &answer)
+		if r := answer.Result; err == nil && (r.IsError || r.ResultType == resultRequired) {
+			return r.Meta[metaRefusal]
 		}
 	}
 	return nil

@@ -165,7 +165,7 @@ func (r *relay) take(ctx context.Context, line []byte) {
 		r.write(&jsonrpc.Response{ID: request.ID, Error: &jsonrpc.Error{Code: codeRefused,
 			Message: fmt.Sprintf("%d calls wait for their answers already; call again when one has come", maxCalls)}})
 	case request.IsCall():
-		ctx, c := r.begin(ctx, request)
+		ctx, c := r.begin(ctx, r.endpoint.advertising(request))
 		r.waiting.Go(func() { r.pass(ctx, c) })
 	case request.Method == methodCancelled && r.current().SessionID() == "": // by leaving
 		id, err := jsonrpc.MakeID(paramsOf(request).RequestID)

@@ -128,11 +128,7 @@ func (s *Server) answerEvents(w http.ResponseWriter, rq *request, m message) err
 	result, err := s.events(rq.ctx, rq, m)
 	w.Header().Set("Cache-Control", "no-store")
 	if err == nil {
-		return web.WriteJSON(w, http.StatusOK, struct {
-			Version string          `json:"jsonrpc"`
-			ID      json.RawMessage `json:"id"`
-			Result  map[string]any  `json:"result"`
-		}{"2.0", m.ID, result})
+		return writeResult(w, m, result)
 	}
 	wire := new(jsonrpc.Error)
 	if !errors.As(err, &wire) {

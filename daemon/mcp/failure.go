@@ -49,7 +49,7 @@ func paramsOf(method string) (params any, ok bool) {
 		return new(sdk.SubscriptionsListenParams), true
 	case "prompts/list":
 		return new(sdk.ListPromptsParams), true
-	case "prompts/get":
+	case methodPrompt:
 		return new(sdk.GetPromptParams), true
 	case "completion/complete":
 		return new(sdk.CompleteParams), true
@@ -148,14 +148,24 @@ type refusal struct {
 	Payment *api.PaymentRequirements `json:"payment,omitempty"`
 }
 
-// writeRefusal answers the call m of a tool with err, which its caller need not pay for, as a result that a model can act on.
-func writeRefusal(w http.ResponseWriter, m message, err error) error {
+// writeRefusal answers the call m of a tool, which came with r, with err, which its caller need not pay for, as a result that a model can
+// act on.
+func writeRefusal(w http.ResponseWriter, r *http.Request, m message, err error) error {
 	text, _ := refusalText(err, w.Header().Get(api.HeaderRequestID))
+	result, err := json.Marshal(refusedResult(text))
+	if err == nil && r.Header.Get(headerVersion) >= modernVersion { // in which every result says what it is
+		result = append([]byte(`{"resultType":"complete",`), result[1:]...)
+	}
+	return errors.Join(err, writeResult(w, m, json.RawMessage(result)))
+}
+
+// writeResult answers m with a result, beside the SDK.
+func writeResult(w http.ResponseWriter, m message, result any) error {
 	return web.WriteJSON(w, http.StatusOK, struct {
-		Version string              `json:"jsonrpc"`
-		ID      json.RawMessage     `json:"id"`
-		Result  *sdk.CallToolResult `json:"result"`
-	}{"2.0", m.ID, refusedResult(text)})
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  any             `json:"result"`
+	}{"2.0", m.ID, result})
 }
 
 // refusalText is err as a model gets to read it, and what it stands for.

@@ -31,8 +31,14 @@ const (
 func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
 	rq := &request{ctx: r.Context(), clients: s.cfg.Payers.Trusted.ClientsOf(r), underscore: r.URL.Query().Get("names") == "underscore"}
 	err := s.postMessage(w, r, rq)
-	if err != nil {
-		s.cfg.Standard.WriteHeaders(w.Header(), rq.who, nil, err, rq.asked)
+	if err == nil {
+		return nil
+	}
+	s.cfg.Standard.WriteHeaders(w.Header(), rq.who, nil, err, rq.asked)
+	if rq.bound != nil && rq.payer() && !rq.ours() {
+		if written, err := s.writeRequired(w, rq, err); written {
+			return err
+		}
 	}
 	return err
 }
@@ -47,6 +53,9 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, rq *request
 		return err
 	}
 	m, fault := parseMessage(body)
+	if fault == nil && s.binds(r, m) {
+		rq.bound = &m
+	}
 	err = s.enter(r, rq, m, fault)
 	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
 		if m.ID == nil { // nobody waits for an answer
@@ -58,7 +67,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, rq *request
 	// A tool that takes a key, which those see who come without one: the SDKs take a 401 for the end of the connection.
 	keyed := s.cfg.PublicDiscovery && m.Method == methodCall && errors.Is(err, &api.Error{Reason: api.ReasonMissingToken})
 	if (keyed || errors.Is(err, &api.Error{Reason: api.ReasonNothingFound})) && m.ID != nil {
-		return writeRefusal(w, m, err)
+		return writeRefusal(w, r, m, err)
 	}
 	if err != nil {
 		return unknownKey(w, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -79,6 +80,12 @@ func (s *Server) introduce(res sdk.Result) {
 	case *sdk.DiscoverResult:
 		if res != nil {
 			res.Instructions = s.instructions()
+			if s.cfg.Standard.Exact != nil && res.Capabilities != nil { // the SDK's are for all eras
+				capabilities := *res.Capabilities
+				capabilities.Extensions = maps.Clone(capabilities.Extensions)
+				capabilities.AddExtension(extensionPayment, nil)
+				res.Capabilities = &capabilities
+			}
 		}
 	}
 }

@@ -30,6 +30,7 @@ type request struct {
 	slow       bool             // it is answered with a stream that may have nothing to say for long
 	underscore bool             // tools are listed without dots
 	inBand     bool             // it is a call of a tool, whose payment is asked for and refused in the result
+	bound      *message         // it, where its payment is asked for by extensionPayment; nil elsewhere
 	paysFor    x402.Subject     // what a payment of it is for
 	about      func() web.Asked // what it asks for, but for that; nil where the body could not be read
 
@@ -63,6 +64,11 @@ func (s *Server) requestOf(req sdk.Request) *request {
 
 // payer reports whether rq is of someone who pays by call.
 func (rq *request) payer() bool { return !rq.who.HasBearer }
+
+// ours reports whether rq shows a proof of our own dialect, and is answered in that.
+func (rq *request) ours() bool {
+	return rq.who.Exact == nil && (rq.who.Proof != nil || rq.who.Refused != nil)
+}
 
 // asked is what rq asks for, as it is offered to clients of standard x402.
 func (rq *request) asked() (a web.Asked) {

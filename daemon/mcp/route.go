@@ -23,6 +23,7 @@ const (
 	methodSubscribe  = "resources/subscribe"
 	methodListen     = "subscriptions/listen"
 	methodTools      = "tools/list"
+	methodPrompt     = "prompts/get"
 )
 
 // route is the SDK handler that a POST goes to.

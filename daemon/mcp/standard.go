@@ -23,12 +23,53 @@ const (
 // inBand reports whether tools are paid for in messages, as x402's binding for results of tools has it.
 func (s *Server) inBand() bool { return s.cfg.PublicDiscovery && s.cfg.Standard.Exact != nil }
 
+// Of the extension by which clients of the era without handshakes pay for calls: its name, and where a request says what its client can.
+const (
+	extensionPayment = "org.x402/payment"
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+)
+
+// binds reports whether m, which came with r, is a call that is to be asked for its payment by extensionPayment.
+func (s *Server) binds(r *http.Request, m message) bool {
+	if s.cfg.Standard.Exact == nil || m.ID == nil || m.Method != methodCall && m.Method != methodRead && m.Method != methodPrompt {
+		return false
+	}
+	var meta map[string]json.RawMessage
+	var version string
+	_ = json.Unmarshal(member(m.Params, "_meta"), &meta) // what it is not says nothing
+	_ = json.Unmarshal(meta[metaVersion], &version)
+	return min(version, r.Header.Get(headerVersion)) >= modernVersion &&
+		isObject(member(member(meta[metaCapabilities], "extensions"), extensionPayment))
+}
+
+// writeRequired answers rq with the payment that err asks for, by extensionPayment. It reports false, and has written nothing, where err
+// asks for none of standard x402.
+func (s *Server) writeRequired(w http.ResponseWriter, rq *request, err error) (written bool, _ error) {
+	if api.AsError(err).Status != http.StatusPaymentRequired {
+		return false, nil
+	}
+	offer, ok := s.cfg.Standard.Offer(rq.asked())
+	if !ok { // there is no ether: our own quote is all there is
+		return false, nil
+	}
+	text, e := refusalText(err, w.Header().Get(api.HeaderRequestID))
+	meta := map[string]any{metaRefusal: json.RawMessage(text)}
+	if rq.who.Exact != nil {
+		offer.Error = string(e.Reason) + ": " + e.Message
+		meta[metaReceipt] = s.cfg.Standard.Exact.Refusal(*rq.who.Exact, e.Reason)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return true, writeResult(w, *rq.bound, map[string]any{
+		"resultType": "payment_required", "paymentRequired": offer, "_meta": meta,
+	})
+}
+
 // paysInBand reports whether m, of rq, who has no key, calls a tool that is paid for in messages. Who shows a proof of our own dialect is
-// answered in that.
+// answered in that, and who knows extensionPayment by that.
 func (s *Server) paysInBand(rq *request, m message) bool {
 	op, ok := toolOp(s.cfg.Prefix, m.Text("name"))
-	ours := rq.who.Exact == nil && (rq.who.Proof != nil || rq.who.Refused != nil)
-	return s.inBand() && !ours && m.Method == methodCall && ok && op.PriceMicros() > 0
+	return s.inBand() && !rq.ours() && rq.bound == nil && m.Method == methodCall && ok && op.PriceMicros() > 0
 }
 
 // asked is what m, which came with r, asks for, but for its subject.

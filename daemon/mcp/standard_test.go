@@ -402,3 +402,154 @@ func TestPayingClients(t *testing.T) {
 		t.Errorf("the treasury has %d more", paid)
 	}
 }
+
+// binding is a result by the extension org.x402/payment.
+type binding struct {
+	ResultType      string
+	PaymentRequired *api.StandardRequired
+	IsError         bool
+	Content         []struct{ Text string }
+	Contents        []json.RawMessage
+	Messages        []json.RawMessage
+	Meta            struct {
+		Receipt *api.StandardReceipt `json:"x402/payment-response"`
+		Refusal api.ErrorBody        `json:"contextd/refusal"`
+	} `json:"_meta"`
+	Capabilities struct{ Extensions map[string]any }
+}
+
+// advertising is a call by who pays by the extension org.x402/payment, and its headers.
+func (p *shop) advertising(method, params, name string, payment json.RawMessage) binding {
+	p.t.Helper()
+	head := meta
+	if payment != nil {
+		head = strings.Replace(head, `{`, `{"x402/payment":`+string(payment)+`,`, 1)
+	}
+	head = strings.Replace(head, `Capabilities":{}`, `Capabilities":{"extensions":{"org.x402/payment":{}}}`, 1)
+	return p.bound(`{"jsonrpc":"2.0","id":"a","method":"`+method+`","params":{`+params+head+`}}`, method, name)
+}
+
+// bound posts body in the era without handshakes.
+func (p *shop) bound(body, method, name string) (b binding) {
+	p.t.Helper()
+	a := p.post(body, modern("", method, name)[2:]...)
+	var answer struct {
+		ID     string
+		Result json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(a.Body), &answer); err != nil || a.Status != 200 || answer.ID != "a" {
+		p.t.Fatalf("%s: %d %s", body, a.Status, a.Body)
+	}
+	if err := json.Unmarshal(answer.Result, &b); err != nil {
+		p.t.Fatalf("%s: %v", a.Body, err)
+	}
+	if b.ResultType == "payment_required" && (b.IsError || b.Content != nil) {
+		p.t.Errorf("%s: %v %s", body, a.Header, a.Body)
+	}
+	return b
+}
+
+// TestBinding has calls paid for by the extension org.x402/payment, by each client that says so and by no other, whether handshake and
+// lists are free or not. What no payment mends is answered as ever.
+func TestBinding(t *testing.T) {
+	t.Parallel()
+	for _, free := range []bool{false, true} {
+		p := newSettlingShop(t, func(c *daemon.Config) { c.MCP.PublicDiscovery = free })
+		before := p.treasury()
+		cite := `"name":"context.cite","arguments":{"ref":1},`
+		asked := func(what string, b binding, amount string) api.StandardRequired {
+			t.Helper()
+			if b.ResultType != "payment_required" || b.PaymentRequired == nil || b.Meta.Refusal.Payment == nil ||
+				b.PaymentRequired.X402Version != 2 || b.PaymentRequired.Accepts[0].Amount != amount {
+				t.Fatalf("%s: %+v", what, b)
+			}
+			return *b.PaymentRequired
+		}
+		offer := asked("a tool", p.advertising("tools/call", cite, "context.cite", nil), "1000")
+		if offer.Extensions["bazaar"].Info == nil || offer.Resource.URL != p.url {
+			t.Errorf("the offer is %+v", offer)
+		}
+		wrong := p.sign(p.chain.Wallet(), offer, func(a *devchain.Authorization) { a.Value++ })
+		refused := p.advertising("tools/call", cite, "context.cite", wrong)
+		again := asked("a wrong payment", refused, "1000")
+		if r := refused.Meta.Receipt; r == nil || r.Success || r.ErrorReason != api.StandardValue ||
+			!strings.HasPrefix(again.Error, "amount_mismatch: ") {
+			t.Errorf("%+v, %+v", r, again)
+		}
+		payment := p.sign(p.chain.Wallet(), offer)
+		paid := p.advertising("tools/call", cite, "context.cite", payment)
+		if paid.ResultType != "complete" || paid.IsError || paid.Meta.Receipt == nil || !paid.Meta.Receipt.Success ||
+			paid.PaymentRequired != nil {
+			t.Errorf("a paid tool: %+v", paid)
+		}
+		state := `"uri":"context://packs/crypto/state",`
+		offer = asked("a resource", p.advertising("resources/read", state, "context://packs/crypto/state", nil), "1000")
+		paid = p.advertising("resources/read", state, "context://packs/crypto/state", p.sign(p.chain.Wallet(), offer))
+		if paid.ResultType != "complete" || len(paid.Contents) != 1 || paid.Meta.Receipt == nil || !paid.Meta.Receipt.Success {
+			t.Errorf("a paid resource: %+v", paid)
+		}
+		prompt := p.advertising("prompts/get", `"name":"daily-brief",`, "daily-brief", nil)
+		if free {
+			if prompt.ResultType != "complete" || len(prompt.Messages) == 0 {
+				t.Errorf("a free prompt: %+v", prompt)
+			}
+		} else {
+			payment := p.sign(p.chain.Wallet(), asked("a prompt", prompt, "1000"))
+			paid = p.advertising("prompts/get", `"name":"daily-brief",`, "daily-brief", payment)
+			if paid.ResultType != "complete" || len(paid.Messages) == 0 || paid.Meta.Receipt == nil {
+				t.Errorf("a paid prompt: %+v", paid)
+			}
+		}
+		ours := header(p.pay(*p.advertising("tools/call", cite, "context.cite", nil).Meta.Refusal.Payment))
+		for ref, status := range map[string]int{"1": 200, "2": 402} { // our own dialect is answered in that
+			body := fmt.Sprintf(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"context.cite",`+
+				`"arguments":{"ref":%s},%s}}`, ref,
+				strings.Replace(meta, `Capabilities":{}`, `Capabilities":{"extensions":{"org.x402/payment":{}}}`, 1))
+			if a := p.post(body, append(modern("", "tools/call", "context.cite")[2:], ours...)...); a.Status != status {
+				t.Errorf("our own dialect, of %s: %d %s", ref, a.Status, a.Body)
+			}
+		}
+		nothing := p.advertising("tools/call", `"name":"context.lookup","arguments":{"q":"qqqqzzzz"},`, "context.lookup", nil)
+		if nothing.ResultType != "complete" || !nothing.IsError || nothing.PaymentRequired != nil {
+			t.Errorf("what is not found: %+v", nothing)
+		}
+		for name, headers := range map[string][]string{
+			"not advertised":    modern("", "tools/call", "context.cite")[2:],
+			"of the former era": {"Mcp-Protocol-Version", "2025-11-25"}, "of no era": nil,
+		} {
+			body := `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{` + cite + meta + `}}`
+			if name != "not advertised" {
+				body = strings.Replace(body, `Capabilities":{}`, `Capabilities":{"extensions":{"org.x402/payment":{}}}`, 1)
+			}
+			if a := p.post(body, headers...); a.Status == 402 && free || strings.Contains(a.Body, `"resultType":"payment_required"`) {
+				t.Errorf("%s: %d %s", name, a.Status, a.Body)
+			}
+		}
+		want := int64(3_000)
+		if !free {
+			want += 1_000
+		}
+		if got := p.treasury() - before; got != want {
+			t.Errorf("the treasury has %d more, not %d", got, want)
+		}
+	}
+}
+
+// TestBindingIsTold: who settles says in server/discover that calls may be paid for so, and in no handshake of a former era.
+func TestBindingIsTold(t *testing.T) {
+	t.Parallel()
+	discover := `{"jsonrpc":"2.0","id":"a","method":"server/discover","params":{` + meta + `}}`
+	p := newSettlingShop(t, inBand)
+	if b := p.bound(discover, "server/discover", ""); b.Capabilities.Extensions["org.x402/payment"] == nil {
+		t.Errorf("it is not told: %+v", b)
+	}
+	hello := `{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+		`"clientInfo":{"name":"t","version":"1"}}}`
+	if a := p.post(hello); a.Status != 200 || strings.Contains(a.Body, "org.x402") {
+		t.Errorf("in a handshake: %d %s", a.Status, a.Body)
+	}
+	p = newShop(t, inBand)
+	if b := p.bound(discover, "server/discover", ""); b.Capabilities.Extensions["org.x402/payment"] != nil {
+		t.Errorf("by who settles nothing: %+v", b)
+	}
+}
