@@ -114,6 +114,7 @@ type Daemon struct {
 	payers    *web.Payers
 	crowd     *web.Crowd
 	standard  web.Standard
+	signers   []string // addresses of the keys of offers and receipts, the one that signs first
 	console   *web.Console
 	page      *web.Page
 	mcp       *mcp.Server

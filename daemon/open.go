@@ -319,7 +319,7 @@ func (d *Daemon) openReader(context.Context) error {
 }
 
 // openGate makes the gate, which admits calls, with the credentials that it takes.
-func (d *Daemon) openGate(context.Context) error {
+func (d *Daemon) openGate(ctx context.Context) error {
 	rules := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans, Observer: d.metrics}
 	if d.payments != nil {
 		rules.Payments = d.payments
@@ -332,6 +332,14 @@ func (d *Daemon) openGate(context.Context) error {
 	}
 	if d.payments != nil && len(d.payments.Settlers) > 0 {
 		d.standard.Exact, d.payers.Standard = d.payments, true
+		sign, err := d.notaries(ctx)
+		if err != nil {
+			return err
+		}
+		d.standard.Notary, d.standard.Now = sign[0], d.cfg.Now
+		for _, n := range sign {
+			d.signers = append(d.signers, n.Address())
+		}
 	}
 	d.gate = gate.New(rules)
 	return nil
@@ -412,7 +420,7 @@ func (d *Daemon) openHTTP(context.Context) error {
 	routes.Add(web.LogRoutes(d.logs, d.proxies, d.crowd, d.cfg.Now))
 	discovery := web.Discovery{
 		PublicURL: d.publicURL, Packs: d.packs.info, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
-		Standard: d.standard.Exact, Now: d.cfg.Now,
+		Standard: d.standard.Exact, Signers: d.signers, Now: d.cfg.Now,
 	}
 	routes.Add(d.page.Routes(discovery.Front))
 	routes.Add(web.WatchRoutes(web.WatchConfig{Watches: d.watches, Known: d.gate.Known, Payers: d.payers, Now: d.cfg.Now}))

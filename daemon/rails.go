@@ -180,6 +180,26 @@ func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *account.Shop) 
 // With it and a purchase its key can be made. Without it, a bought key works, but is never shown again.
 const purchaseKeyFile = "purchase.keys"
 
+// receiptKeyFile is the name, in the data directory, of the file with the keys that sign offers and receipts: as quoteKeyFile. They sign
+// nothing else, and move nothing.
+const receiptKeyFile = "receipt.keys"
+
+// notaries are what signs offers and receipts, and what has signed them before.
+func (d *Daemon) notaries(ctx context.Context) (list []*chain.Notary, err error) {
+	keys, err := d.secrets.keys(ctx, receiptKeyFile, "receipts", nil)
+	if err == nil && len(keys) == 0 {
+		err = errors.New("there is no key")
+	}
+	for _, key := range keys {
+		n, bad := chain.NewNotary(key)
+		list, err = append(list, n), errors.Join(err, bad)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.secrets.place(receiptKeyFile), err)
+	}
+	return list, nil
+}
+
 // shop is what sells packs of credits for payments of standard x402.
 func (d *Daemon) shop(ctx context.Context) (*account.Shop, error) {
 	secrets, err := d.secrets.keys(ctx, purchaseKeyFile, "purchases", nil)

@@ -103,7 +103,7 @@ func (s *Server) asked(r *http.Request, m message) (a web.Asked) {
 // settled notes what became of a payment of standard x402, for the answer. It does nothing for a proof.
 func (s *Server) settled(rq *request, paid *x402.Claim) {
 	rq.receipt = paid.Receipt
-	s.cfg.Standard.WriteHeaders(rq.sold, rq.who, paid, nil, nil)
+	s.cfg.Standard.WriteHeaders(rq.sold, rq.who, paid, nil, rq.asked)
 }
 
 // setReceipt puts a receipt into a result, if that is one that can have it; nil is none.

@@ -19,6 +19,7 @@ type Discovery struct {
 	Tools     string                // prefix of the tools of MCP
 	Sells     bool                  // calls can be paid one by one
 	Standard  Exact                 // and by standard x402, too; nil if not
+	Signers   []string              // addresses of the keys that sign offers and receipts, or did
 	Now       func() time.Time
 }
 
@@ -36,6 +37,7 @@ func (d Discovery) Routes() Routes {
 	return Routes{
 		api.PathX402:      {http.MethodGet: once(resources)},
 		api.PathX402Items: {http.MethodGet: d.items(list)},
+		api.PathDID:       {http.MethodGet: once(d.did)},
 		api.PathLLMs: {http.MethodGet: func(w http.ResponseWriter, r *http.Request) error { // packs come and go
 			list, err := list()
 			if err != nil {
@@ -45,6 +47,24 @@ func (d Discovery) Routes() Routes {
 			return document{contentType: "text/markdown; charset=utf-8", text: text, cache: api.CacheRevalidate}.handler()(w, r)
 		}},
 	}
+}
+
+// did says by which keys offers and receipts are signed.
+func (d Discovery) did() (document, error) {
+	id := "did:web:" + strings.ReplaceAll(d.PublicURL.Host, ":", "%3A")
+	told := api.DIDDocument{
+		Context: []string{"https://www.w3.org/ns/did/v1", "https://w3id.org/security/suites/secp256k1recovery-2020/v2"},
+		ID:      id, VerificationMethod: []api.DIDMethod{}, AssertionMethod: []string{},
+	}
+	for i, address := range d.Signers {
+		name := fmt.Sprintf("%s#receipts-%d", id, i+1)
+		told.AssertionMethod = append(told.AssertionMethod, name)
+		told.VerificationMethod = append(told.VerificationMethod, api.DIDMethod{
+			ID: name, Type: "EcdsaSecp256k1RecoveryMethod2020", Controller: id, BlockchainAccountID: "eip155:1:" + address,
+		})
+	}
+	text, err := jsonx.Encode(told)
+	return document{contentType: "application/json", text: append(text, '\n')}, err
 }
 
 // Front tells whoever comes to the root, and is no browser, what this is and where to go.

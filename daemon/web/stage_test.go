@@ -146,7 +146,7 @@ func (s *stage) describe() {
 	s.do(200, "GET", api.PathReady, "")
 	for _, path := range []string{
 		api.PathPacks, api.PathOpenAPI, api.PathOpenAPIYAML, api.PathDocs, api.PathDocs + "/run", api.PathOpenAPIRoot, api.PathX402,
-		api.PathX402Items, api.PathLLMs,
+		api.PathX402Items, api.PathDID, api.PathLLMs,
 	} {
 		a := s.do(200, "GET", path, "")
 		s.do(304, "GET", path, "", openapiWith("If-None-Match", a.Header.Get("ETag")))

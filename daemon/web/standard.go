@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/x402"
@@ -28,6 +29,14 @@ type Standard struct {
 	Exact     Exact    // nil means that no payments of standard x402 are taken
 	PublicURL *url.URL // where users reach the service; nil means where their requests say
 	HTTPS     bool     // they come by HTTPS
+	Notary    Notary   // signs offers and receipts; nil for nobody
+	Now       func() time.Time
+}
+
+// Notary signs offers and receipts; chain.Notary is one.
+type Notary interface {
+	Offer(index int, p api.OfferPayload) (api.SignedOffer, error)
+	Receipt(p api.ReceiptPayload) (api.SignedReceipt, error)
 }
 
 // Asked is what somebody has asked for, as it is offered to clients of standard x402.
@@ -57,7 +66,44 @@ func (s Standard) Offer(a Asked) (offer api.StandardRequired, ok bool) {
 	if a.Bazaar != nil {
 		offer.Extensions[extensionBazaar] = *a.Bazaar
 	}
+	s.signOffers(offer)
 	return offer, true
+}
+
+// signOffers puts a signed offer for each way to pay into offer. What cannot be signed is offered all the same.
+func (s Standard) signOffers(offer api.StandardRequired) {
+	if s.Notary == nil {
+		return
+	}
+	until := s.Now().Add(api.QuoteWindow).Unix()
+	var signed []api.SignedOffer
+	for i, a := range offer.Accepts {
+		one, err := s.Notary.Offer(i, api.OfferPayload{
+			Version: api.ReceiptVersion, ResourceURL: offer.Resource.URL, Scheme: a.Scheme, Network: a.Network, Asset: a.Asset,
+			PayTo: a.PayTo, Amount: a.Amount, ValidUntil: until,
+		})
+		if err != nil {
+			return
+		}
+		signed = append(signed, one)
+	}
+	offer.Extensions[api.ExtensionReceipt] = api.StandardExtension{Info: map[string]any{"offers": signed},
+		Schema: map[string]any{"type": "object", "required": []string{"offers"}}}
+}
+
+// certify signs the receipt of a payment for what was asked. Without the signature it is a receipt all the same.
+func (s Standard) certify(paid *x402.Claim, asked func() Asked) {
+	if s.Notary == nil || asked == nil || paid.Settled.IsZero() {
+		return
+	}
+	r := paid.Receipt
+	signed, err := s.Notary.Receipt(api.ReceiptPayload{
+		Version: api.ReceiptVersion, Network: r.Network, ResourceURL: asked().Resource.URL, Payer: r.Payer, IssuedAt: paid.Settled.Unix(),
+		Transaction: r.Transaction,
+	})
+	if err == nil {
+		r.Extensions.Signed.Info.Receipt = signed
+	}
 }
 
 // WriteHeaders sets the headers of an answer, or of err, to who has asked. paid is the payment of the answer, nil where there is none, and
@@ -68,6 +114,7 @@ func (s Standard) WriteHeaders(h http.Header, who gate.Credentials, paid *x402.C
 	}
 	if err == nil {
 		if paid != nil && paid.Receipt != nil {
+			s.certify(paid, asked)
 			setStandard(h, api.HeaderSettlement, paid.Receipt)
 		}
 		return
@@ -85,9 +132,11 @@ func (s Standard) WriteHeaders(h http.Header, who gate.Credentials, paid *x402.C
 		return
 	}
 	setStandard(h, api.HeaderRequired, offer)
-	if len(h.Get(api.HeaderRequired)) > maxRequired {
-		delete(offer.Extensions, extensionBazaar)
-		setStandard(h, api.HeaderRequired, offer)
+	for _, spare := range []string{api.ExtensionReceipt, extensionBazaar} { // catalogues look for the second in each offer
+		if len(h.Get(api.HeaderRequired)) > maxRequired {
+			delete(offer.Extensions, spare)
+			setStandard(h, api.HeaderRequired, offer)
+		}
 	}
 	for len(h.Get(api.HeaderRequired)) > maxRequired && len(offer.Accepts) > 1 {
 		offer.Accepts = offer.Accepts[:len(offer.Accepts)-1]

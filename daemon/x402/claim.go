@@ -82,6 +82,7 @@ type Claim struct {
 
 	// Receipt is the receipt of standard x402 after the payment is spent; nil for our protocol.
 	Receipt *api.StandardReceipt
+	Settled time.Time // when it was settled, where there is a Receipt
 	// Bought is the bought key, if the payment was for one, with its plaintext if this answer may show it.
 	Bought *api.IssuedKey
 

@@ -144,7 +144,7 @@ func (e *exact) replay(ctx context.Context, c *Claim, row Settlement) (err error
 		}
 		answer.Body = row.Body
 	}
-	c.Replay, c.Receipt = answer, e.receipt(e.paid.From, row.TxHash)
+	c.Replay, c.Receipt, c.Settled = answer, e.receipt(e.paid.From, row.TxHash), row.DoneAt
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (e *exact) replayDaily(ctx context.Context, c *Claim) error {
 	if len(paid) > 0 {
 		row := paid[0]
 		c.Replay = &StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: row.At, Body: row.Body}
-		c.Receipt = e.receipt(e.paid.From, row.TxHash)
+		c.Receipt, c.Settled = e.receipt(e.paid.From, row.TxHash), row.DoneAt
 	}
 	return nil
 }
@@ -365,7 +365,7 @@ func (e *exact) spend(ctx context.Context, c *Claim, body []byte) error {
 	if err := outcome(row, errors.Join(err, broadcast)); err != nil {
 		return err
 	}
-	c.Receipt = e.receipt(row.From, row.TxHash)
+	c.Receipt, c.Settled = e.receipt(row.From, row.TxHash), row.DoneAt
 	if row.Pack != "" {
 		c.Bought, err = e.bought(ctx, row, true)
 		return err

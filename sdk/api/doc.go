@@ -38,6 +38,7 @@ const (
 	PathOpenAPIRoot = "/openapi.json"
 	PathX402        = "/.well-known/x402"
 	PathX402Items   = "/.well-known/x402.json"
+	PathDID         = "/.well-known/did.json"
 	PathLLMs        = "/llms.txt"
 
 	PathAuthEmail        = "/api/auth/email"

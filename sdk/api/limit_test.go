@@ -74,6 +74,7 @@ func TestNames(t *testing.T) {
 		api.PathOpenAPIRoot:    "/openapi.json",
 		api.PathX402:           "/.well-known/x402",
 		api.PathX402Items:      "/.well-known/x402.json",
+		api.PathDID:            "/.well-known/did.json",
 		api.PathLLMs:           "/llms.txt",
 		api.PathAuthEmail:      "/api/auth/email",
 		api.PathAuthWallet:     "/api/auth/wallet",

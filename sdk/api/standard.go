@@ -80,7 +80,18 @@ type StandardReceipt struct {
 
 // ReceiptExtensions are the service's additions to a receipt.
 type ReceiptExtensions struct {
-	Proof Proof `json:"contextProof,omitzero"` // the leaf that proves what was paid for
+	Proof  Proof           `json:"contextProof,omitzero"`  // the leaf that proves what was paid for
+	Signed ReceiptEnvelope `json:"offer-receipt,omitzero"` // the receipt as the service has signed it
+}
+
+// ReceiptEnvelope is what the extension ExtensionReceipt has in a receipt.
+type ReceiptEnvelope struct {
+	Info ReceiptInfo `json:"info"`
+}
+
+// ReceiptInfo is the info of a ReceiptEnvelope.
+type ReceiptInfo struct {
+	Receipt SignedReceipt `json:"receipt"`
 }
 
 // StandardReason is a word of standard x402 for why a payment was refused. Services may send others.
