@@ -131,31 +131,82 @@ func worth(q Question) (n int) {
 
 // ask makes queries of a reading. match is how its names were found, "" for those that are names.
 func (t *Tables) ask(list []piece, words []term, kind string, limit int, match api.Match) Question {
-	if clauses := t.clauses(list); len(clauses) > 1 {
-		var whole Question
-		for _, clause := range clauses {
-			got := t.askClause(clause, words, kind, limit, match)
-			if len(got.Parts) == 0 {
-				whole.Parts = nil
-				break
-			}
-			whole.Parts = append(whole.Parts, got.Parts...)
-		}
-		if len(whole.Parts) > 0 {
+	clauses, figures := t.clauses(list)
+	if figures == len(clauses) && len(clauses) > 1 {
+		if whole := t.askClauses(clauses, words, kind, limit, match); len(whole.Parts) > 0 {
 			return whole
 		}
 	}
-	return t.askClause(list, words, kind, limit, match)
+	as := t.askClause(list, words, kind, limit, match)
+	nameless := func(clause []piece) bool {
+		return !slices.ContainsFunc(clause, func(p piece) bool { return p.role == naming })
+	}
+	if len(as.Parts) == 0 && match == "" && figures > 0 && !slices.ContainsFunc(clauses, nameless) { // a thing, and a figure of another
+		if whole := t.askClauses(clauses, words, kind, limit, match); len(whole.Parts) > 0 {
+			return whole
+		}
+	}
+	return as
+}
+
+// askClauses asks for what each of some clauses says, or for nothing.
+func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit int, match api.Match) (whole Question) {
+	var about []piece // that the last clause with a name named
+	for _, clause := range clauses {
+		var got Question
+		if names := slices.DeleteFunc(slices.Clone(clause), func(p piece) bool { return p.role != naming }); len(names) > 0 {
+			about = names
+		} else if t.goesOn(clause) {
+			got = t.askClause(slices.Concat(about, clause), words, kind, limit, match)
+		}
+		if len(got.Parts) == 0 {
+			got = t.askClause(clause, words, kind, limit, match)
+		}
+		if len(got.Parts) == 0 {
+			return Question{}
+		}
+		whole.Parts = append(whole.Parts, got.Parts...)
+	}
+	return whole
+}
+
+// goesOn reports whether a clause without a name may ask for a further figure of what was named before it: btc price and hourly funding.
+func (t *Tables) goesOn(clause []piece) bool {
+	return !slices.ContainsFunc(clause, func(p piece) bool {
+		switch p.role {
+		case grammar, ofField, timing, describing:
+			return p.role == ofField && t.soleField(p.text)
+		case ofKind:
+			return p.order != nil || t.kinds[p.kind].Own || p.text != singular(p.text)
+		}
+		return true
+	})
 }
 
 func (t *Tables) askClause(list []piece, words []term, kind string, limit int, match api.Match) Question {
 	a := asking{t: t, kind: kind, limit: limit, words: words, match: match}
 	a.collect(list)
 	parts := a.resolve()
+	if len(parts) > 0 && a.asksWhen(parts) {
+		a.miss("when", api.MissingNoSuchField)
+	}
 	if len(a.missing) > 0 {
 		return Question{Missing: a.missing, Partial: a.partial()}
 	}
 	return Question{Parts: parts, Partial: a.partial()}
+}
+
+// asksWhen reports whether the question asks when something is, and rows have no time of their own.
+func (a *asking) asksWhen(parts []Part) bool {
+	if !slices.ContainsFunc(a.words, func(w term) bool { return w.text == "when" || w.text == "whens" }) {
+		return false
+	}
+	return slices.ContainsFunc(parts, func(p Part) bool {
+		place, known := a.t.place[p.Query.Table]
+		return known && !slices.ContainsFunc(a.t.kinds[place].Fields, func(f Field) bool {
+			return strings.HasSuffix(f.Name, "At") || f.Name == "date" || f.Name == "period"
+		})
+	})
 }
 
 func (a *asking) partial() bool {
@@ -170,8 +221,8 @@ func (a *asking) partial() bool {
 	return len(a.subjects)+len(a.kinds)+len(a.values)+len(a.fields)+len(a.all) == 0
 }
 
-// clauses are what stands between words such as and, where each says of what it asks which figure.
-func (t *Tables) clauses(list []piece) (clauses [][]piece) {
+// clauses are what stands between words such as and, where each says what it asks about, and how many of them say which figure of it.
+func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 	from := 0
 	for i := range list {
 		if list[i].role == joining {
@@ -186,11 +237,14 @@ func (t *Tables) clauses(list []piece) (clauses [][]piece) {
 			about = about || p.role == naming || p.role == ofKind || p.role == valued || p.role == ofField && t.soleField(p.text)
 			figure = figure || p.role == ofField || p.role == rising || p.role == falling || p.role == timing || p.role == ofKind
 		}
-		if !about || !figure {
-			return nil
+		if !about {
+			return nil, 0
+		}
+		if figure {
+			figures++
 		}
 	}
-	return clauses
+	return clauses, figures
 }
 
 // soleField reports whether words ask for a figure of the one row of a kind that is meant without a name.
@@ -388,14 +442,17 @@ func (f *Found) add(p Part, got Queried, past bool) {
 		if p.drop && r.Fields.Get(strings.TrimPrefix(p.Query.Order, "-")) == nil {
 			continue
 		}
-		if slices.ContainsFunc(f.Rows, func(had FoundRow) bool { return had.Kind == r.Kind && had.Key == r.Key }) {
-			continue
-		}
 		row := FoundRow{Row: r.Row, Match: p.Match, Over: r.Over, Asked: []string{}, Past: past}
 		for _, name := range p.Asked {
 			if r.Fields.Get(name) != nil {
 				row.Asked = append(row.Asked, name)
 			}
+		}
+		had := slices.IndexFunc(f.Rows, func(had FoundRow) bool { return had.Kind == r.Kind && had.Key == r.Key && had.Past == past })
+		if had >= 0 { // what is asked of it in several parts of the question
+			known := &f.Rows[had].Asked
+			*known = slices.Concat(*known, slices.DeleteFunc(row.Asked, func(name string) bool { return slices.Contains(*known, name) }))
+			continue
 		}
 		if len(p.Asked) > 0 && len(row.Asked) == 0 {
 			continue // it has nothing of what is asked

@@ -53,6 +53,7 @@ func readWords(q string) (words []term) {
 	if strings.Contains(q, ",") {
 		q = ungrouped(q)
 	}
+	q = exStables.ReplaceAllString(leftOut.ReplaceAllString(q, "$1 excluding $2 "), "$1 stablecoins")
 	q = perMillion.ReplaceAllString(dominanceForm.ReplaceAllString(q, "$1 dominance"), " per million")
 	for chunk := range strings.FieldsSeq(q) {
 		if chunk == "&" || chunk == "+" {
@@ -80,6 +81,9 @@ func readWords(q string) (words []term) {
 }
 
 var (
+	leftOut = regexp.MustCompile(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:\w+ )?\w+) ` +
+		`(?:excluded|left out|aside|omitted|not (?:included|counted))\b`)
+	exStables     = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|minus|excl)[ -]stables\b`)
 	dominanceForm = regexp.MustCompile(`(?i)\b(\w+)\.d\b`)                   // BTC.D
 	perMillion    = regexp.MustCompile(`(?i)(?:^|\s)(?:\$|usd)/m(?:tok)?\b`) // $/M
 	shareForm     = regexp.MustCompile(`\b(?:share|percentage|portion) of (\w+(?: \w+)?) (?:in|of|within) ` + marketForm + `$`)
@@ -152,7 +156,13 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 		p.from, p.text = i, strings.Join(folded[i:p.to], " ")
 		list = append(list, p)
 	}
-	if w, n := prose.ReadWhen(folded[i:]); n > 0 {
+	if i > 0 && spans(folded[i]+"s", folded[i]) {
+		if _, counted := figure(folded[i-1]); counted {
+			return []piece{{role: spanning, from: i, to: i + 1, text: folded[i]}} // which is read as a whole, or not at all
+		}
+	}
+	named := func(words []string) bool { return len(t.names[strings.Join(words, " ")]) > 0 }
+	if w, n := prose.ReadWhen(folded[i:]); n > 0 && !(n == 1 && spans(folded[i])) && !(folded[i] == "the" && named(folded[i+1:i+n])) {
 		add(piece{role: timing, to: i + n, when: w})
 	}
 	if n, rank := t.rank(words[i:]); n > 0 {
@@ -185,13 +195,13 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 			add(piece{role: naming, to: i + n, hits: hits})
 		}
 	}
+	if scale := scales()[at(folded, i+1)]; scale > 1 && (folded[i] == "a" || folded[i] == "one") {
+		add(piece{role: figuring, to: i + 2, number: scale})
+	}
 	if x, ok := figure(folded[i]); ok {
 		p := piece{role: figuring, to: i + 1, number: x, percent: words[i].cent}
-		if i+1 < len(words) {
-			if scale := map[string]float64{"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
-				"percent": 1}[folded[i+1]]; scale > 0 {
-				p.to, p.number, p.percent = i+2, x*scale, p.percent || scale == 1
-			}
+		if scale := scales()[at(folded, i+1)]; scale > 0 {
+			p.to, p.number, p.percent = i+2, x*scale, p.percent || scale == 1
 		}
 		add(p)
 	}
@@ -211,6 +221,18 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 	}
 	slices.SortStableFunc(list, func(a, b piece) int { return cmp.Or(cmp.Compare(b.to, a.to), cmp.Compare(rank(a), rank(b))) })
 	return list
+}
+
+func scales() map[string]float64 {
+	return map[string]float64{"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "percent": 1}
+}
+
+// at is the word at a place, "" beyond the last.
+func at(words []string, i int) string {
+	if i >= len(words) {
+		return ""
+	}
+	return words[i]
 }
 
 // shortSpan reports whether a word is a span in its shortest form.
@@ -235,7 +257,7 @@ func (t *Tables) meanings(phrase string) (list []piece) {
 			break
 		}
 	}
-	if t.fields[phrase] || t.fields[singular(phrase)] || known && r == unkept {
+	if t.fields[phrase] || t.fields[singular(phrase)] && !spans(phrase) || known && r == unkept {
 		list = append(list, piece{role: ofField})
 	}
 	for _, text := range [...]string{phrase, phrase + "s"} { // DEX, of the category Dexs
@@ -245,6 +267,13 @@ func (t *Tables) meanings(phrase string) (list []piece) {
 		}
 	}
 	return list
+}
+
+// spans reports whether one of words is of spans that a number stands before: the last 3 days are no figure of a day.
+func spans(words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		return slices.Contains([]string{"minutes", "mins", "hours", "hrs", "days", "weeks", "months", "quarters", "years"}, w)
+	})
 }
 
 // singular is a word without the ending of a plural.

@@ -50,6 +50,7 @@ type asking struct {
 	values   []piece
 	refused  []piece // values that are negated
 	others   []int   // rows that are left out
+	without  []piece // kinds whose things are
 	beyond   int     // and so many of the largest, 0 for none
 	times    []piece
 	order    *Order  // that a kind's own words ask for
@@ -57,6 +58,7 @@ type asking struct {
 	sized    bool    // one of these stands before a kind: the biggest coins
 	rank     float64 // 0 for none
 	capped   bool    // first says among how many the row is
+	inTop    bool    // or the rows are: in the top ten
 	ranked   bool    // a word says that a rank is asked for
 	nth      int     // the row that is asked for, in an order other than that of ranks
 	loose    int     // a number that nothing beside it says what it is for
@@ -113,13 +115,18 @@ func (a *asking) collect(list []piece) {
 			negated = false
 			continue
 		}
+		if negated && p.role == ofKind && p.order == nil && !a.t.kinds[p.kind].Own {
+			a.without = append(a.without, p)
+			negated = false
+			continue
+		}
 		if negated && !slices.Contains([]role{grammar, negating, valued, joining}, p.role) {
 			a.miss("not "+p.text, api.MissingNoSuchField)
 			negated = false
 			continue
 		}
 		switch p.role {
-		case unknown:
+		case unknown, spanning:
 			a.miss(p.text, api.MissingUnknownWord)
 		case negating:
 			negated = true
@@ -150,7 +157,10 @@ func (a *asking) collect(list []piece) {
 		case most, least, top, expensive, cheap:
 			a.sorted = append(a.sorted, p.role)
 			a.sized = a.sized || next.role == ofKind && next.order == nil
-			if p.role == top && next.role == figuring { // the worst of the top 10, the gainers of the top 10 coins: not the top 10 gainers
+			a.inTop = a.inTop || p.role == top &&
+				slices.Contains([]string{"in", "of", "among", "amongst", "within", "inside", "from"}, a.ahead(p.from))
+			// the worst of the top 10, the gainers of the top 10 coins: not the top 10 gainers
+			if (p.role == top || p.role == most) && next.role == figuring {
 				of := beside(list, slices.IndexFunc(list, func(o piece) bool { return o.from == next.from }), 1)
 				a.sized = a.sized || a.order != nil || of.role == ofKind && of.order == nil
 			}
@@ -177,6 +187,8 @@ func (a *asking) collect(list []piece) {
 			if next.role != ofKind {
 				a.miss(p.text, api.MissingUnknownWord) // every 8 hours
 			}
+		case doing:
+			a.asides = append(a.asides, p)
 		case describing, comparing, everTime:
 			a.asides = append(a.asides, p)
 			if before := beside(list, i, -1); before.role == most || before.role == least || before.role == top {
@@ -195,6 +207,8 @@ func (a *asking) aside() {
 	for _, p := range a.asides {
 		goes := len(a.fields)+len(a.kinds) > 0
 		switch p.role {
+		case doing:
+			goes = !a.bare() || p.text == "going" && len(a.words) > 0 && a.words[0].text == "how"
 		case comparing:
 			if p.text == "stronger" || p.text == "weaker" {
 				a.fields = append(a.fields, piece{role: ofField, from: p.from, to: p.to, text: "change"})
@@ -209,6 +223,62 @@ func (a *asking) aside() {
 			a.miss(p.text, api.MissingUnknownWord)
 		}
 	}
+	if word := a.beyondRows(); word != "" {
+		a.miss(word, api.MissingUnknownWord)
+	}
+}
+
+// bare reports whether things are named, and nothing that would be asked of them.
+func (a *asking) bare() bool {
+	return len(a.subjects) > 0 && len(a.fields)+len(a.kinds)+len(a.values)+len(a.sorted)+len(a.all) == 0 && a.order == nil && a.rank == 0 &&
+		!a.flags && !a.happened
+}
+
+// beyondRows is a word by which a question asks for something else than what rows say: who is behind a thing, how one gets it, what is like
+// it, and what will become of it. It is "" where there is none.
+func (a *asking) beyondRows() string {
+	words := texts(a.words)
+	bare := a.bare()
+	moves := slices.ContainsFunc(a.fields, moving)
+	for i, w := range words {
+		next := ""
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		switch {
+		case w == "gonna" && (bare || moves), w == "going" && next == "to" && (bare || moves):
+			return w
+		case w == "like" && i > 0 && a.begins(i+1) && !slices.Contains(likings(), words[i-1]):
+			return w
+		case !bare:
+		case slices.Contains([]string{"who", "whos", "whose", "whom"}, w),
+			w == "how" && slices.Contains([]string{"do", "can", "to", "would", "could"}, next),
+			w == "where" && slices.ContainsFunc(words, func(w string) bool { return w == "get" || w == "find" }):
+			return w
+		}
+	}
+	return ""
+}
+
+// likings are words behind which like does not compare.
+func likings() []string {
+	return []string{"i", "id", "we", "would", "d", "you", "look", "looks", "looking", "sound", "sounds", "feel", "feels", "doing", "just"}
+}
+
+// begins reports whether a thing that is asked about begins with the word i.
+func (a *asking) begins(i int) bool {
+	return slices.ContainsFunc(a.subjects, func(s subject) bool { return s.from == i })
+}
+
+// ahead is the word before the place i, but for an article; "" for none.
+func (a *asking) ahead(i int) string {
+	if i--; i > 0 && a.words[i].text == "the" {
+		i--
+	}
+	if i < 0 {
+		return ""
+	}
+	return a.words[i].text
 }
 
 // figure reads a number by what stands beside it: how many rows, or what figures are compared with.

@@ -78,8 +78,11 @@ func (a *asking) fieldsOf(kind int) (names []string, left *piece, lack lacks) {
 	moving := false // a change is asked for
 	for _, p := range a.fields {
 		list := having(k.Fields, func(f Field) bool { return f.means(p.text) })
-		if len(list) == 0 && (p.text == "negative" || p.text == "positive") {
+		if len(list) == 0 && (p.text == "negative" || p.text == "positive" || sizing(p) && slices.ContainsFunc(a.fields, other(sizing))) {
 			continue // of the figure that is named
+		}
+		if size := a.t.size(k); len(list) == 0 && sizing(p) && size != "" {
+			list = append(list, *k.field(size))
 		}
 		if len(list) == 0 && (p.role == rising || p.role == falling) {
 			list = having(k.Fields, changes)
@@ -141,6 +144,22 @@ func (a *asking) fieldsOf(kind int) (names []string, left *piece, lack lacks) {
 	return names, left, lack
 }
 
+// sizing reports whether p asks how big something is.
+func sizing(p piece) bool { return p.text == "how big" || p.text == "how large" }
+
+func other(is func(p piece) bool) func(p piece) bool { return func(p piece) bool { return !is(p) } }
+
+// size is the field that says how big rows of a kind are, "" for none.
+func (t *Tables) size(k Kind) string {
+	if k.Size != "" && t.isNumber(k.Name, k.Size) {
+		return k.Size
+	}
+	if name := t.firstNumber(k); name != "" && strings.HasSuffix(name, "Usd") && !slices.Contains(k.field(name).Words, "price") {
+		return name
+	}
+	return ""
+}
+
 // changeOf is the change of a figure that was asked for, where the changes that a kind has are those of another: of its first number.
 func (a *asking) changeOf(k Kind) lacks {
 	first := a.t.firstNumber(k)
@@ -178,6 +197,9 @@ func (a *asking) timed(k Kind, p piece, chosen []Field, moving bool) (list []Fie
 		return nil, false, false
 	}
 	if w.Span == 0 && !w.Since {
+		if slices.ContainsFunc(a.fields, func(p piece) bool { return p.text == "higher" || p.text == "lower" }) {
+			return nil, false, false // then than now, or than before
+		}
 		if of := having(k.Fields, func(f Field) bool { return fits(f) && !changes(f) }); len(of) > 0 && !moving && len(chosen) <= 1 {
 			return of, false, true
 		}

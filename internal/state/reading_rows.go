@@ -266,6 +266,17 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 		}
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareMore, Value: strconv.Itoa(a.beyond)})
 	}
+	for _, w := range a.without {
+		left := t.of(t.kinds[w.kind].Name)
+		if w.kind == kind || len(left) > maxLeftOut {
+			return nil, lacks{{Word: "not " + w.text, Why: api.MissingNoSuchField}}
+		}
+		for _, i := range all {
+			if slices.ContainsFunc(left, func(r Row) bool { return r.Entity == t.rows[i].Entity }) {
+				p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: t.rows[i].Key})
+			}
+		}
+	}
 	if len(t.within(a.others, kind)) == 0 && len(a.others) > 0 {
 		return nil, lacks{{Word: "not", Why: api.MissingAmbiguous}}
 	}
@@ -319,6 +330,9 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 	}
 	return []Part{p}, nil
 }
+
+// maxLeftOut is how many rows of a kind have to be left out at most where its things are.
+const maxLeftOut = 60
 
 // before is the word before that of a kind, "" for none: newest coins, a percentage of the coins.
 func (a *asking) before(kind int) string {
@@ -450,15 +464,20 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 		}
 	}
 	// the cheapest of the top 20
-	if other := way == expensive || way == cheap || field != "" && field != k.Size; size > 0 && a.first > 0 && way != 0 && other {
+	other := way == expensive || way == cheap || field != "" && field != k.Size
+	if size > 0 && a.first > 0 && (way != 0 && other || way == 0 && a.inTop && field != "" && k.field("rank") != nil) {
 		if k.field("rank") == nil {
 			return lacks{{Word: "top " + strconv.Itoa(a.first), Why: api.MissingNoSuchField}}
 		}
 		a.capped = true
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareAtMost, Value: strconv.Itoa(a.first)})
-		if len(a.kinds) == 0 || a.singular {
+		if way != 0 && (len(a.kinds) == 0 || a.singular) {
 			p.Query.Limit = 1
 		}
+	}
+	if due := a.due(k); due != "" && way == 0 && size == 0 && len(a.fields) < 2 {
+		ordered(due, true)
+		return nil
 	}
 	strength := slices.ContainsFunc(a.words, func(w term) bool { return w.text == "strongest" || w.text == "weakest" })
 	if field == "" && strength && strings.HasSuffix(k.Size, "Usd") { // which is no size
@@ -514,6 +533,21 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 		ordered(field, false)
 	}
 	return nil
+}
+
+// due is the field by which what comes next comes first, "" where the question does not ask for that or the kind has none.
+func (a *asking) due(k Kind) string {
+	next := func(w term) bool { return slices.Contains([]string{"next", "upcoming", "soonest", "earliest"}, w.text) }
+	if !slices.ContainsFunc(a.words, next) {
+		return ""
+	}
+	for _, f := range k.Fields {
+		ahead := func(w string) bool { return w == "next" || w == "upcoming" || w == "due" }
+		if strings.HasSuffix(f.Name, "At") && slices.ContainsFunc(f.Words, ahead) {
+			return f.Name
+		}
+	}
+	return ""
 }
 
 // few reports whether a change is known of less than half of the rows of a kind.

@@ -205,6 +205,13 @@ func (a *asking) askSubjects() (parts []Part) {
 			return slices.ContainsFunc(a.subjects, func(o subject) bool { return strings.HasPrefix(key(o), key(s)+"/") })
 		})
 	}
+	for i := 1; i < len(a.subjects); i++ { // a figure of one thing at another
+		between := texts(a.words[a.subjects[i-1].to:max(a.subjects[i-1].to, a.subjects[i].from)])
+		if len(between) == 1 && slices.Contains([]string{"on", "at", "in", "within", "inside"}, between[0]) {
+			a.miss(between[0]+" "+a.subjects[i].text, api.MissingNoSuchField)
+			return nil
+		}
+	}
 	if len(a.subjects) > 1 { // total open interest is something by itself, and of a thing that is named a figure
 		for _, s := range a.subjects {
 			if a.t.ordinary(s.text) {

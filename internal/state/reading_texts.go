@@ -42,7 +42,7 @@ func (t *Tables) content(list []piece) (kinds []int, content [][]string, ok bool
 		})
 	}
 	for _, p := range list {
-		if p.role == grammar || p.role == joining || p.role == describing {
+		if p.role == grammar || p.role == joining || p.role == describing || p.role == doing {
 			continue
 		}
 		say := []string{p.text}

@@ -41,6 +41,8 @@ const (
 	describing // says of what is asked what is true of all of it: tracked, recorded
 	comparing  // asks how things differ: more, stronger, the difference between
 	every      // all of a kind that stands behind it
+	spanning   // a span that a number before it counts
+	doing      // what somebody does with a thing, which asks for no figure of it; beside a figure, a kind or an order it says nothing
 	everTime   // over all time, which a list of what happened has, and no figure of now
 )
 
@@ -85,6 +87,11 @@ func vocabulary() map[string]role {
 		describing: "tracked, recorded, monitored, covered, logged, registered, held, received, fit, fit into, fits into",
 		comparing: "more, less, stronger, weaker, relative, relative size, relative size of, relative sizes of, difference, " +
 			"the difference, difference between, the difference between, gap between, differ, differs",
+		doing: "made, make, makes, making, take, takes, taking, taken, took, put, puts, keep, keeps, kept, come, " +
+			"comes, came, coming, think, thinks, thinking, thought, believe, guess, suppose, hear, heard, " +
+			"hearing, learn, learning, say, says, said, saying, mention, happen, happens, went, go, goes, gone, " +
+			"gonna, going, read, reading, write, writing, how deep, how far, how fast, how strong, how high, " +
+			"how low",
 		every:    "every",
 		everTime: "ever, ever recorded, of all time, in history, on record",
 		unkept: "ath, atl, all time high, all time low, all time highs, all time lows, apy, apr, yield, yields, holders, holder, fdv, " +
@@ -94,7 +101,8 @@ func vocabulary() map[string]role {
 			"liquidations, inflows, " +
 			"outflows, etf flows, flows, market share, support, resistance, volatility, sharpe, beta, correlation, dividend, " +
 			"earnings, revenue, " +
-			"fees paid, active users, users, addresses, founder, ceo, whitepaper, website, contract, address, 52 week high, " +
+			"fees paid, how big, how large, active users, users, addresses, founder, ceo, whitepaper, website, contract, " +
+			"address, 52 week high, " +
 			"52 week low, high, low, " +
 			"p e, high of the day, low of the day, opening price, closing price, open price, bid, ask, spread, order book, staked, " +
 			"staking rewards",
@@ -120,53 +128,51 @@ func vocabulary() map[string]role {
 // grammarWords carry no meaning in a question: articles, forms of to be, to have and to do, prepositions, pronouns, words of politeness and
 // of conversation, and words for the present, which is what is asked about where no other time is named. A word that could ask for another
 // figure, time, order or comparison is none of them, however often people say it for nothing.
-const grammarWords = "a, an, the, what, whats, which, who, whos, whose, whom, s, is, are, was, were, be, been, being, am, of, for, at, " +
-	"in, on, to, me, my, mine, myself, we, us, our, ours, you, your, yours, i, im, ive, ill, id, hes, shes, theyre, youre, weve, " +
-	"thats, theres, heres, lets, show, shows, shown, showing, tell, tells, telling, told, give, gives, given, giving, get, " +
-	"gets, got, getting, gimme, gotta, find, finds, finding, found, find out, check, checking, look, looks, looking, " +
-	"look up, lookup, fetch, list, lists, listed, print, display, report, reports, reported, how, hows, how big, how large, " +
-	"how high, how low, how deep, how far, how fast, how strong, how well, how come, much, now, right now, current, " +
-	"currently, latest, last, right, does, do, has, have, had, having, its, it, please, pls, plz, about, by, with, from, " +
-	"any, some, there, here, live, newest, recent, most recent, the most recent, " +
-	"recently, lately, where, wheres, when, whens, that, this, these, those, " +
-	"can, could, would, may, might, must, want, wants, wanted, need, needs, needed, know, knows, knew, like, hi, " +
-	"hello, hey, yo, thanks, thank, thank you, thx, cheers, kindly, quick, quickly, just, only, ok, okay, alright, " +
-	"all right, so, um, uh, then, exactly, exact, precise, precisely, roughly, approximately, doing, did, done, going, go, " +
-	"goes, went, gone, gonna, wanna, see, sees, seen, seeing, saw, as, into, moment, at the moment, at this moment, " +
-	"at present, presently, still, really, actually, also, too, even, if, stand, stands, standing, stood, sitting, sit, " +
-	"sits, of the, one, ones, thing, things, information, info, data, figure, figures, details, detail, value of, q, " +
-	"question, questions, and what about, what about, how about, in usd, in dollars, in us dollars, in us dollar, in dollar, " +
-	"to usd, to dollars, usd, dollars, each, mate, dude, bro, sir, friend, buddy, man, guys, folks, pal, boss, brother, " +
-	"sister, colleague, colleagues, someone, somebody, anyone, anybody, everybody, people, person, they, he, she, them, " +
-	"their, him, her, his, wondering, wonder, wondered, curious, interested, trying, try, figure out, out, real quick, real, " +
-	"real time, up to date, updated, as of now, as of today, todays, all, everything, anything, something, other, otherwise, " +
-	"been doing, has been, have been, holding at, there any, yes, yeah, yep, well, hmm, oh, ah, hm, i want to know, compare, " +
-	"compared, comparing, comparison, comparison of, between, do you know, could you tell me, can you tell me, crypto, say, " +
-	"says, said, saying, ask, asks, asking, asked, answer, think, thinks, thinking, thought, believe, guess, suppose, " +
-	"assume, assuming, hope, hoping, hear, heard, hearing, learn, learning, help, helps, helping, love, lovely, great, nice, " +
-	"good, kind, mind, minding, sure, surely, possible, possibly, maybe, perhaps, able, else, very, very much, quite, " +
-	"rather, pretty, fairly, bit, a bit, little, a little, again, around, over there, over at, upon, via, through, toward, " +
-	"towards, inside, while, because, though, although, however, anyway, hence, thus, stuff, way, ways, sort, sort of, " +
-	"kind of, type of, writing, write, reading, read, want to know, let, make, makes, making, made, take, takes, taking, " +
-	"taken, took, put, puts, keep, keeps, kept, keen, come, comes, came, coming, happen, happens, happen to, mention, " +
-	"provide, pull, pull up, grab, got to, serious, seriously, honest, honestly, basically, simply, such, both, either, " +
-	"whether, whatever, whichever, us all, dear, morning all, good morning, good evening, good day, big, level, levels, " +
-	"after all, amount, percent, percentage, pct, percents, percentage points, follow, following, known, called, named, " +
-	"regarding, concerning, lot, a lot, couldnt, wouldnt, cant, of mine, new, today is, according, given that, being so, " +
-	"thanks a lot, much appreciated, appreciated, grateful, sorry, excuse, pardon, welcome, bye, rn, atm, asap, fyi, btw, " +
-	"lol, haha, tbh, imo, idk, u, ur, r, n, plus what, exchange rate of, number for, numbers, the number, sits at, order to, " +
-	"in order to, together with that, situation, " +
-	"how many percent, by how many percent, by how much, by, single, a single, nothing else, and nothing else, nothing more, " +
-	"and nothing more, that is all, expressed as, expressed in, expressed, in terms of, in terms of value, in percentage terms, " +
-	"as a percentage, in number, in numbers, as a number, i bought, i have bought, we bought, i sold, i have sold, i own, " +
-	"we own, i hold, we hold, i wanted, if i wanted, assuming i wanted, i used, if i used, if i use, if i were to use, " +
-	"i cant decide between, i cannot decide between, i am deciding between, im deciding between, i am torn between, " +
-	"im torn between, i torn between, i deciding between, i have a loan, my loan, " +
-	"i have a mortgage, my mortgage, my portfolio, my wallet, my savings, tied to, linked to, " +
-	"indexed to, would like, should i expect, should i expect to pay, should i expect to see, i should expect, " +
-	"ought to, i ought to, we ought to, as it should, as they should, the company, vs dollar, vs the dollar, vs usd, " +
-	"versus the dollar, against the dollar, against dollar, in us dollars, very next, " +
-	"frm, teh, keeps asking, keep asking, get a transaction into, to get a transaction into"
+const grammarWords = "" +
+	"a, an, the, what, whats, which, who, whos, whose, whom, s, is, are, was, were, be, been, being, am, of, for, at, in, " +
+	"on, to, me, my, mine, myself, we, us, our, ours, you, your, yours, i, im, ive, ill, id, hes, shes, theyre, youre, " +
+	"weve, thats, theres, heres, lets, show, shows, shown, showing, tell, tells, telling, told, give, gives, given, " +
+	"giving, get, gets, got, getting, gimme, gotta, find, finds, finding, found, find out, check, checking, look, looks, " +
+	"looking, look up, lookup, fetch, list, lists, listed, print, display, report, reports, reported, how, hows, how well, " +
+	"how come, much, now, right now, current, currently, latest, last, right, does, do, has, have, had, having, its, it, " +
+	"please, pls, plz, about, by, with, from, any, some, there, here, live, newest, recent, most recent, the most recent, " +
+	"recently, lately, where, wheres, when, whens, that, this, these, those, can, could, would, may, might, must, want, " +
+	"wants, wanted, need, needs, needed, know, knows, knew, like, hi, hello, hey, yo, thanks, thank, thank you, thx, " +
+	"cheers, kindly, quick, quickly, just, only, ok, okay, alright, all right, so, um, uh, then, exactly, exact, precise, " +
+	"precisely, roughly, approximately, doing, did, done, wanna, see, sees, seen, seeing, saw, as, into, moment, " +
+	"at the moment, at this moment, at present, presently, still, really, actually, also, too, even, if, stand, stands, " +
+	"standing, stood, sitting, sit, sits, of the, one, ones, thing, things, information, info, data, figure, figures, " +
+	"details, detail, value of, q, question, questions, and what about, what about, how about, in usd, in dollars, " +
+	"in us dollars, in us dollar, in dollar, to usd, to dollars, usd, dollars, each, mate, dude, bro, sir, friend, buddy, " +
+	"man, guys, folks, pal, boss, brother, sister, colleague, colleagues, someone, somebody, anyone, anybody, everybody, " +
+	"people, person, they, he, she, them, their, him, her, his, wondering, wonder, wondered, curious, interested, trying, " +
+	"try, figure out, out, real quick, real time, up to date, updated, as of now, as of today, todays, all, everything, " +
+	"anything, something, been doing, has been, have been, holding at, there any, yes, yeah, yep, well, hmm, oh, ah, hm, " +
+	"i want to know, compare, compared, comparing, comparison, comparison of, between, do you know, could you tell me, " +
+	"can you tell me, crypto, ask, asks, asking, asked, answer, assume, assuming, hope, hoping, help, helps, helping, " +
+	"love, lovely, great, nice, good, kind, mind, minding, sure, surely, possible, possibly, maybe, perhaps, able, very, " +
+	"very much, quite, rather, pretty, fairly, bit, a bit, little, a little, again, around, over there, over at, upon, " +
+	"via, through, toward, towards, inside, while, because, though, although, however, anyway, hence, thus, stuff, way, " +
+	"ways, sort, sort of, kind of, type of, want to know, let, keen, happen to, provide, pull, pull up, grab, got to, " +
+	"serious, seriously, honest, honestly, basically, simply, such, both, either, whether, whatever, whichever, us all, " +
+	"dear, morning all, good morning, good evening, good day, big, level, levels, after all, amount, percent, percentage, " +
+	"pct, percents, percentage points, follow, following, known, called, named, regarding, concerning, lot, a lot, " +
+	"couldnt, wouldnt, cant, of mine, new, today is, according, given that, being so, thanks a lot, much appreciated, " +
+	"appreciated, grateful, sorry, excuse, pardon, welcome, bye, rn, atm, asap, fyi, btw, lol, haha, tbh, imo, idk, u, ur, " +
+	"r, n, plus what, exchange rate of, number for, numbers, the number, sits at, order to, in order to, " +
+	"together with that, situation, how many percent, by how many percent, by how much, by, single, a single, " +
+	"nothing else, and nothing else, nothing more, and nothing more, that is all, expressed as, expressed in, expressed, " +
+	"in terms of, in terms of value, in percentage terms, as a percentage, in number, in numbers, as a number, i bought, " +
+	"i have bought, we bought, i sold, i have sold, i own, we own, i hold, we hold, i wanted, if i wanted, " +
+	"assuming i wanted, i used, if i used, if i use, if i were to use, i cant decide between, i cannot decide between, " +
+	"i am deciding between, im deciding between, i am torn between, im torn between, i torn between, i deciding between, " +
+	"i have a loan, my loan, i have a mortgage, my mortgage, my portfolio, my wallet, my savings, tied to, linked to, " +
+	"indexed to, would like, should i expect, should i expect to pay, should i expect to see, i should expect, ought to, " +
+	"i ought to, we ought to, as it should, as they should, the company, vs dollar, vs the dollar, vs usd, " +
+	"versus the dollar, against the dollar, against dollar, in us dollars, very next, frm, teh, keeps asking, keep asking, " +
+	"get a transaction into, to get a transaction into, running at, going for, goes for, go for, going at, " +
+	"how high is, how high are, how low is, how low are, these days, " +
+	"nowadays, i think, i guess, i hear, i heard, going on, say i, let us say"
 
 // refersBack reports whether a word speaks of something that was named before the question.
 func refersBack(w string) bool {

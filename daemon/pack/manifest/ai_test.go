@@ -50,7 +50,7 @@ func TestAIQuestions(t *testing.T) {
 		"hacker news":            "story/99000117; story/99000428; story/99000739",
 		"news about code review": "story/99000428",
 		"llama 4 scout":          "model/meta-llama/llama-4-scout",
-		"who made larkspur mini": "prefix: trending_model/larkspur-labs/larkspur-mini-synthetic",
+		"who made larkspur mini": "prefix: trending_model/larkspur-labs/larkspur-mini-synthetic publisher",
 	})
 }
 

@@ -71,7 +71,14 @@ func TestMarketsQuestions(t *testing.T) {
 		"latest filings":                      "filing/0001902219-26-041999; filing/0001193125-26-041962; filing/0001193125-26-041925",
 		"quillon 8-K":                         "filing/0001193125-26-041962; filing/0001901902-26-041222",
 		"mortgage rate":                       "missing mortgage unknown_word",
-		"fed news":                            "headline/synthetic-other20261119a; headline/synthetic-monetary20261118a; headline/synthetic-bcreg20261117a",
+		"the next three scheduled releases": "release/2026-11-20-fomc-minutes dueAt; " +
+			"release/2026-11-24-metropolitan-area-employment-and-unemployment dueAt; " +
+			"release/2026-11-25-gross-domestic-product dueAt",
+		"vix and the 10 year yield":    "volatility/VIX; yield/10y yieldPct",
+		"has the fed put anything out": "missing put unknown_word",
+		"what is inflation running at": "indicator/cpi",
+		"fed news": "headline/synthetic-other20261119a; headline/synthetic-monetary20261118a; " +
+			"headline/synthetic-bcreg20261117a",
 	})
 }
 

@@ -10,9 +10,11 @@ import (
 func TestPerpsQuestions(t *testing.T) {
 	t.Parallel()
 	ask(t, api.PackPerps, map[string]string{
-		"bybit funding rate of bitcoin": "funding/BTC/Bybit funding8hPct fundingAnnualPct",
-		"btc hourly funding":            "perp/BTC funding1hPct",
-		"eth options puts to calls":     "options/ETH putCall",
+		"bybit funding rate of bitcoin":     "funding/BTC/Bybit funding8hPct fundingAnnualPct",
+		"btc hourly funding":                "perp/BTC funding1hPct",
+		"btc mark price and hourly funding": "perp/BTC markUsd funding1hPct",
+		"eth implied vol and put/call":      "volatility/ETH dvolPct; options/ETH putCall",
+		"eth options puts to calls":         "options/ETH putCall",
 		"btc funding": "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; " +
 			"funding/BTC/Bybit funding8hPct fundingAnnualPct; funding/BTC/Binance funding8hPct fundingAnnualPct",
 		"what is bitcoin's funding rate?": "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; " +
