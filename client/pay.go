@@ -17,7 +17,7 @@ import (
 func paymentFields() []string {
 	return []string{
 		"at", "service", "request", "amountMicros", "recipient", "payer", "txHash", "state", "note", "purchase", "unfinished", "stops",
-		"authorization", "asset", "network", "validUntil",
+		"authorization", "asset", "network", "validUntil", "receipt",
 	}
 }
 

@@ -44,6 +44,8 @@ type verdict struct {
 	Covered     []string          `json:"covered,omitempty"`    // members of the file that are proven
 	NotCovered  []string          `json:"notCovered,omitempty"` // and those that are not
 	Says        string            `json:"says"`
+
+	Receipt *api.ReceiptPayload `json:"receipt,omitempty"` // of a payment; then Key is the address of its signer
 }
 
 type verifyOptions struct {
@@ -68,9 +70,10 @@ checkpoint. For a bundle of a log that ctx does not know, it asks the service fo
 does not answer, the bundle is consistent, which anyone's is, and not proven: exit code 17, until you name the key with
 --key. State and brief are proven to the byte; verify names the members of the answer that no leaf covers, such as
 citations and ages. Rows of ctx lookup and ctx query are proven while the state that they are of is the newest, also
-those that the state does not show. --at requests the snapshot of a minute, which is a call, and proves it. --since reads everything said
-since then and proves that it is in the log. Without any of them, and with --since, verify proves that nothing that
-ctx knew of the log was changed or taken back.
+those that the state does not show. A receipt of a payment, from ctx pay receipts or a decoded PAYMENT-RESPONSE, is
+proven by a key that the service publishes, or by the address in --key. --at requests the snapshot of a minute, which
+is a call, and proves it. --since reads everything said since then and proves that it is in the log. Without any of
+them, and with --since, verify proves that nothing that ctx knew of the log was changed or taken back.
 
 ctx trusts the first checkpoint of a log and remembers it, by service and pack. Every later one has to follow it. If
 a log forked, shrank, or changed its key or its name, every command that sees it ends with exit code 14, and ctx keeps
@@ -104,7 +107,7 @@ func newVerify(f *factory) *cobra.Command {
 	flags.StringVar(&o.pack, "pack", "", "the `pack`; a bundle has to be of it")
 	flags.StringVar(&o.at, "at", "", "prove the snapshot of this `time`")
 	flags.StringVar(&o.since, "since", "", "prove everything said since this `time`")
-	flags.StringVar(&o.key, "key", "", "the verifier `key` that must have signed the log")
+	flags.StringVar(&o.key, "key", "", "the verifier `key` that must have signed the log, or the address that must have signed a receipt")
 	flags.StringSliceVar(&o.witnesses, "witness", nil, "look for the signature of the witness with this verifier `key`, beside "+
 		"those of the settings")
 	flags.IntVar(&o.need, "witnesses", 0, "require signatures from at least this `many` of them")
@@ -120,7 +123,7 @@ func (o verifyOptions) run(ctx context.Context, args []string) error {
 			return cli.Invalid("--witness: %w", err)
 		}
 	}
-	if o.key != "" {
+	if o.key != "" && !signs(o.key) {
 		if _, err := sdk.ParseLogKey(o.key); err != nil {
 			return cli.Invalid("--key: %v", err).WithHint("the operator publishes it: NAME+HASH+KEY, as contextd log key shows it")
 		}
@@ -152,6 +155,9 @@ func (o verifyOptions) run(ctx context.Context, args []string) error {
 	}
 	if sdk.IsBundle(data) {
 		return o.bundle(ctx, data)
+	}
+	if r := readReceipt(data); r != nil {
+		return o.receipt(ctx, *r)
 	}
 	if rows, ok, err := readSavedRows(data); err != nil || ok {
 		if err == nil {

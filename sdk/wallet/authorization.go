@@ -48,6 +48,9 @@ func (p *Payer) judgeExact(ctx context.Context, q sdk.Quote, past []entry) (way,
 		err = checkExtensions(q.Exact.Extensions)
 	}
 	if err == nil {
+		err = checkOffers(q.Exact, w.accept)
+	}
+	if err == nil {
 		err = checkStopped(q.Service, past)
 	}
 	if err == nil {

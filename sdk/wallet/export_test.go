@@ -12,5 +12,11 @@ func AdvanceIn(dir string) (State, error) {
 	return e.State, err
 }
 
+// OfferDigest and ReceiptDigest are what is signed of offers and receipts.
+var (
+	OfferDigest   = offerDigest
+	ReceiptDigest = receiptDigest
+)
+
 // Replace is how the journal and the known recipients are written.
 func Replace(path string, text []byte) error { return replace(path, text) }

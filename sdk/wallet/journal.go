@@ -16,6 +16,7 @@ import (
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // State is the state of a payment.
@@ -54,6 +55,8 @@ type entry struct {
 	Stops     bool        `json:"stops,omitempty"` // it was refused, and nobody has allowed the service to be paid since
 	Empty     bool        `json:"empty,omitempty"` // it was sent and brought no answer, likewise
 	Exact     *exact      `json:"exact,omitempty"` // nil for a transaction
+
+	Receipt *api.SignedReceipt `json:"receipt,omitempty"` // of the service, nil where it signs none
 }
 
 // exact is what an entry has of an authorization of x402, in place of a transaction.
@@ -290,6 +293,9 @@ type Payment struct {
 	Network       string    `json:"network,omitempty"`
 	Until         time.Time `json:"validUntil,omitzero"` // until then it can be settled
 	Bare          bool      `json:"-"`                   // Request says all of the request
+
+	// Receipt is what the service has signed, which SignerOfReceipt says by which key; nil for nothing.
+	Receipt *api.SignedReceipt `json:"receipt,omitempty"`
 }
 
 // By names the transaction or the authorization.
@@ -312,7 +318,7 @@ func Payments(dir string) ([]Payment, error) {
 
 func (e entry) payment() Payment {
 	p := Payment{At: e.At, Service: e.Service, Request: e.Request, Amount: e.Amount, Recipient: e.Recipient, Payer: e.Payer,
-		TxHash: e.TxHash, State: e.State, Note: e.Note, Purchase: e.Purchase, Live: e.live(), Stops: e.Stops}
+		TxHash: e.TxHash, State: e.State, Note: e.Note, Purchase: e.Purchase, Live: e.live(), Stops: e.Stops, Receipt: e.Receipt}
 	if e.Exact != nil {
 		p.Authorization, p.Asset, p.Bare = e.Exact.Nonce, e.Exact.Asset, e.Exact.Bare
 		p.Network, p.Until = Asset{ChainID: e.ChainID}.Network(), time.Unix(e.Until, 0).UTC()

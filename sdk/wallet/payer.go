@@ -282,6 +282,9 @@ func (p *Payer) Conclude(ctx context.Context, paid sdk.Payment, o sdk.Outcome) e
 		if o.Receipt != nil && o.Receipt.Success && o.Receipt.Transaction != "" {
 			e.TxHash = o.Receipt.Transaction
 		}
+		if r := e.receiptFor(o.Receipt); r != nil {
+			e.Receipt = r
+		}
 		to := stateAnswered
 		switch {
 		case o.Unanswered != nil:

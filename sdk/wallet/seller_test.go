@@ -61,6 +61,7 @@ type seller struct {
 
 	mu      sync.Mutex
 	pad     any                         // what else it wants repeated; nil for nothing
+	offers  []api.SignedOffer           // that it signs
 	replies []func(http.ResponseWriter) // to the first payments, in order; then each is answered
 	headers []string                    // of the payments
 	bodies  []string
@@ -77,11 +78,15 @@ func newSeller(t *testing.T, accepts ...accepted) *seller {
 
 // ask says how it is paid.
 func (s *seller) ask(w http.ResponseWriter) {
-	text, err := json.Marshal(map[string]any{"x402Version": 2, "error": "pay", "accepts": s.accepts, "resource": map[string]any{"url": s.URL, "x": 1},
-		"extensions": map[string]any{
-			"payment-identifier": map[string]any{"info": map[string]any{"required": true}, "schema": map[string]any{"type": "object"}},
-			"other":              map[string]any{"info": map[string]any{"n": 1.5, "nonce": "<x>"}, "pad": s.pad},
-		}})
+	extensions := map[string]any{
+		"payment-identifier": map[string]any{"info": map[string]any{"required": true}, "schema": map[string]any{"type": "object"}},
+		"other":              map[string]any{"info": map[string]any{"n": 1.5, "nonce": "<x>"}, "pad": s.pad},
+	}
+	if s.offers != nil {
+		extensions["offer-receipt"] = map[string]any{"info": map[string]any{"offers": s.offers}, "schema": map[string]any{}}
+	}
+	text, err := json.Marshal(map[string]any{"x402Version": 2, "error": "pay", "accepts": s.accepts,
+		"resource": map[string]any{"url": s.URL, "x": 1}, "extensions": extensions})
 	if err != nil {
 		s.t.Error(err)
 	}
