@@ -65,6 +65,7 @@ type Serve struct {
 
 	Watches Watches
 
+	SignIn    x402.SignInMode   // of wallets that have paid by standard x402; "" means x402.SignInOff
 	Snapshots web.SnapshotCache // who may keep snapshots; "" means web.SnapshotsPublic
 
 	SMTP *mail.SMTPConfig // where mail goes out; nil means into files of OutboxDir

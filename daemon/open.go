@@ -35,6 +35,7 @@ import (
 	"github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/daemon/watch"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -340,8 +341,31 @@ func (d *Daemon) openGate(ctx context.Context) error {
 		for _, n := range sign {
 			d.signers = append(d.signers, n.Address())
 		}
+		if err := d.openSignIns(ctx); err != nil {
+			return err
+		}
 	}
 	d.gate = gate.New(rules)
+	return nil
+}
+
+// openSignIns takes sign-ins of wallets, where that is switched on.
+func (d *Daemon) openSignIns(ctx context.Context) error {
+	switch {
+	case d.cfg.SignIn != x402.SignInRecover:
+		return nil
+	case d.cfg.PublicURL == "":
+		d.cfg.Logger.Warn("wallets cannot sign in: what they sign names public_url, which is not set", "setting", "x402.sign_in")
+		return nil
+	}
+	keys, err := d.secrets.keys(ctx, quoteKeyFile, "quotes", nil)
+	if err != nil {
+		return err
+	}
+	d.standard.SignIns = &x402.SignIns{
+		PublicURL: d.publicURL, Networks: d.payments.Settlers.Networks(), Secret: keys[0], Recover: chain.Recover, Now: d.cfg.Now,
+	}
+	d.payers.SignIns = d.standard.SignIns
 	return nil
 }
 

@@ -27,6 +27,7 @@ type Credentials struct {
 
 	Proof   *x402.Proof  // nil if none was sent; a bearer wins over it
 	Exact   *x402.Exact  // a payment of standard x402, nil if none was sent; it wins over a proof, and a bearer over both
+	Signer  string       // address of the wallet that has signed in, "" if none has; what is paid for with the request comes first
 	Refused error        // why what was sent can be no proof of this daemon's; nil if it can
 	Subject x402.Subject // what a proof has to have paid for
 }
@@ -71,6 +72,7 @@ type Payments interface {
 	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
 	Claim(ctx context.Context, proof x402.Proof, s x402.Subject) (*x402.Claim, error)
 	ClaimExact(ctx context.Context, e x402.Exact, s x402.Subject) (*x402.Claim, error)
+	ClaimSignedIn(ctx context.Context, payer string, s x402.Subject) (*x402.Claim, error)
 }
 
 // Observer observes payments by call; *metrics.Metrics is one.
@@ -194,7 +196,9 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 	}
 	var claim *x402.Claim
 	var err error
-	if c.Exact != nil {
+	if c.Signer != "" && c.Exact == nil && c.Proof == nil {
+		claim, err = g.cfg.Payments.ClaimSignedIn(ctx, c.Signer, c.Subject)
+	} else if c.Exact != nil {
 		claim, err = g.cfg.Payments.ClaimExact(ctx, *c.Exact, c.Subject)
 	} else {
 		claim, err = g.cfg.Payments.Claim(ctx, *c.Proof, c.Subject)
@@ -222,8 +226,8 @@ func (g *Gate) sold() string {
 		api.PathPurchase, pack, usdg.Amount(offer.PriceMicros), api.AssetUSDG, standard.SpendControls())
 }
 
-// Presented reports whether c has a payment, in either protocol.
-func (c Credentials) Presented() bool { return c.Proof != nil || c.Exact != nil }
+// Presented reports whether c has a payment, in either protocol, or is of a wallet that says that it has paid.
+func (c Credentials) Presented() bool { return c.Proof != nil || c.Exact != nil || c.Signer != "" }
 
 // sendKey is what callers can do who have to have a key.
 const sendKey = "send Authorization: Bearer <API_KEY>; owners make keys with: ctx keys create NAME, " +

@@ -224,6 +224,10 @@ func (paid) Quote(x402.Subject) (api.PaymentRequirements, error) {
 
 func (paid) Offer(x402.Subject) (offer api.StandardRequired, ok bool) { return offer, false }
 
+func (paid) ClaimSignedIn(context.Context, string, x402.Subject) (*x402.Claim, error) {
+	return nil, errors.New("nobody signs in here")
+}
+
 func (paid) ClaimExact(context.Context, x402.Exact, x402.Subject) (*x402.Claim, error) {
 	return nil, errors.New("nothing is settled")
 }

@@ -20,6 +20,8 @@ type Payers struct {
 	Misses   *Limiter // of lookups that find nothing and cost nothing
 	Trusted  *Proxies // whose X-Forwarded-For is believed; nil means nobody's
 	Standard bool     // payments of standard x402 are taken
+
+	SignIns *x402.SignIns // of wallets; nil means that none are taken
 }
 
 // NewPayers makes Payers with the usual bound.
@@ -71,6 +73,9 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 	if values := r.Header.Values(api.HeaderSignature); p.Standard && len(values) > 0 { // wallets that send both dialects mean this one
 		return p.exact(r, who, values)
 	}
+	if values := r.Header.Values(api.HeaderSignIn); p.SignIns != nil && len(values) > 0 {
+		return p.signIn(r, who, values)
+	}
 	header, alias := r.Header.Values(api.HeaderPayment), ours(r.Header.Values(api.HeaderPaymentAlias))
 	if len(header)+len(alias) == 0 {
 		if p.Standard {
@@ -103,6 +108,15 @@ func (p *Payers) exact(r *http.Request, who gate.Credentials, values []string) (
 		return who, nil
 	}
 	return who, err
+}
+
+// signIn is who with the wallet that has signed in with r. One whose sign-in is refused is asked to pay, as anybody.
+func (p *Payers) signIn(r *http.Request, who gate.Credentials, values []string) (gate.Credentials, error) {
+	if err := p.Proofs.AllowAll(p.Trusted.ClientsOf(r)...); err != nil {
+		return who, err
+	}
+	who.Signer, who.Refused = p.SignIns.Signer(strings.Join(values, ","))
+	return who, nil
 }
 
 // Bearer is the key that r names, "" if it names none.

@@ -105,7 +105,8 @@ func TestCORS(t *testing.T) {
 			want = map[string]string{"Origin": "*", "Expose": exposed}
 			if method == http.MethodOptions {
 				want["Methods"], want["Max"] = a.Header.Get("Allow"), "86400"
-				want["Headers"] = "Authorization, Content-Type, X-402-Payment, X-Payment, X-402-Payer-Hint, X-Request-Id, PAYMENT-SIGNATURE, Access-Control-Expose-Headers"
+				want["Headers"] = "Authorization, Content-Type, X-402-Payment, X-Payment, X-402-Payer-Hint, X-Request-Id, " +
+					"PAYMENT-SIGNATURE, SIGN-IN-WITH-X, Access-Control-Expose-Headers"
 			}
 		}
 		if !maps.Equal(got, want) {

@@ -64,7 +64,8 @@ const (
 		api.HeaderRetryAfter + ", " + api.HeaderWarning + ", " + api.HeaderFreeLeft + ", " + api.HeaderFreeReset + ", " +
 		api.HeaderCreditsLeft + ", " + api.HeaderRequired + ", " + api.HeaderSettlement + ", " + api.HeaderProof
 	accepted = "Authorization, Content-Type, " + api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " + api.HeaderPayerHint +
-		", " + api.HeaderRequestID + ", " + api.HeaderSignature + ", Access-Control-Expose-Headers" // which some clients send
+		", " + api.HeaderRequestID + ", " + api.HeaderSignature + ", " + api.HeaderSignIn +
+		", Access-Control-Expose-Headers" // which some clients send
 )
 
 // openHeaders let scripts of every origin read an answer.

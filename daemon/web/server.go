@@ -213,7 +213,7 @@ func (s *Server) operation(op api.Op) Handler {
 		}
 		who, err := s.cfg.Payers.Credentials(r, subject(r, op, s.cfg.Reader.Canonical(q), former))
 		o, unready := OrderOf(s.cfg.Reader, q)
-		if unready != nil && (err != nil || who.Proof == nil && who.Exact == nil) { // with a proof the answer may be one that is kept
+		if unready != nil && (err != nil || !who.Presented()) { // with a proof the answer may be one that is kept
 			return unready
 		}
 		if err != nil {

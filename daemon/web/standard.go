@@ -31,6 +31,8 @@ type Standard struct {
 	HTTPS     bool     // they come by HTTPS
 	Notary    Notary   // signs offers and receipts; nil for nobody
 	Now       func() time.Time
+
+	SignIns *x402.SignIns // of wallets; nil means that none are offered
 }
 
 // Notary signs offers and receipts; chain.Notary is one.
@@ -44,6 +46,7 @@ type Asked struct {
 	x402.Subject
 	Resource api.StandardResource   // its Description is put behind that of the subject
 	Bazaar   *api.StandardExtension // for catalogues; nil for none
+	SignsIn  bool                   // a wallet may sign in for it, where sign-ins are taken
 	Missing  string                 // parameter that a request has to have and has not; "" for none
 }
 
@@ -65,6 +68,11 @@ func (s Standard) Offer(a Asked) (offer api.StandardRequired, ok bool) {
 	}
 	if a.Bazaar != nil {
 		offer.Extensions[extensionBazaar] = *a.Bazaar
+	}
+	if s.SignIns != nil && a.SignsIn {
+		if e, err := s.SignIns.Offer(); err == nil { // else it can be paid all the same
+			offer.Extensions[api.ExtensionSignIn] = e
+		}
 	}
 	s.signOffers(offer)
 	return offer, true
@@ -154,6 +162,7 @@ func (s *Server) writeStandard(w http.ResponseWriter, r *http.Request, who gate.
 	s.cfg.Standard.WriteHeaders(w.Header(), who, paid, err, func() Asked {
 		a := Asked{Subject: who.Subject, Resource: api.StandardResource{URL: s.cfg.Standard.URL(r), Tags: tags(r, who.Subject)}}
 		if op := who.Subject.Op; op != "" {
+			a.SignsIn = true
 			a.Missing = missing(r, op)
 		}
 		method := r.Method

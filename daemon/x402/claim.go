@@ -129,7 +129,9 @@ func (c *Claim) Close() {
 	if c.seat != nil {
 		c.seat()
 	}
-	c.locks.release(c.scheme.key())
+	if c.locks != nil {
+		c.locks.release(c.scheme.key())
+	}
 }
 
 // When to ask again.

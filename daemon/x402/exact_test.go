@@ -447,6 +447,45 @@ func TestExactToldOnce(t *testing.T) {
 	}
 }
 
+// TestSignedInIsTold: a wallet that signs in is told what it was not told before, and nobody with its payment after that.
+func TestSignedInIsTold(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	s.bank.held = true
+	_, _, err := s.pay(exact(1), fresh(), "answer")
+	is(t, err, api.ReasonSettling)
+	s.bank.held = false
+	all := x402.Settlers{s.Settler}
+	_, err = all.ClaimSignedIn(t.Context(), payer, fresh()) // it is pending
+	is(t, err, api.ReasonPaymentRequired)
+	for range 2 { // it is sent again, and then seen
+		if err := s.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := fresh()
+	other.Fingerprint = "another"
+	_, err = all.ClaimSignedIn(t.Context(), payer, other)
+	is(t, err, api.ReasonPaymentRequired)
+	_, err = all.ClaimSignedIn(t.Context(), treasury, fresh())
+	is(t, err, api.ReasonPaymentRequired)
+	for range 2 {
+		c, err := all.ClaimSignedIn(t.Context(), payer, fresh())
+		if err != nil || string(c.Replay.Body) != "answer" || !c.Receipt.Success || c.Settled.IsZero() {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		c.Close()
+	}
+	_, _, err = s.pay(exact(1), fresh(), "x")
+	is(t, err, api.ReasonAlreadyUsed)
+	if err := s.store.PruneAnswers(t.Context(), now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = all.ClaimSignedIn(t.Context(), payer, fresh())
+	is(t, err, api.ReasonPaymentRequired)
+	s.booked(1_000)
+}
+
 // TestReaderOfTheChain: whatever is tried with what is on the chain, of payments with an identifier and without, is told nothing.
 func TestReaderOfTheChain(t *testing.T) {
 	t.Parallel()

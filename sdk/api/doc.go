@@ -65,6 +65,7 @@ const (
 	HeaderPaymentAlias = "X-Payment"            // accepted for HeaderPayment
 	HeaderRequired     = "PAYMENT-REQUIRED"     // base64 of a StandardRequired, beside a 402
 	HeaderSignature    = "PAYMENT-SIGNATURE"    // base64 of a payment of standard x402; it wins over HeaderPayment
+	HeaderSignIn       = "SIGN-IN-WITH-X"       // base64 of a sign-in of a wallet, in place of a payment
 	HeaderSettlement   = "PAYMENT-RESPONSE"     // base64 of a StandardReceipt
 	HeaderPayerHint    = "X-402-Payer-Hint"     // accepted and ignored
 	HeaderDataMode     = "X-Data-Mode"          // DataModeDemo when answers are made from recorded data

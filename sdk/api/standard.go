@@ -65,6 +65,17 @@ type StandardExtra struct {
 type StandardExtension struct {
 	Info   map[string]any `json:"info"`
 	Schema map[string]any `json:"schema"`
+
+	SupportedChains []SupportedChain `json:"supportedChains,omitempty"` // of ExtensionSignIn
+}
+
+// ExtensionSignIn is the extension of standard x402 by which wallets sign in instead of paying again.
+const ExtensionSignIn = "sign-in-with-x"
+
+// SupportedChain is a chain whose wallets can sign in.
+type SupportedChain struct {
+	ChainID string `json:"chainId"` // CAIP-2
+	Type    string `json:"type"`
 }
 
 // StandardReceipt is the outcome of a payment by standard x402.

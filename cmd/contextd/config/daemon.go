@@ -38,7 +38,7 @@ func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 		DataDir: c.DataDir,
 		Serve: daemon.Serve{
 			Listen: c.Listen, PublicURL: c.PublicURL, Hosts: c.Hosts, Page: c.Web.Page, ThisMachine: c.Web.ThisMachine,
-			Snapshots: c.Snapshots.Cache, MCP: c.MCP,
+			Snapshots: c.Snapshots.Cache, SignIn: c.X402.SignIn, MCP: c.MCP,
 			Watches: c.Watches,
 		},
 		Pay:  daemon.Pay{ChainID: c.ChainID(), Metered: c.Metered()},
