@@ -136,7 +136,7 @@ func cryptoKinds() []state.Kind {
 		},
 		{
 			Name: kindHeadline, Own: true,
-			Words: []string{"news", "headline", "article", "story", "in the papers", "in the press", "in the media",
+			Words: []string{"news", "headline", "article", "story", "publication", "in the papers", "in the press", "in the media",
 				"said about", "reported on", "reporting on", "wrote about", "written about"},
 			Fields: []state.Field{field("publishedAt", "published"), field("publisher", "publisher")},
 		},

@@ -166,40 +166,44 @@ func TestQuestions(t *testing.T) {
 		"what percent of coins are down": "missing percent no_such_field",
 		"how much was lost in hacks": "hack/2026-11-15 Synthetic Protocol 1 amountUsd; " +
 			"hack/2026-11-08 Synthetic Protocol 2 amountUsd; hack/2026-10-30 Synthetic Protocol 3 amountUsd",
-		"how much was lost":                          "missing lost ambiguous",
-		"most traded coin":                           "asset/bitcoin volume24hUsd",
-		"most valuable coin":                         "asset/bitcoin marketCapUsd",
-		"biggest exchange":                           "missing largest ambiguous",
-		"strongest narrative":                        "missing strongest ambiguous",
-		"solana max this week":                       "missing solana ambiguous",
-		"what changed":                               "missing change ambiguous",
-		"bitcoin volume change":                      "missing change of volume no_such_field",
-		"bitcoin volume and change":                  "asset/bitcoin change1hPct change24hPct change7dPct volume24hUsd",
-		"spot price of bitcoin":                      "asset/bitcoin priceUsd",
-		"how expensive is it to send bitcoin":        "fee/bitcoin fastestSatVb",
-		"stellar lumens":                             "asset/stellar",
-		"cheapest of the top 20":                     "asset/dogecoin priceUsd",
-		"top 5 without stablecoins":                  "asset/bitcoin; asset/ethereum; asset/ripple; asset/binancecoin; asset/solana",
-		"coins but not stablecoins":                  "asset/bitcoin; asset/ethereum; asset/ripple",
-		"largest coins, stablecoins excluded":        "asset/bitcoin; asset/ethereum; asset/ripple",
-		"top 3 ex stables":                           "asset/bitcoin; asset/ethereum; asset/ripple",
-		"how big is tether these days":               "asset/tether marketCapUsd",
-		"how big is the crypto market":               "market/crypto marketCapUsd",
-		"how big was the last hack":                  "hack/2026-11-15 Synthetic Protocol 1 amountUsd",
-		"when was the last hack":                     "hack/2026-11-15 Synthetic Protocol 1",
-		"biggest loser of the biggest ten":           "asset/tron change24hPct",
-		"coins in the top 20 that fell more than 5%": "asset/tron change24hPct; asset/chainlink change24hPct",
-		"i think i need the btc price":               "asset/bitcoin priceUsd",
-		"i'd like bitcoin":                           "asset/bitcoin",
-		"how much is btc going for":                  "asset/bitcoin",
-		"how is btc going":                           "asset/bitcoin",
-		"change this week of kamino":                 "asset/kamino change7dPct",
-		"bitcion price":                              "spelling: asset/bitcoin priceUsd",
-		"feer and greed":                             "spelling: index/fear-greed",
-		"feer price":                                 "missing feer unknown_word",
-		"price frm bitcoin":                          "asset/bitcoin priceUsd",
-		"miner fee for bitcoin":                      "fee/bitcoin",
-		"etherium price":                             "spelling: asset/ethereum priceUsd",
+		"how much was lost":                                 "missing lost ambiguous",
+		"most traded coin":                                  "asset/bitcoin volume24hUsd",
+		"most valuable coin":                                "asset/bitcoin marketCapUsd",
+		"biggest exchange":                                  "missing largest ambiguous",
+		"strongest narrative":                               "missing strongest ambiguous",
+		"solana max this week":                              "missing solana ambiguous",
+		"what changed":                                      "missing change ambiguous",
+		"bitcoin volume change":                             "missing change of volume no_such_field",
+		"bitcoin volume and change":                         "asset/bitcoin change1hPct change24hPct change7dPct volume24hUsd",
+		"spot price of bitcoin":                             "asset/bitcoin priceUsd",
+		"how expensive is it to send bitcoin":               "fee/bitcoin fastestSatVb",
+		"stellar lumens":                                    "asset/stellar",
+		"cheapest of the top 20":                            "asset/dogecoin priceUsd",
+		"top 5 without stablecoins":                         "asset/bitcoin; asset/ethereum; asset/ripple; asset/binancecoin; asset/solana",
+		"coins but not stablecoins":                         "asset/bitcoin; asset/ethereum; asset/ripple",
+		"largest coins, stablecoins excluded":               "asset/bitcoin; asset/ethereum; asset/ripple",
+		"top 3 ex stables":                                  "asset/bitcoin; asset/ethereum; asset/ripple",
+		"how big is tether these days":                      "asset/tether marketCapUsd",
+		"how big is the crypto market":                      "market/crypto marketCapUsd",
+		"how big was the last hack":                         "hack/2026-11-15 Synthetic Protocol 1 amountUsd",
+		"when was the last hack":                            "hack/2026-11-15 Synthetic Protocol 1",
+		"biggest loser of the biggest ten":                  "asset/tron change24hPct",
+		"coins in the top 20 that fell more than 5%":        "asset/tron change24hPct; asset/chainlink change24hPct",
+		"i think i need the btc price":                      "asset/bitcoin priceUsd",
+		"i'd like bitcoin":                                  "asset/bitcoin",
+		"how much is btc going for":                         "asset/bitcoin",
+		"largest coin if we leave out bitcoin and ethereum": "asset/tether",
+		"biggest coins but no stablecoins":                  "asset/bitcoin; asset/ethereum; asset/ripple",
+		"growth of aave v3 tvl":                             "protocol/aave-v3 tvlUsd change24hPct",
+		"bitcoin price, if it is not too much trouble":      "asset/bitcoin priceUsd",
+		"how is btc going":                                  "asset/bitcoin",
+		"change this week of kamino":                        "asset/kamino change7dPct",
+		"bitcion price":                                     "spelling: asset/bitcoin priceUsd",
+		"feer and greed":                                    "spelling: index/fear-greed",
+		"feer price":                                        "missing feer unknown_word",
+		"price frm bitcoin":                                 "asset/bitcoin priceUsd",
+		"miner fee for bitcoin":                             "fee/bitcoin",
+		"etherium price":                                    "spelling: asset/ethereum priceUsd",
 		"uniswp tvl": "spelling: protocol/uniswap-v3 tvlUsd; spelling: protocol/uniswap-v2 tvlUsd; " +
 			"spelling: protocol/uniswap-v4 tvlUsd",
 		"price of btc and volume of eth":      "asset/bitcoin priceUsd; asset/ethereum volume24hUsd",
@@ -406,6 +410,17 @@ func TestTwoOrders(t *testing.T) {
 				t.Errorf("read %q, missing %v, want %q", read, f.Missing, want)
 			}
 		})
+	}
+}
+
+// TestFlagsAreRead: flags are asked for by their severity too.
+func TestFlagsAreRead(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	for q, want := range map[string]string{"list all critical flags": "flags where severity = critical", "any alerts": "flags"} {
+		if f := tables.Lookup(q, "", 3); f.Read == nil || f.Read.String() != want || len(f.Missing) > 0 {
+			t.Errorf("%s: read %v, missing %v, want %s", q, f.Read, f.Missing, want)
+		}
 	}
 }
 

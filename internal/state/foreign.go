@@ -75,6 +75,8 @@ func short(w string) string {
 		return "change"
 	case "dom":
 		return "dominance"
+	case "yday", "yest":
+		return "yesterday"
 	case "prob", "probs":
 		return "probability"
 	case "ver":

@@ -47,6 +47,9 @@ func (a *asking) askFlags() (parts []Part) {
 // flagsOf asks for the flags of the things that are asked about, or for all.
 func (a *asking) flagsOf(entity string) (parts []Part) {
 	p := Part{Query: api.RowQuery{Table: api.TableFlags, Limit: api.MaxLookupRows}, Match: api.MatchExact, even: true}
+	if slices.ContainsFunc(a.words, func(w term) bool { return w.text == string(api.SeverityCritical) }) {
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "severity", Op: api.CompareEqual, Value: string(api.SeverityCritical)})
+	}
 	if a.flagKind != "" {
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: "kind", Op: api.CompareEqual, Value: a.flagKind})
 	}

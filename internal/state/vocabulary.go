@@ -52,13 +52,15 @@ func vocabulary() map[string]role {
 	for r, phrases := range map[role]string{
 		grammar: grammarWords,
 		joining: "and, or, vs, versus, v, as well as, plus, along with, together with, compared to, compared with, against, then",
-		negating: "not, no, non, without, except, excluding, exclude, but not, other than, ex, minus, never, isnt, arent, dont, doesnt, " +
+		negating: "not, no, non, without, except, excluding, exclude, but not, but no, leave out, leaving out, ignoring, leave aside, " +
+			"leaving aside, not counting, not including, setting aside, other than, ex, minus, never, isnt, arent, dont, doesnt, " +
 			"wasnt, neither, nor, none, outside, apart from, aside from, besides, everything but",
 		most: "most, the most, most positive, highest, largest, biggest, greatest, maximum, max, furthest above, strongest, richest, " +
 			"farthest above, heaviest, hardest, " +
 			"furthest, farthest",
 		least: "least, the least, most negative, lowest, smallest, fewest, minimum, min, weakest, furthest below, farthest below, tiniest",
-		rising: "up, rise, rises, rose, rising, risen, gain, gains, gained, gaining, climbed, climbing, rallied, rallying, pumped, " +
+		rising: "up, rise, rises, rose, rising, risen, gain, gains, gained, gaining, growth, ripping, climbed, climbing, rallied, " +
+			"rallying, pumped, " +
 			"pumping, " +
 			"jumped, soared, surged, grew, grown, growing, increase, increased, higher, green, advancing, advanced, in the green, " +
 			"going up, positive",
@@ -76,7 +78,8 @@ func vocabulary() map[string]role {
 			"what happened, what is happening to, what s happening to, what happened on, what went wrong at, " +
 			"what went wrong with, anything on, anything about, anything new on, anything new about, " +
 			"what is new with, whats new with, whats new, what s new, what is new, what is known about, what about the situation of",
-		flagging: "flag, flags, warning, warnings, alert, alerts, alarm, alarms, anomaly, anomalies, anything unusual, " +
+		flagging: "critical flag, critical flags, critical alert, critical alerts, critical warning, critical warnings, " +
+			"flag, flags, warning, warnings, alert, alerts, alarm, alarms, anomaly, anomalies, anything unusual, " +
 			"out of the ordinary, " +
 			"anything wrong, something wrong, red flags, risks flagged, trouble with, any trouble with, any problems with, " +
 			"problems with, problem with, what is wrong with, " +
@@ -171,7 +174,11 @@ const grammarWords = "" +
 	"i ought to, we ought to, as it should, as they should, the company, vs dollar, vs the dollar, vs usd, " +
 	"versus the dollar, against the dollar, against dollar, in us dollars, very next, frm, teh, keeps asking, keep asking, " +
 	"get a transaction into, to get a transaction into, running at, going for, goes for, go for, going at, " +
-	"how high is, how high are, how low is, how low are, these days, " +
+	"how high is, how high are, how low is, how low are, these days, mainnet, present, exist, exists, last traded, " +
+	"not too much trouble, if i may ask, if i may, " +
+	"if you dont mind, if you do not mind, thank you very much, thanks very much, many thanks, will you, would you, " +
+	"remember, to remember, measured by, among all, among all of, out of all, of all the, how many dollar, how many dollars, " +
+	"how many cost, how many costs, how many usd, " +
 	"nowadays, i think, i guess, i hear, i heard, going on, say i, let us say"
 
 // refersBack reports whether a word speaks of something that was named before the question.
