@@ -30,7 +30,7 @@ func shapes() []shape {
 		{api.BriefResponse{}, "brief briefAt? briefOf? since? citations claims? freshness"},
 		{api.Since{}, "text citations"},
 		{api.SearchMatch{}, "path value score"},
-		{api.SearchResponse{}, "matches total freshness"},
+		{api.SearchResponse{}, "matches total freshness notices?"},
 		{api.Source{}, "id name publicUrl"},
 		{api.CiteRequest{}, "pack? ref"},
 		{api.CiteResponse{}, "citation source freshness"},
