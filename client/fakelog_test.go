@@ -20,6 +20,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -39,6 +40,8 @@ type proven struct {
 	gone   bool              // there is no log any more
 	later  string            // ends in brief: what was written for the newest state later, "" for none
 	asked  []string
+
+	witness *sdk.Witness // signs its checkpoints; nil for none
 }
 
 // newProven starts a service with a log of n states.
@@ -154,7 +157,14 @@ func (p *proven) checkpoint() string {
 	if err != nil {
 		panic(err)
 	}
-	return string(signed)
+	if p.witness == nil {
+		return string(signed)
+	}
+	line, err := p.witness.Add([]byte("old 0\n\n" + string(signed)))
+	if err != nil {
+		panic(err)
+	}
+	return string(signed) + line
 }
 
 func (p *proven) entry(seq int) []byte {

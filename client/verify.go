@@ -38,7 +38,10 @@ type verdict struct {
 	Briefs      *int              `json:"briefs,omitempty"`
 	Before      *int64            `json:"before,omitempty"` // size of the log that was remembered
 	Code        string            `json:"code,omitempty"`
-	Sources     int               `json:"sources,omitempty"` // that the state was made of
+	Sources     int               `json:"sources,omitempty"`    // that the state was made of
+	Provenance  string            `json:"provenance,omitempty"` // of what the sources are said to have answered
+	Tables      string            `json:"tables,omitempty"`     // root of the tree of all rows behind the state, where the leaf has it
+	ExistedBy   *sdk.Cosignature  `json:"existedBy,omitempty"`  // the earliest of a witness
 	Witnesses   []sdk.Cosignature `json:"witnesses"`
 	Unknown     int               `json:"unknownWitnesses"`     // signatures of other keys
 	Covered     []string          `json:"covered,omitempty"`    // members of the file that are proven
@@ -79,6 +82,9 @@ ctx trusts the first checkpoint of a log and remembers it, by service and pack. 
 a log forked, shrank, or changed its key or its name, every command that sees it ends with exit code 14, and ctx keeps
 both checkpoints as evidence. A service that restored a backup says so in its new log: exit code 15, until you run
 --accept-new-log.
+
+The time of a state is the word of the service. A witness whose key ctx knows sets the latest moment at which it was
+made; without one, verify says that no outside time is known.
 
 A proof shows that the service said it. It does not show that it is true.`
 
@@ -270,7 +276,7 @@ func (o verifyOptions) history(ctx context.Context) error {
 		return err
 	}
 	v := o.verdict(p, o.from(known))
-	v.GeneratedAt, v.Seq, v.Leaf, v.Code, v.Sources = nil, nil, "", "", 0
+	v.GeneratedAt, v.Seq, v.Leaf, v.Code, v.Sources, v.Provenance, v.Tables = nil, nil, "", "", 0, "", ""
 	v.Says = fmt.Sprintf("The log has %d entries. From now on ctx remembers it, and will notice what is changed or taken back.",
 		p.Checkpoint.Size)
 	if known != nil && known.Origin == p.Checkpoint.Origin {
@@ -383,7 +389,44 @@ func (o verifyOptions) verdict(p *sdk.Proven, from string) verdict {
 	c := p.Checkpoint
 	return verdict{Proven: true, Pack: p.Leaf.Pack, GeneratedAt: &p.Leaf.GeneratedAt, Log: c.Origin, Seq: &p.Leaf.Seq, Leaf: p.Hash,
 		Size: c.Size, Root: c.Root, Key: c.Key, KeyFrom: from, Code: p.Leaf.Code, Sources: len(p.Leaf.Sources),
+		Provenance: provenanceOf(p.Leaf), Tables: p.Leaf.Tables, ExistedBy: earliestOf(c.Witnesses),
 		Witnesses: append([]sdk.Cosignature{}, c.Witnesses...), Unknown: c.Unknown}
+}
+
+// selfAttested is the provenance of what nobody but the operator has the bytes of.
+const selfAttested = "self_attested"
+
+func provenanceOf(leaf api.LogLeaf) string {
+	if len(leaf.Sources) == 0 {
+		return ""
+	}
+	return selfAttested
+}
+
+// earliestOf is the first of the statements of witnesses, nil where there is none.
+func earliestOf(list []sdk.Cosignature) (first *sdk.Cosignature) {
+	for _, c := range list {
+		if first == nil || c.At.Before(first.At) {
+			first = &c
+		}
+	}
+	return first
+}
+
+// times says between which moments it was made, and by whose word.
+func (o verifyOptions) times(v verdict) string {
+	w := v.ExistedBy
+	switch {
+	case w == nil:
+		return " No outside time is known: when it was made is the word of the service alone."
+	case v.GeneratedAt == nil:
+		return fmt.Sprintf(" All of it existed by %s, says the witness %s.", o.clock(w.At), w.Name)
+	case w.At.Before(v.GeneratedAt.Truncate(time.Second)): // witnesses sign whole seconds
+		return fmt.Sprintf(" It existed by %s, says the witness %s, and that is before the time that the service gives: one of "+
+			"their clocks is wrong.", o.clock(w.At), w.Name)
+	}
+	return fmt.Sprintf(" It existed by %s, says the witness %s; that it was not made before %s is the word of the service alone.",
+		o.clock(w.At), w.Name, o.clock(*v.GeneratedAt))
 }
 
 // show shows what was found, unless too few witnesses signed.
@@ -392,6 +435,7 @@ func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) e
 		return err
 	}
 	first := "Consistent."
+	v.Says += o.times(v)
 	if v.Proven {
 		first = "Proven."
 		v.Says += " That it is true is not proven."
@@ -413,6 +457,15 @@ func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) e
 			by += ", of " + human.Plural(v.Sources, "source")
 		}
 		add("made by", by)
+	}
+	if v.Provenance != "" {
+		add("sources", v.Provenance+": the operator says that it fetched them, and nobody else has the bytes")
+	}
+	switch {
+	case v.Tables != "":
+		add("rows", "covered, also those that the state does not show")
+	case v.Seq != nil:
+		add("rows", "not covered, but for those in the state: the leaf is of a brief or of an earlier version")
 	}
 	add("log", v.Log)
 	add("key", v.Key+" ("+v.KeyFrom+")")

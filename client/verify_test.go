@@ -561,3 +561,85 @@ func TestBundleWithoutItsBrief(t *testing.T) {
 		t.Error(stdout)
 	}
 }
+
+// TestTimes has verify say between which moments a state was made, and by whose word, and that no outside time is known without a witness.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	key, err := sdk.NewWitnessKey("w.test/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := fakeNow().Add(-5*time.Minute + 400*time.Millisecond).UTC()
+	const (
+		clock = "2006-01-02 15:04:05 MST"
+		none  = "No outside time is known: when it was made is the word of the service alone."
+	)
+	by := func(at time.Time) string { return "existed by " + at.Format(clock) + ", says the witness w.test/1" }
+	for what, c := range map[string]struct {
+		at   time.Duration // of the signature of the witness after the state, rounded down to seconds
+		args []string
+		want string
+		not  string
+	}{
+		"no witness that ctx knows": {2 * time.Second, nil, none, "existed by"},
+		"after the state": {2 * time.Second, []string{"--witness", key.Public()},
+			by(made.Add(2*time.Second)) + "; that it was not made before " + made.Format(clock) + " is the word of the service alone.",
+			"wrong"},
+		"in its second": {0, []string{"--witness", key.Public()}, by(made) + "; that", "wrong"},
+		"before it": {-time.Second, []string{"--witness", key.Public()},
+			by(made.Add(-time.Second)) + ", and that is before the time that the service gives: one of their clocks is wrong.", "; that"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := newProven(t, originOne, 0)
+			p.add(t, "{}", api.LogLeaf{Brief: sumOf("brief"), GeneratedAt: made})
+			p.witness = &sdk.Witness{Key: key, Now: func() time.Time { return made.Add(c.at) },
+				Load: func(string) (sdk.WitnessedLog, error) { return sdk.WitnessedLog{Key: p.key}, nil },
+				Save: func(string, sdk.WitnessedLog) error { return nil }}
+			ctx := user(t, p)
+			file := filepath.Join(t.TempDir(), "said.json")
+			if code, _, stderr := ctx("fresh", "--bundle", file); code != cli.ExitOK {
+				t.Fatalf("exit %d %s", code, stderr)
+			}
+			code, stdout, stderr := ctx(append([]string{"verify", file}, c.args...)...)
+			if code != cli.ExitOK || !strings.Contains(stdout, c.want) || strings.Contains(stdout, c.not) {
+				t.Errorf("exit %d, no %q\n%s%s", code, c.want, stdout, stderr)
+			}
+			code, stdout, _ = ctx(append([]string{"verify"}, c.args...)...)
+			want := none
+			if c.args != nil {
+				want = "All of it " + by(made.Add(c.at)) + "."
+			}
+			if code != cli.ExitOK || !strings.Contains(stdout, want) {
+				t.Errorf("the log: exit %d, no %q\n%s", code, want, stdout)
+			}
+		})
+	}
+}
+
+// TestNamed has verify name what the sources' answers rest on, and whether the rows behind the state are covered.
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	p := newProven(t, originOne, 0)
+	p.add(t, "{}", api.LogLeaf{Brief: sumOf("brief")})
+	ctx := user(t, p)
+	file := filepath.Join(t.TempDir(), "said.json")
+	for what, c := range map[string]struct {
+		leaf      api.LogLeaf
+		want, not string
+	}{
+		"of before": {api.LogLeaf{}, "rows      not covered", "self_attested"},
+		"with all": {api.LogLeaf{Tables: sumOf("x"), Sources: []api.LogSource{{ID: "a"}}},
+			"sources   self_attested: the operator says that it fetched them", "not covered, but"},
+	} {
+		c.leaf.Brief = sumOf("brief")
+		p.add(t, "{}", c.leaf)
+		if code, _, stderr := ctx("fresh", "--bundle", file); code != cli.ExitOK {
+			t.Fatalf("%s: exit %d %s", what, code, stderr)
+		}
+		code, stdout, _ := ctx("verify", file)
+		if code != cli.ExitOK || !strings.Contains(stdout, c.want) || strings.Contains(stdout, c.not) {
+			t.Errorf("%s: exit %d, no %q\n%s", what, code, c.want, stdout)
+		}
+	}
+}
