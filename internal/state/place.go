@@ -107,8 +107,16 @@ func (p *Place) Ref() int { return refOf(p.object) }
 // URL is the page of the row, "" where the state has none.
 func (p *Place) URL() string { return memberText(p.object, "url") }
 
-// Excerpt tells what the row says, in a line.
+// Excerpt tells what the row says, in a line, with what it is about where that is older than its poll.
 func (p *Place) Excerpt() string {
+	text := p.excerpt()
+	if of := memberText(p.object, "of"); of != "" && !strings.Contains(text, of) {
+		text += " · of " + of
+	}
+	return text
+}
+
+func (p *Place) excerpt() string {
 	if p.shown != nil {
 		row := p.shown.row(p.key, p.object)
 		for _, name := range p.shown.Further {

@@ -17,3 +17,18 @@ func TestExcerpt(t *testing.T) {
 		t.Errorf("the excerpt is %q, want %q", got, want)
 	}
 }
+
+// TestExcerptTellsTheDay: a row of a state that is about a day says so, once.
+func TestExcerptTellsTheDay(t *testing.T) {
+	t.Parallel()
+	const text = `{"vix":{"ref":4,"level":18.75,"of":"2026-11-20"},` +
+		`"flag":{"ref":1,"message":"of 2026-11-20","of":"2026-11-20"},"fee":{"ref":2,"fast":3}}`
+	places := state.Read([]byte(text)).Places(nil)
+	for row, want := range map[string]string{
+		"reading/vix": "level 18.75 · of 2026-11-20", "reading/flag": "of 2026-11-20", "reading/fee": "fast 3",
+	} {
+		if got := state.PlaceOf(places, row).Excerpt(); got != want {
+			t.Errorf("%s: %q, want %q", row, got, want)
+		}
+	}
+}
