@@ -22,6 +22,7 @@ type keyOptions struct {
 	given *keyOut // where a new key goes
 
 	consent string
+	perDay  *int64
 	revoked bool
 	dryRun  bool
 	grace   time.Duration
@@ -31,7 +32,8 @@ type keyOptions struct {
 
 // rowFields are the members of a listed key.
 func rowFields() []string {
-	return []string{"keyId", "name", "tier", "createdAt", "lastUsedAt", "revokedAt", "traceConsent", "revokesAt", "unmetered"}
+	return []string{"keyId", "name", "tier", "createdAt", "lastUsedAt", "revokedAt", "traceConsent", "revokesAt", "unmetered",
+		"dailyCredits"}
 }
 
 func newKeys(f *factory) *cobra.Command {
@@ -39,11 +41,13 @@ func newKeys(f *factory) *cobra.Command {
 	create := f.Command(&cobra.Command{Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
 		Long: "Create a key for an agent or a machine, of your tier. It is shown once: on standard output, or only written to a\n" +
 			"file (--out), or only stored with the secrets of the profile (--save).",
-		Example: "  ctx keys create my-agent --out my-agent.key\n  ctx keys create laptop --save\n  ctx keys create ci --consent none"},
-		[]string{"key", "keyId", "name", "tier", "createdAt"},
+		Example: "  ctx keys create my-agent --out my-agent.key\n  ctx keys create laptop --save\n  ctx keys create ci --consent none\n" +
+			"  ctx keys create agent --per-day 200 --save"},
+		[]string{"key", "keyId", "name", "tier", "createdAt", "dailyCredits"},
 		func(ctx context.Context, args []string) error { return o.create(ctx, args[0]) })
 	o.given.Bind(create)
 	create.Flags().StringVar(&o.consent, "consent", "", "records of its calls to keep: full, aggregated (the default) or none")
+	cli.PerDay(create, &o.perDay)
 	cli.CompleteValues(create, "consent", api.Consents()...)
 	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your keys, newest first"}, rowFields(), o.list)
 	list.Flags().BoolVar(&o.revoked, "revoked", false, "also those that were revoked")
@@ -91,7 +95,7 @@ func (o *keyOptions) complete(c *cobra.Command, _ []string, _ string) ([]string,
 
 func (o *keyOptions) create(ctx context.Context, name string) error {
 	_, err := o.issue(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.IssuedKey, error) {
-		return c.CreateKey(ctx, name, api.TraceConsent(o.consent), opts...)
+		return c.NewKey(ctx, api.CreateKeyRequest{Name: name, TraceConsent: api.TraceConsent(o.consent), DailyCredits: o.perDay}, opts...)
 	})
 	return err
 }

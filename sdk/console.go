@@ -191,8 +191,12 @@ func (s *Console) RotateKey(ctx context.Context, keyID string, r Rotation, opts 
 
 // CreateKey creates a key. Only this answer carries its plaintext. An empty consent means api.ConsentAggregated.
 func (s *Console) CreateKey(ctx context.Context, name string, consent api.TraceConsent, opts ...CallOption) (*api.IssuedKey, error) {
-	return consoleCall[api.IssuedKey](ctx, s, http.MethodPost, api.PathKeys, nil,
-		api.CreateKeyRequest{Name: name, TraceConsent: consent}, opts)
+	return s.NewKey(ctx, api.CreateKeyRequest{Name: name, TraceConsent: consent}, opts...)
+}
+
+// NewKey is CreateKey with all that a key can have from the beginning, as a bound of credits a day.
+func (s *Console) NewKey(ctx context.Context, want api.CreateKeyRequest, opts ...CallOption) (*api.IssuedKey, error) {
+	return consoleCall[api.IssuedKey](ctx, s, http.MethodPost, api.PathKeys, nil, want, opts)
 }
 
 // RevokeKey revokes a key at once and for good.

@@ -33,6 +33,7 @@ var (
 	ErrInsufficientCredits error = &api.Error{Reason: api.ReasonInsufficient}     // the key's owner has no credits left
 	ErrPackAccessDenied    error = &api.Error{Reason: api.ReasonPackAccessDenied} // a free key without credits, not the free pack
 	ErrQuotaExhausted      error = &api.Error{Reason: api.ReasonQuotaExhausted}   // RetryAfter says when one more call fits
+	ErrDailySpent          error = &api.Error{Reason: api.ReasonDailySpent}       // the key may spend no more until midnight UTC
 	ErrRateLimited         error = &api.Error{Reason: api.ReasonRateLimited}
 	ErrPackNotFound        error = &api.Error{Reason: api.ReasonPackNotFound}
 	ErrSnapshotNotFound    error = &api.Error{Reason: api.ReasonSnapshotNotFound} // outside the tier's window, or not over yet

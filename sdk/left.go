@@ -12,6 +12,7 @@ import (
 // Left holds the remaining calls of a key, from the headers of an answer.
 type Left struct {
 	Credits   *int64        // of the owner of the key; nil where the call took none
+	Today     *int64        // credits that the key may spend today; nil where it has no bound
 	FreeCalls *int64        // nil where the call was none of the free ones
 	Reset     time.Duration // until there is one free call more
 	Unmetered bool          // calls with the key are counted and not charged
@@ -28,6 +29,7 @@ func (r *Response) Left() Left {
 // leftIn reads the headers of an answer to a call with a key.
 func leftIn(h http.Header) (l Left) {
 	l.Credits, l.FreeCalls = whole(h.Get(api.HeaderCreditsLeft)), whole(h.Get(api.HeaderFreeLeft))
+	l.Today = whole(h.Get(api.HeaderDailyLeft))
 	if seconds := whole(h.Get(api.HeaderFreeReset)); seconds != nil {
 		l.Reset = time.Duration(*seconds) * time.Second
 	}

@@ -42,6 +42,7 @@ func newKeysCreate(operate runOperator) *cobra.Command {
 	c.Flags().StringVar((*string)(&ask.Tier), "tier", "", "charge its calls, as a key of free, hobby, pro, team or enterprise")
 	c.Flags().StringVar((*string)(&ask.TraceConsent), "consent", string(api.ConsentAggregated),
 		"records of its calls to keep: full, aggregated or none")
+	cli.PerDay(c, &ask.DailyCredits)
 	cli.CompleteValues(c, "tier", api.Tiers()...)
 	cli.CompleteValues(c, "consent", api.Consents()...)
 	answer := cli.AddOutput(c, cli.FieldsIn(api.IssuedKey{})...)

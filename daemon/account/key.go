@@ -33,6 +33,7 @@ type Key struct {
 	RevokedAt  time.Time // zero while active
 	RevokesAt  time.Time // when a key ends that was replaced by another; zero for all others
 	Unmetered  bool      // its calls are counted and not charged
+	Daily      int64     // credits that it spends in a UTC day at most; 0 means no bound
 }
 
 // active reports whether k works at now.
@@ -53,7 +54,8 @@ func (k *Key) over(now time.Time) bool { return !k.RevokesAt.IsZero() && !now.Be
 // Row is k as the console and the command line list it.
 func (k Key) Row() api.APIKeyRow {
 	return api.APIKeyRow{
-		KeyID: k.ID, Name: k.Name, Tier: k.Tier, CreatedAt: k.CreatedAt, TraceConsent: k.Consent,
+		DailyCredits: bound(k.Daily),
+		KeyID:        k.ID, Name: k.Name, Tier: k.Tier, CreatedAt: k.CreatedAt, TraceConsent: k.Consent,
 		LastUsedAt: optional(k.LastUsedAt), RevokedAt: optional(k.RevokedAt), RevokesAt: optional(k.RevokesAt), Unmetered: k.Unmetered,
 	}
 }
@@ -95,6 +97,14 @@ func Page(list []Key, limit int, cursor string) (page []Key, next string, err er
 // newestFirst orders keys as lists have them.
 func newestFirst(a, b Key) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
+}
+
+// bound is a bound as answers tell it.
+func bound(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
 }
 
 func optional(t time.Time) *time.Time {

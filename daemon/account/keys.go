@@ -152,6 +152,7 @@ type NewKey struct {
 	Name    string
 	Tier    api.Tier         // "" means that of the owner; for the operator enterprise, not charged, unless Config says otherwise
 	Consent api.TraceConsent // "" means aggregated
+	Daily   *int64           // credits that it may spend in a UTC day; nil means no bound
 
 	unmetered bool // its calls are counted and not charged
 }
@@ -178,6 +179,10 @@ func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err e
 			n.Tier, n.unmetered = api.TierEnterprise, true
 		default:
 			n.Tier = k.tierOf(n.OwnerID)
+		}
+		if n.Daily != nil && n.unmetered {
+			return api.Errorf(api.ReasonInvalidRequest, "calls with this key are not charged, so it can have no bound of credits").
+				WithHint("give it a tier, and its calls are charged: --tier pro")
 		}
 		issued, err = k.make(n, func(key Key) error { return k.cfg.Store.CreateKey(ctx, key) })
 		return err
@@ -247,6 +252,9 @@ func (k *Keys) make(n NewKey, save func(Key) error) (api.IssuedKey, error) {
 			ID: secret[:api.KeyIDLength], Hash: sha256.Sum256([]byte(secret)), OwnerID: n.OwnerID, Name: n.Name, Tier: n.Tier,
 			Consent: n.Consent, CreatedAt: k.cfg.Now().UTC().Truncate(time.Millisecond), Unmetered: n.unmetered,
 		}
+		if n.Daily != nil {
+			key.Daily = *n.Daily
+		}
 		err = save(*key)
 		if errors.Is(err, ErrDuplicate) {
 			continue
@@ -259,6 +267,7 @@ func (k *Keys) make(n NewKey, save func(Key) error) (api.IssuedKey, error) {
 		k.mu.Unlock()
 		return api.IssuedKey{
 			Key: secret, KeyID: key.ID, Name: key.Name, Tier: key.Tier, CreatedAt: key.CreatedAt, Unmetered: key.Unmetered,
+			DailyCredits: bound(key.Daily),
 		}, nil
 	}
 	return api.IssuedKey{}, errors.New("no unused key id found; is the randomness broken?")
@@ -274,6 +283,9 @@ func (n NewKey) check() error {
 			WithHint("use plain text")
 	case n.Tier != "" && !n.Tier.Valid():
 		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", n.Tier).WithHint("tiers: %s", api.List(api.Tiers()))
+	case n.Daily != nil && (*n.Daily < 1 || *n.Daily > api.MaxDailyCredits):
+		return api.Errorf(api.ReasonInvalidRequest, "dailyCredits is %d, not a number from 1 to %d", *n.Daily, api.MaxDailyCredits).
+			WithHint("leave it out for a key without a bound of credits a day")
 	case !n.Consent.Valid():
 		return api.Errorf(api.ReasonInvalidRequest, "trace consent %q does not exist", n.Consent).
 			WithHint("use full, aggregated or none")

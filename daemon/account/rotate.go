@@ -16,7 +16,7 @@ type Rotation struct {
 	Grace time.Duration // for which the old key works on; at most api.MaxRotationGrace
 }
 
-// Rotate makes a key in place of the one with the given id, with the tier and consent of that. All credits of the old key are on the new
+// Rotate makes a key in place of the one with the given id, with tier, consent and bound of that. All credits of the old key are on the new
 // one when Rotate returns; the old one ends after the grace, by the clock of k.
 func (k *Keys) Rotate(ctx context.Context, id string, r Rotation) (issued api.IssuedKey, err error) {
 	old, err := k.Lookup(id)
@@ -38,7 +38,7 @@ func (k *Keys) Rotate(ctx context.Context, id string, r Rotation) (issued api.Is
 		if err := k.mayMakeToday(ctx, n.OwnerID); err != nil {
 			return err
 		}
-		n.Tier, n.unmetered = old.Tier, old.Unmetered
+		n.Tier, n.unmetered, n.Daily = old.Tier, old.Unmetered, bound(old.Daily)
 		var moved int64
 		ends := k.cfg.Now().UTC().Truncate(time.Millisecond).Add(r.Grace)
 		issued, err = k.make(n, func(next Key) (err error) {

@@ -238,7 +238,7 @@ func (s Server) issueKey(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	issued, err := s.Keys.Issue(r.Context(), account.NewKey{
-		OwnerID: account.OperatorID, Name: ask.Name, Tier: ask.Tier, Consent: ask.TraceConsent,
+		OwnerID: account.OperatorID, Name: ask.Name, Tier: ask.Tier, Consent: ask.TraceConsent, Daily: ask.DailyCredits,
 	})
 	if err != nil {
 		return err

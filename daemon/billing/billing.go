@@ -84,6 +84,7 @@ type Call struct {
 	Window  string   // whose free window it counts in, an owner's id or a key's; "" means the owner
 	Client  string   // the address it came from, which has a free window too; "" means none that counts
 
+	Daily     int64 // credits that the key spends in a UTC day at most; 0 means no bound
 	Unmetered bool  // it is counted and not charged
 	Units     int64 // what it costs: so many credits or so many free calls, all or none; 0 means 1
 
@@ -112,6 +113,7 @@ type Left struct {
 	Calls int64         // credits of the owner, or free calls
 	Reset time.Duration // until there is a free call more than now; 0 with credits
 	Known bool          // there is something to tell
+	Daily *int64        // credits that the key may spend today; nil where it has no bound, or the call took none
 }
 
 // UsageKey is the key of usage counts. Hour is in hours since 1970.
@@ -144,7 +146,18 @@ type Batch struct {
 	Windows   map[string]string
 	FreeAfter time.Time
 	FreeLimit int64
+
+	Daily map[Day]Spent // likewise, of keys with a bound of credits a day
 }
+
+// Day is a UTC day of a key; Hour is its first, in hours since 1970.
+type Day struct {
+	KeyID string
+	Hour  int64
+}
+
+// Spent is what calls with a key cost in a day, which together may cost Most.
+type Spent struct{ Credits, Most int64 }
 
 // Whole is b, for a Store that asks for a Batch to which nothing is added.
 func (b Batch) Whole() Batch { return b }
@@ -153,7 +166,10 @@ func (b Batch) Whole() Batch { return b }
 var ErrConflict = errors.New("the books have changed")
 
 // hour is the length of a bucket of the tier volume.
-const hour = time.Hour
+const (
+	hour     = time.Hour
+	dayHours = 24
+)
 
 // hourOf is the bucket of t: whole hours since 1970.
 func hourOf(t time.Time) int64 { return t.Unix() / int64(hour/time.Second) }

@@ -31,7 +31,11 @@ func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *batch) (le
 			return left, api.Errorf(api.ReasonInsufficient, "the call costs %d credits, and %d are left", c.cost(), account.pool).
 				WithHint("ask for less, or %s", m.askForCredits(c))
 		}
-		if err := m.takeVolume(ctx, c, now); err != nil {
+		today, spent, err := m.today(ctx, c, now)
+		if err == nil {
+			err = m.takeVolume(ctx, c, now)
+		}
+		if err != nil {
 			return left, err
 		}
 		for range c.cost() {
@@ -39,6 +43,12 @@ func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *batch) (le
 		}
 		count.Paid += c.cost()
 		left = Left{Known: true, Calls: account.pool}
+		if c.Daily > 0 {
+			spent += c.cost()
+			m.days[today], b.Daily[today] = spent, Spent{b.Daily[today].Credits + c.cost(), c.Daily}
+			rest := c.Daily - spent
+			left.Daily = &rest
+		}
 	default:
 		if left, err = m.takeFree(ctx, c, now, b); err != nil {
 			return left, err
@@ -50,6 +60,40 @@ func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *batch) (le
 		b.Traces = append(b.Traces, Trace{KeyID: c.KeyID, At: now, Op: c.Op, Pack: c.Pack})
 	}
 	return left, nil
+}
+
+// today is the day of c and what its key has spent in it, where the key has a bound that has room for c.
+func (m *Meter) today(ctx context.Context, c Call, now time.Time) (today Day, spent int64, err error) {
+	if c.Daily == 0 {
+		return today, 0, nil
+	}
+	now = now.UTC()
+	begins := now.Truncate(dayHours * hour)
+	today = Day{c.KeyID, hourOf(begins)}
+	ends := begins.Add(dayHours * hour)
+	spent, known := m.days[today]
+	if !known {
+		past, err := m.cfg.Store.PaidHours(ctx, c.KeyID, begins.Add(-hour))
+		if err != nil {
+			return today, 0, fmt.Errorf("read what key %s has spent today: %w", c.KeyID, err)
+		}
+		for _, s := range past {
+			if s.At.Before(ends) {
+				spent += s.Calls
+			}
+		}
+		m.days[today] = spent
+	}
+	const change = "use another key; the owner of this one makes keys with another bound at /account or by ctx keys create --per-day"
+	switch {
+	case c.cost() > c.Daily:
+		return today, spent, api.Errorf(api.ReasonInsufficient, "the call costs %d credits, and key %s may spend %d a day",
+			c.cost(), c.KeyID, c.Daily).WithHint("ask for less, or %s", change)
+	case spent+c.cost() > c.Daily:
+		return today, spent, api.Errorf(api.ReasonDailySpent, "key %s has spent %d of the %d credits that it may spend in a UTC day",
+			c.KeyID, spent, c.Daily).WithHint("wait for Retry-After (midnight UTC), or %s", change).WithRetryAfter(ends.Sub(now))
+	}
+	return today, spent, nil
 }
 
 // takeVolume counts c, which takes a credit, in the volume of its tier.

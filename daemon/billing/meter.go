@@ -62,6 +62,7 @@ type Meter struct {
 	books   map[string]*book
 	free    map[string]*window // by owner or key
 	volumes map[string]*window // by key
+	days    map[Day]int64      // credits that keys with a bound have spent, of the days that were asked for
 	clients map[string]*window // free calls by address; on no disk, so they are never read again
 	swept   time.Time          // when there was last looked for addresses that have left their window
 }
@@ -122,7 +123,7 @@ func (cfg *Config) complete() {
 func New(cfg Config) *Meter {
 	cfg.complete()
 	return &Meter{cfg: cfg, most: maxWindow, books: map[string]*book{}, free: map[string]*window{}, volumes: map[string]*window{},
-		clients: map[string]*window{}}
+		days: map[Day]int64{}, clients: map[string]*window{}}
 }
 
 // SetPlans changes plans and free calls, from the next call on. nil and 0 are as in Config.
@@ -161,7 +162,7 @@ func (m *Meter) poor(err error) bool {
 		return false
 	}
 	return refused.Reason == api.ReasonInsufficient || refused.Reason == api.ReasonPackAccessDenied ||
-		refused.Reason == api.ReasonQuotaExhausted
+		refused.Reason == api.ReasonQuotaExhausted || refused.Reason == api.ReasonDailySpent
 }
 
 func (m *Meter) charge(ctx context.Context, c Call) (left Left, err error) {
@@ -199,7 +200,7 @@ func (m *Meter) join(ctx context.Context, c Call) (b *batch, left Left, leads bo
 	if b == nil || b.size >= maxBatch {
 		b, leads = &batch{done: make(chan struct{})}, true
 		b.Debits, b.Usage, b.Free, b.clients = map[string]int64{}, map[UsageKey]Count{}, map[string]Stamp{}, map[string]int64{}
-		b.Windows = map[string]string{}
+		b.Windows, b.Daily = map[string]string{}, map[Day]Spent{}
 	}
 	if left, err = m.decide(ctx, c, m.cfg.Now(), b); err != nil {
 		return nil, left, false, err
@@ -226,7 +227,7 @@ func (m *Meter) lead(ctx context.Context, b *batch) {
 			m.open = nil
 		}
 		m.waiting = slices.DeleteFunc(m.waiting, func(w *batch) bool { return w == b })
-		full = len(m.free)+len(m.volumes) > m.most
+		full = len(m.free)+len(m.volumes)+len(m.days) > m.most
 		return b.Batch
 	})
 	if err := m.book(ctx, b, closed); err != nil || full {
@@ -297,6 +298,7 @@ func (m *Meter) forget() {
 	clear(m.books)
 	clear(m.free)
 	clear(m.volumes)
+	clear(m.days)
 }
 
 // WithLock runs act, which moves credits or keys of an owner, while nothing is charged. What was remembered of the owner is

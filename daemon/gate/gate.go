@@ -150,7 +150,8 @@ func (g *Gate) Known(bearer string) (Caller, error) {
 		return Caller{}, err
 	}
 	g.cfg.Keys.Used(key.ID)
-	call := billing.Call{KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent, Unmetered: key.Unmetered}
+	call := billing.Call{KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent, Unmetered: key.Unmetered,
+		Daily: key.Daily}
 	if key.OwnerID == account.OperatorID { // who hands them out to several
 		call.Window = key.ID
 	}

@@ -59,7 +59,7 @@ func faultOf(e *api.Error) (f eventFault, data map[string]any) {
 		return faultNotFound, map[string]any{"kind": "subscription"}
 	case api.ReasonTooManyWatches:
 		return faultExhausted, map[string]any{"limit": "subscriptions", "max": api.WatchesPerKey}
-	case api.ReasonInsufficient, api.ReasonQuotaExhausted:
+	case api.ReasonInsufficient, api.ReasonQuotaExhausted, api.ReasonDailySpent:
 		return faultExhausted, map[string]any{"limit": "credits", "max": 0}
 	case api.ReasonRateLimited:
 		return faultExhausted, map[string]any{"limit": "rate", "max": api.WatchPolls}

@@ -33,11 +33,13 @@ const (
 		SELECT 1 FROM (SELECT whose, sum(n) AS n FROM unnest(?::text[], ?::bigint[]) AS w (whose, n) GROUP BY whose) AS f
 		WHERE n + coalesce((SELECT sum(calls) FROM free_calls WHERE at > ?
 			AND key_id IN (SELECT id FROM keys WHERE owner_id = whose UNION ALL SELECT whose)), 0) > ?)`
+	haveDay = `NOT EXISTS (SELECT 1 FROM unnest(?::text[], ?::bigint[], ?::bigint[], ?::bigint[]) AS d (key, since, n, most)
+		WHERE n + coalesce((SELECT sum(paid) FROM usage WHERE key_id = key AND hour >= since AND hour < since + 24), 0) > most)`
 	wasBooked = `SELECT (CASE WHEN %s THEN '1' ELSE 'the books have changed' END)::int` // of PostgreSQL's log, where it does not hold
 )
 
-// lockFree locks owners and then keys, in ascending order: those whose free windows are used, and those that are debited. It goes before,
-// where a batch has free calls: several daemons fill their windows, and haveRoom has to see the calls of all.
+// lockFree locks owners and then keys, in ascending order: those whose free windows or bounds of a day are used, and those that are
+// debited. It goes before, where a batch has such calls: several daemons fill these, and haveRoom and haveDay have to see the calls of all.
 const lockFree = `WITH whose AS MATERIALIZED (SELECT id FROM owners WHERE id = ANY(?1::text[]) ORDER BY id FOR NO KEY UPDATE)
 	SELECT count(*) FROM (SELECT id FROM keys WHERE id = ANY(?2::text[]) AND (SELECT count(*) FROM whose) >= 0
 		ORDER BY id FOR NO KEY UPDATE) AS locked`
@@ -59,8 +61,8 @@ func (s *Store) chargeGroup(ctx context.Context, batch func() billing.Batch) err
 }
 
 func statementsOf(b billing.Batch) (all []database.Statement) {
-	var keys, used, ops, freeKeys, windows, traced, tracedOps, packs []string
-	var debits, hours, paid, free, freeAt, freeCalls, tracedAt []int64
+	var keys, used, ops, freeKeys, windows, bounded, traced, tracedOps, packs []string
+	var days, spent, most, debits, hours, paid, free, freeAt, freeCalls, tracedAt []int64
 	for id, n := range b.Debits {
 		keys, debits = append(keys, id), append(debits, n)
 	}
@@ -73,6 +75,9 @@ func statementsOf(b billing.Batch) (all []database.Statement) {
 			windows = append(windows, whose)
 		}
 		freeKeys, freeAt, freeCalls = append(freeKeys, id), append(freeAt, stamp.At.UnixMilli()), append(freeCalls, stamp.Calls)
+	}
+	for day, s := range b.Daily {
+		bounded, days, spent, most = append(bounded, day.KeyID), append(days, day.Hour), append(spent, s.Credits), append(most, s.Most)
 	}
 	for _, t := range b.Traces {
 		traced, tracedAt = append(traced, t.KeyID), append(tracedAt, t.At.UnixMilli())
@@ -96,7 +101,12 @@ func statementsOf(b billing.Batch) (all []database.Statement) {
 	}
 	if len(windows) > 0 {
 		ok, args = ok+" AND "+haveRoom, append(args, windows, freeCalls, b.FreeAfter.UnixMilli(), b.FreeLimit)
-		all = append(all, database.Statement{Text: lockFree, Args: []any{windows, slices.Concat(windows, keys)}})
+	}
+	if len(bounded) > 0 {
+		ok, args = ok+" AND "+haveDay, append(args, bounded, days, spent, most)
+	}
+	if len(windows)+len(bounded) > 0 {
+		all = append(all, database.Statement{Text: lockFree, Args: []any{windows, slices.Concat(windows, keys, bounded)}})
 	}
 	return append(all, database.Statement{Text: "WITH " + strings.Join(parts, ",\n\t") + "\n\t" + fmt.Sprintf(wasBooked, ok), Args: args})
 }

@@ -20,7 +20,8 @@ import (
 func (s *Store) Keys(ctx context.Context, owners []string) ([]account.Key, error) {
 	which, args := ofOwners("owner_id", owners)
 	rows, err := s.db.Read.QueryContext(ctx,
-		`SELECT id, hash, owner_id, name, tier, consent, created_at, last_used_at, revoked_at, revokes_at, unmetered FROM keys
+		`SELECT id, hash, owner_id, name, tier, consent, created_at, last_used_at, revoked_at, revokes_at, unmetered,
+			coalesce(daily_credits, 0) FROM keys
 		WHERE pruned_at IS NULL AND `+which, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read keys: %w", err)
@@ -32,7 +33,7 @@ func (s *Store) Keys(ctx context.Context, owners []string) ([]account.Key, error
 		var hash []byte
 		var created, used, revoked, revokes sql.NullInt64
 		if err := rows.Scan(&k.ID, &hash, &k.OwnerID, &k.Name, &k.Tier, &k.Consent, &created, &used, &revoked, &revokes,
-			&k.Unmetered); err != nil {
+			&k.Unmetered, &k.Daily); err != nil {
 			return nil, fmt.Errorf("read keys: %w", err)
 		}
 		if copy(k.Hash[:], hash) != len(k.Hash) {
@@ -61,8 +62,9 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 
 func createKey(ctx context.Context, tx *sql.Tx, k account.Key, credits int64) error {
 	_, err := tx.ExecContext(ctx,
-		"INSERT INTO keys (id, hash, owner_id, name, tier, consent, created_at, unmetered, credits) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		k.ID, k.Hash[:], k.OwnerID, k.Name, k.Tier, k.Consent, k.CreatedAt.UnixMilli(), k.Unmetered, credits)
+		`INSERT INTO keys (id, hash, owner_id, name, tier, consent, created_at, unmetered, credits, daily_credits)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0))`,
+		k.ID, k.Hash[:], k.OwnerID, k.Name, k.Tier, k.Consent, k.CreatedAt.UnixMilli(), k.Unmetered, credits, k.Daily)
 	if database.Refused(err) {
 		return account.ErrDuplicate
 	}

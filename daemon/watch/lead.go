@@ -179,7 +179,8 @@ func (s *Service) payDay(ctx context.Context, w event.Watch) error {
 		return nil // it is ended
 	}
 	c := gate.Caller{Call: billing.Call{
-		KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent, Unmetered: key.Unmetered, Op: api.OpWatch, Pack: w.Pack,
+		KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent, Unmetered: key.Unmetered,
+		Daily: key.Daily, Op: api.OpWatch, Pack: w.Pack,
 	}}
 	if key.OwnerID == account.OperatorID {
 		c.Window = key.ID

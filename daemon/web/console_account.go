@@ -41,7 +41,9 @@ func (c *Console) issueKey(w http.ResponseWriter, r *http.Request, s api.Session
 	if err := ReadJSON(w, r, &ask, `{"name":"my agent"}`); err != nil {
 		return err
 	}
-	issued, err := c.cfg.Keys.Issue(r.Context(), account.NewKey{OwnerID: s.UserID, Name: ask.Name, Consent: ask.TraceConsent})
+	issued, err := c.cfg.Keys.Issue(r.Context(), account.NewKey{
+		OwnerID: s.UserID, Name: ask.Name, Consent: ask.TraceConsent, Daily: ask.DailyCredits,
+	})
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,8 @@ func TestCORS(t *testing.T) {
 	t.Parallel()
 	url, _ := serveTroubled(t)
 	const exposed = "X-Request-Id, X-Data-Mode, Idempotency-Replayed, Age, Retry-After, Warning, " +
-		"X-Free-Calls-Remaining, X-Free-Calls-Reset, X-Credits-Remaining, PAYMENT-REQUIRED, PAYMENT-RESPONSE, Context-Proof"
+		"X-Free-Calls-Remaining, X-Free-Calls-Reset, X-Credits-Remaining, X-Daily-Credits-Remaining, " +
+		"PAYMENT-REQUIRED, PAYMENT-RESPONSE, Context-Proof"
 	for line := range every() {
 		method, path, _ := strings.Cut(line, " ")
 		a := call(t, method, url+path, with("Origin", "https://example.org"))

@@ -170,7 +170,8 @@ func (e expander) operation(o api.Operation, method member) error {
 func (e expander) paid(responses node) error {
 	headers := map[string]string{
 		api.HeaderRequestID: "RequestId", api.HeaderDataMode: "DataMode",
-		api.HeaderCreditsLeft: "CreditsLeft", api.HeaderFreeLeft: "FreeLeft", api.HeaderFreeReset: "FreeReset",
+		api.HeaderCreditsLeft: "CreditsLeft", api.HeaderDailyLeft: "DailyLeft",
+		api.HeaderFreeLeft: "FreeLeft", api.HeaderFreeReset: "FreeReset",
 		"Cache-Control": "CacheControl", api.HeaderReplayed: "Replayed", api.HeaderAge: "Age",
 		api.HeaderSettlement: "Settlement", api.HeaderWarning: "Warning",
 	}

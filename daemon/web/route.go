@@ -62,7 +62,8 @@ func nothingAt(r *http.Request) error {
 const (
 	exposed = api.HeaderRequestID + ", " + api.HeaderDataMode + ", " + api.HeaderReplayed + ", " + api.HeaderAge + ", " +
 		api.HeaderRetryAfter + ", " + api.HeaderWarning + ", " + api.HeaderFreeLeft + ", " + api.HeaderFreeReset + ", " +
-		api.HeaderCreditsLeft + ", " + api.HeaderRequired + ", " + api.HeaderSettlement + ", " + api.HeaderProof
+		api.HeaderCreditsLeft + ", " + api.HeaderDailyLeft + ", " +
+		api.HeaderRequired + ", " + api.HeaderSettlement + ", " + api.HeaderProof
 	accepted = "Authorization, Content-Type, " + api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " + api.HeaderPayerHint +
 		", " + api.HeaderRequestID + ", " + api.HeaderSignature + ", " + api.HeaderSignIn +
 		", Access-Control-Expose-Headers" // which some clients send

@@ -102,6 +102,9 @@ func setLeft(h http.Header, left billing.Left) {
 	default:
 		h.Set(api.HeaderCreditsLeft, calls)
 	}
+	if left.Daily != nil {
+		h.Set(api.HeaderDailyLeft, strconv.FormatInt(*left.Daily, 10))
+	}
 }
 
 type proofLine struct {

@@ -13,14 +13,16 @@ type APIKeyRow struct {
 	LastUsedAt   *time.Time   `json:"lastUsedAt"` // nil if never used
 	RevokedAt    *time.Time   `json:"revokedAt"`  // nil while active
 	TraceConsent TraceConsent `json:"traceConsent"`
-	RevokesAt    *time.Time   `json:"revokesAt,omitempty"` // when a key ends that was replaced by another; nil for all others
-	Unmetered    bool         `json:"unmetered,omitempty"` // its calls are counted and not charged
+	RevokesAt    *time.Time   `json:"revokesAt,omitempty"`    // when a key ends that was replaced by another; nil for all others
+	Unmetered    bool         `json:"unmetered,omitempty"`    // its calls are counted and not charged
+	DailyCredits *int64       `json:"dailyCredits,omitempty"` // that it spends in a UTC day at most; nil means no bound
 }
 
 // CreateKeyRequest is the body of POST /api/keys. An empty TraceConsent means ConsentAggregated.
 type CreateKeyRequest struct {
 	Name         string       `json:"name"`
 	TraceConsent TraceConsent `json:"traceConsent,omitempty"`
+	DailyCredits *int64       `json:"dailyCredits,omitempty"` // 1 to MaxDailyCredits; nil means no bound
 }
 
 // IssuedKey is the answer of key creation, the only one that ever carries the key.
@@ -31,6 +33,8 @@ type IssuedKey struct {
 	Tier      Tier      `json:"tier"`
 	CreatedAt time.Time `json:"createdAt"`
 	Unmetered bool      `json:"unmetered,omitempty"` // its calls are counted and not charged
+
+	DailyCredits *int64 `json:"dailyCredits,omitempty"` // that it spends in a UTC day at most; nil means no bound
 
 	CreditBalance *int64     `json:"creditBalance,omitempty"` // credits on a key that was bought with them, or that replaces another
 	RevokesAt     *time.Time `json:"revokesAt,omitempty"`     // and when the other one ends

@@ -60,21 +60,22 @@ const (
 
 // Names of the headers with a special meaning in this API.
 const (
-	HeaderRequestID    = "X-Request-Id"         // on every response; equal to requestId of an error envelope
-	HeaderPayment      = "X-402-Payment"        // base64 of a PaymentProof
-	HeaderPaymentAlias = "X-Payment"            // accepted for HeaderPayment
-	HeaderRequired     = "PAYMENT-REQUIRED"     // base64 of a StandardRequired, beside a 402
-	HeaderSignature    = "PAYMENT-SIGNATURE"    // base64 of a payment of standard x402; it wins over HeaderPayment
-	HeaderSignIn       = "SIGN-IN-WITH-X"       // base64 of a sign-in of a wallet, in place of a payment
-	HeaderSettlement   = "PAYMENT-RESPONSE"     // base64 of a StandardReceipt
-	HeaderPayerHint    = "X-402-Payer-Hint"     // accepted and ignored
-	HeaderDataMode     = "X-Data-Mode"          // DataModeDemo when answers are made from recorded data
-	HeaderVersion      = "X-Contextd-Version"   // of the service, where that is a release
-	HeaderReplayed     = "Idempotency-Replayed" // "true" on the stored answer to a proof sent again
-	HeaderAge          = "Age"                  // seconds since that answer was first given
-	HeaderRetryAfter   = "Retry-After"          // seconds
-	HeaderWarning      = "Warning"              // a fallback was served
-	HeaderCreditsLeft  = "X-Credits-Remaining"  // of the owner of the key that called
+	HeaderRequestID    = "X-Request-Id"              // on every response; equal to requestId of an error envelope
+	HeaderPayment      = "X-402-Payment"             // base64 of a PaymentProof
+	HeaderPaymentAlias = "X-Payment"                 // accepted for HeaderPayment
+	HeaderRequired     = "PAYMENT-REQUIRED"          // base64 of a StandardRequired, beside a 402
+	HeaderSignature    = "PAYMENT-SIGNATURE"         // base64 of a payment of standard x402; it wins over HeaderPayment
+	HeaderSignIn       = "SIGN-IN-WITH-X"            // base64 of a sign-in of a wallet, in place of a payment
+	HeaderSettlement   = "PAYMENT-RESPONSE"          // base64 of a StandardReceipt
+	HeaderPayerHint    = "X-402-Payer-Hint"          // accepted and ignored
+	HeaderDataMode     = "X-Data-Mode"               // DataModeDemo when answers are made from recorded data
+	HeaderVersion      = "X-Contextd-Version"        // of the service, where that is a release
+	HeaderReplayed     = "Idempotency-Replayed"      // "true" on the stored answer to a proof sent again
+	HeaderAge          = "Age"                       // seconds since that answer was first given
+	HeaderRetryAfter   = "Retry-After"               // seconds
+	HeaderWarning      = "Warning"                   // a fallback was served
+	HeaderDailyLeft    = "X-Daily-Credits-Remaining" // that the key may spend today, where it has a bound
+	HeaderCreditsLeft  = "X-Credits-Remaining"       // of the owner of the key that called
 	HeaderFreeLeft     = "X-Free-Calls-Remaining"
 	HeaderFreeReset    = "X-Free-Calls-Reset"   // seconds until there is one more
 	HeaderJobTimestamp = "X-Contextd-Timestamp" // Unix seconds, signed

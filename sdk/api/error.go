@@ -110,6 +110,7 @@ const (
 	ReasonKeyNotFound      Reason = "key_not_found"
 	ReasonMethodNotAllowed Reason = "method_not_allowed"
 	ReasonQuotaExhausted   Reason = "quota_exhausted"
+	ReasonDailySpent       Reason = "daily_credits_spent"
 	ReasonRateLimited      Reason = "rate_limited"
 	ReasonTooManyWatches   Reason = "too_many_watches"
 	ReasonInternal         Reason = "internal_error"
@@ -137,8 +138,8 @@ func Reasons() []Reason {
 		ReasonOwnerDisabled,
 		ReasonPackNotFound, ReasonSnapshotNotFound, ReasonCitationNotFound, ReasonNothingFound, ReasonNotFound, ReasonWatchNotFound,
 		ReasonDepositNotFound, ReasonKeyNotFound, ReasonMethodNotAllowed,
-		ReasonQuotaExhausted, ReasonRateLimited, ReasonTooManyWatches, ReasonInternal, ReasonStateUnavailable, ReasonBriefUnavailable,
-		ReasonPaymentPending, ReasonSettling, ReasonChainUnavailable,
+		ReasonQuotaExhausted, ReasonDailySpent, ReasonRateLimited, ReasonTooManyWatches, ReasonInternal, ReasonStateUnavailable,
+		ReasonBriefUnavailable, ReasonPaymentPending, ReasonSettling, ReasonChainUnavailable,
 	}
 }
 
@@ -187,7 +188,7 @@ func (r Reason) answerAbsent() (Code, int) {
 		return CodePaymentInvalid, http.StatusConflict
 	case ReasonMethodNotAllowed:
 		return CodeValidation, http.StatusMethodNotAllowed
-	case ReasonQuotaExhausted:
+	case ReasonQuotaExhausted, ReasonDailySpent:
 		return CodeQuotaExhausted, http.StatusTooManyRequests
 	case ReasonRateLimited, ReasonTooManyWatches:
 		return CodeRateLimited, http.StatusTooManyRequests

@@ -44,7 +44,7 @@ const answers = `
 404 CITATION_NOT_FOUND  citation_not_found
 404 VALIDATION_ERROR    nothing_found not_found watch_not_found deposit_not_found key_not_found
 405 VALIDATION_ERROR    method_not_allowed
-429 QUOTA_EXHAUSTED     quota_exhausted
+429 QUOTA_EXHAUSTED     quota_exhausted daily_credits_spent
 429 RATE_LIMITED        rate_limited too_many_watches
 500 INTERNAL_ERROR      internal_error
 503 UPSTREAM_ERROR      state_unavailable brief_unavailable

@@ -42,15 +42,16 @@ const (
 	RefreshInterval = 5 * time.Minute
 	MaxFreshAge     = 300 // seconds; a greater ageSeconds says that the pipeline lags
 
-	KeyIDLength    = 16
-	KeySecretChars = 32 // base62 characters after the prefix
-	MaxActiveKeys  = 25
-	MaxNewKeys     = 100   // keys made per owner and 24 hours
-	MaxNewFreeKeys = 10    // the same of an owner who has never paid
-	MaxRevokedKeys = 200   // revoked keys without credits that are kept per owner
-	MaxSessions    = 50    // of an owner; of more, those used longest ago end
-	MaxKeyName     = 64    // runes
-	MaxPrompt      = 4_000 // runes
+	KeyIDLength     = 16
+	KeySecretChars  = 32 // base62 characters after the prefix
+	MaxActiveKeys   = 25
+	MaxDailyCredits = 1_000_000 // that the bound of a key can be
+	MaxNewKeys      = 100       // keys made per owner and 24 hours
+	MaxNewFreeKeys  = 10        // the same of an owner who has never paid
+	MaxRevokedKeys  = 200       // revoked keys without credits that are kept per owner
+	MaxSessions     = 50        // of an owner; of more, those used longest ago end
+	MaxKeyName      = 64        // runes
+	MaxPrompt       = 4_000     // runes
 
 	MaxRotationGrace = 7 * 24 * time.Hour  // until a replaced key ends
 	UnpaidRetention  = 90 * 24 * time.Hour // of purchases that nobody paid and settlements that have failed, once they have ended

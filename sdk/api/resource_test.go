@@ -37,9 +37,9 @@ func shapes() []shape {
 		{api.StreamState{}, "pack state ts seq? leaf? scope? freshness?"},
 		{api.StreamError{}, "message"},
 
-		{api.APIKeyRow{}, "keyId name tier createdAt lastUsedAt0 revokedAt0 traceConsent revokesAt? unmetered?"},
-		{api.CreateKeyRequest{}, "name traceConsent?"},
-		{api.IssuedKey{}, "key keyId name tier createdAt unmetered? creditBalance? revokesAt?"},
+		{api.APIKeyRow{}, "keyId name tier createdAt lastUsedAt0 revokedAt0 traceConsent revokesAt? unmetered? dailyCredits?"},
+		{api.CreateKeyRequest{}, "name traceConsent? dailyCredits?"},
+		{api.IssuedKey{}, "key keyId name tier createdAt unmetered? dailyCredits? creditBalance? revokesAt?"},
 		{api.RotateKeyRequest{}, "name? graceSeconds?"},
 		{api.KeyListResponse{}, "keys nextCursor?"},
 		{api.RevokeResponse{}, "ok revokedAt strandedCredits"},

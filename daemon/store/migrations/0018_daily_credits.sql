@@ -1,0 +1,2 @@
+-- A key may have a bound of the credits that it spends in a day.
+ALTER TABLE keys ADD COLUMN daily_credits INTEGER; -- NULL means none
