@@ -41,7 +41,8 @@ type proven struct {
 	later  string            // ends in brief: what was written for the newest state later, "" for none
 	asked  []string
 
-	witness *sdk.Witness // signs its checkpoints; nil for none
+	witness  *sdk.Witness // signs its checkpoints; nil for none
+	anchored []byte       // the entry that was kept with signatures of witnesses; nil for none
 }
 
 // newProven starts a service with a log of n states.
@@ -236,6 +237,8 @@ func (p *proven) logged(path string, seq int) []byte {
 	switch {
 	case p.gone:
 		return nil
+	case strings.HasPrefix(path, "anchor/"):
+		return p.anchored
 	case p.old[path] != nil:
 		return p.old[path]
 	case path == "checkpoint":

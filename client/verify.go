@@ -84,7 +84,7 @@ both checkpoints as evidence. A service that restored a backup says so in its ne
 --accept-new-log.
 
 The time of a state is the word of the service. A witness whose key ctx knows sets the latest moment at which it was
-made; without one, verify says that no outside time is known.
+made: of a past state by the checkpoint of its hour, which the service keeps. Without one, verify says that no outside time is known.
 
 A proof shows that the service said it. It does not show that it is true.`
 
@@ -265,6 +265,9 @@ func (o verifyOptions) snapshot(ctx context.Context, at time.Time) error {
 		return err
 	}
 	v := o.verdict(p, o.from(known))
+	if err := o.outside(ctx, p, &v); err != nil {
+		return err
+	}
 	v.Says = fmt.Sprintf("What the service now says of %s is what it said at %s: it was not changed since.", o.clock(at), o.moment(p))
 	return o.show(ctx, v, p.Checkpoint)
 }
@@ -411,6 +414,40 @@ func earliestOf(list []sdk.Cosignature) (first *sdk.Cosignature) {
 		}
 	}
 	return first
+}
+
+// outside looks for the earliest statement of witnesses on the leaf, among what the service kept.
+func (o verifyOptions) outside(ctx context.Context, p *sdk.Proven, v *verdict) error {
+	if len(o.witnesses) == 0 {
+		return nil
+	}
+	log, err := o.logs.Log(p.Leaf.Pack)
+	if err != nil {
+		return err
+	}
+	entry, err := log.Anchor(ctx, p.Leaf.Seq)
+	if notFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	kept, err := sdk.VerifyEntry(*entry, p.Checkpoint.Key, o.witnesses...)
+	if err != nil {
+		return err
+	}
+	root := kept.Checkpoint.Root
+	if kept.Checkpoint.Size <= p.Checkpoint.Size {
+		if root, err = log.RootAt(ctx, p.Checkpoint, kept.Checkpoint.Size); err != nil {
+			return err
+		}
+	}
+	if kept.Hash != p.Hash || root != kept.Checkpoint.Root {
+		return &sdk.ProofError{Reason: sdk.ProofForked, Known: kept.Checkpoint, Now: p.Checkpoint,
+			Err: fmt.Errorf("the checkpoint that was kept of leaf %d is of another history of the log", p.Leaf.Seq)}
+	}
+	v.ExistedBy = earliestOf(append(kept.Checkpoint.Witnesses, v.Witnesses...))
+	return nil
 }
 
 // times says between which moments it was made, and by whose word.

@@ -147,6 +147,9 @@ func (o verifyOptions) saved(ctx context.Context, data []byte) error {
 		covered = append(covered, savedBrief)
 	}
 	v := o.verdict(p, o.from(known))
+	if err := o.outside(ctx, p, &v); err != nil {
+		return err
+	}
 	v.Covered = covered
 	for _, name := range a.names {
 		if name != savedFreshness && !slices.Contains(covered, name) && (name != savedBrief || without) {

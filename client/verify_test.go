@@ -643,3 +643,64 @@ func TestNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestAnchored has verify take the time of a witness from the checkpoint that the service kept, and refuse one of another history.
+func TestAnchored(t *testing.T) {
+	t.Parallel()
+	key, err := sdk.NewWitnessKey("w.test/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := fakeNow().UTC()
+	witness := func(p *proven, at time.Time) {
+		p.witness = &sdk.Witness{Key: key, Now: func() time.Time { return at },
+			Load: func(string) (sdk.WitnessedLog, error) { return sdk.WitnessedLog{Key: p.key}, nil },
+			Save: func(string, sdk.WitnessedLog) error { return nil }}
+	}
+	p := newProven(t, originOne, 266)
+	f := p.fork(t)
+	p.start(t, f)
+	f.cut(265)
+	f.grow(t, 5, "b")
+	for _, log := range []*proven{p, f} {
+		witness(log, signed.Add(-time.Hour))
+		log.anchored = log.entry(264)
+		witness(log, signed)
+	}
+	p.grow(t, 23, "a")
+	ctx := user(t, p)
+	file := filepath.Join(t.TempDir(), "answer.json")
+	verify := func(args ...string) (int, string, string) {
+		return ctx(append([]string{"verify", "--at", p.at(264).Format(time.RFC3339), "--witness", key.Public()}, args...)...)
+	}
+	early, late := "existed by 2026-11-20 19:06:00 UTC", "existed by 2026-11-20 20:06:00 UTC"
+	if code, stdout, stderr := verify(); code != cli.ExitOK || !strings.Contains(stdout, early) {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	_, answer, _ := ctx("snapshot", "--at", p.at(264).Format(time.RFC3339), "-o", "json")
+	if err := os.WriteFile(file, []byte(answer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := ctx("verify", file, "--witness", key.Public()); code != cli.ExitOK || !strings.Contains(stdout, early) {
+		t.Errorf("a file: exit %d\n%s%s", code, stdout, stderr)
+	}
+	kept := p.anchored
+	p.anchored = nil
+	if code, stdout, stderr := verify(); code != cli.ExitOK || !strings.Contains(stdout, late) {
+		t.Errorf("none was kept: exit %d\n%s%s", code, stdout, stderr)
+	}
+	p.anchored = f.anchored
+	code, stdout, stderr := verify("-o", "json")
+	if reason, _ := reasonIn(t, stderr); code != cli.ExitUnproven || stdout != "" || reason != "log_forked" {
+		t.Errorf("of another history: exit %d\n%s%s", code, stdout, stderr)
+	}
+	p.anchored = p.entry(3)
+	if code, stdout, _ := verify("-o", "json"); code != cli.ExitUnproven || stdout != "" {
+		t.Errorf("of another leaf: exit %d\n%s", code, stdout)
+	}
+	p.anchored = kept
+	kept[strings.Index(string(kept), `"proof":["`)+12] ^= 1
+	if code, stdout, _ := verify("-o", "json"); code != cli.ExitUnproven || stdout != "" {
+		t.Errorf("a proof that was changed: exit %d\n%s", code, stdout)
+	}
+}

@@ -47,6 +47,12 @@ func (l *Log) Leaf(ctx context.Context, seq int64) (*api.LogEntry, error) {
 	return l.entry(ctx, strings.Replace(api.PathLogLeaf, "{seq}", strconv.FormatInt(seq, 10), 1), nil)
 }
 
+// Anchor returns a leaf by its index, with its proof in the first checkpoint that the service kept with it and with signatures of
+// witnesses: those say by when it existed. It verifies nothing.
+func (l *Log) Anchor(ctx context.Context, seq int64) (*api.LogEntry, error) {
+	return l.entry(ctx, strings.Replace(api.PathLogAnchor, "{seq}", strconv.FormatInt(seq, 10), 1), nil)
+}
+
 // Newest returns the newest leaf with its proof. It verifies nothing.
 func (l *Log) Newest(ctx context.Context) (*api.LogEntry, error) {
 	text, err := l.get(ctx, api.PathLogCheckpoint, nil)

@@ -33,11 +33,18 @@ func (l *Logs) Plain(head api.LogHead) (string, error) {
 	return string(text), err
 }
 
-// Cosign has the checkpoint of a head carry the signatures of witnesses, a line of a signed note each, as long as it is the newest.
-func (l *Logs) Cosign(head api.LogHead, lines []string) {
+// Cosign has the checkpoint of a head carry the signatures of witnesses, a line of a signed note each, as long as it is the newest. The
+// first of each hour is kept: a witness does not sign a log as it was before.
+func (l *Logs) Cosign(ctx context.Context, head api.LogHead, lines []string, now time.Time) error {
+	signatures := strings.Join(lines, "")
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cosigned[head.Origin] = cosigned{head, strings.Join(lines, "")}
+	l.cosigned[head.Origin] = cosigned{head, signatures}
+	l.mu.Unlock()
+	plain, err := l.Plain(head)
+	if err != nil {
+		return err
+	}
+	return l.store.KeepAnchor(ctx, head, now, len(lines), plain+signatures)
 }
 
 // Stand notes how the witnesses of the log of pack stand.

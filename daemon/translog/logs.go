@@ -32,6 +32,10 @@ type Store interface {
 	LogBundle(ctx context.Context, origin string, n int64) ([]byte, error)
 	// LogBefore is the newest leaf of a state that was made before t; ok is false for none.
 	LogBefore(ctx context.Context, origin string, t time.Time) (seq int64, ok bool, err error)
+	// KeepAnchor keeps the checkpoint of a head with signatures of witnesses, the first of an hour.
+	KeepAnchor(ctx context.Context, head api.LogHead, at time.Time, signatures int, checkpoint string) error
+	// Anchor is the first checkpoint that was kept with leaf seq in it, and its size; 0 for none.
+	Anchor(ctx context.Context, origin string, seq int64) (size int64, checkpoint string, err error)
 }
 
 // Tables are the rows of the newest state of a pack, and the leaf of that; nil where there are none.
@@ -73,6 +77,7 @@ const (
 	nameBundle     = "bundle"
 	nameBefore     = "before "
 	nameRow        = "row "
+	nameAnchor     = "anchor"
 )
 
 // How long caches may give an answer without asking: a checkpoint is news for seconds, a full tile stays for ever, and what is of an
@@ -287,6 +292,30 @@ func (l *Logs) Leaf(ctx context.Context, pack string, seq int64) (Answer, error)
 	return l.entry(ctx, log, seq)
 }
 
+// Anchor is Leaf with the first checkpoint that was kept with it and with signatures of witnesses.
+func (l *Logs) Anchor(ctx context.Context, pack string, seq int64) (Answer, error) {
+	head, err := l.head(ctx, pack)
+	if err != nil {
+		return Answer{}, err
+	}
+	size, checkpoint, err := l.store.Anchor(ctx, head.Origin, max(seq, 0))
+	if err != nil {
+		return Answer{}, err
+	}
+	if seq < 0 || size == 0 || size > head.Size {
+		return Answer{}, api.Errorf(api.ReasonNotFound, "no checkpoint with leaf %d and signatures of witnesses was kept", seq).
+			WithHint("one an hour is kept, where the operator has witnesses")
+	}
+	of := name{what: nameAnchor, origin: head.Origin, size: size, lines: checkpoint, n: seq}
+	return l.cached(of, func() (Answer, error) {
+		e, fromStore, err := l.included(ctx, api.LogHead{Origin: head.Origin, Size: size}, seq, checkpoint)
+		if err != nil {
+			return Answer{}, err
+		}
+		return answerJSON(e, fromStore)
+	})
+}
+
 // At is Leaf for the newest state as of a minute.
 func (l *Logs) At(ctx context.Context, pack, minute string) (Answer, error) {
 	log, err := l.head(ctx, pack)
@@ -335,6 +364,15 @@ func answerJSON(v any, fromStore bool) (Answer, error) {
 
 // proven is a leaf that is in the log of a head, with what proves it, and whether it had to be read from the store.
 func (l *Logs) proven(ctx context.Context, head api.LogHead, seq int64) (e api.LogEntry, fromStore bool, err error) {
+	checkpoint, err := l.checkpoint(head)
+	if err != nil {
+		return e, false, err
+	}
+	return l.included(ctx, head, seq, string(checkpoint.Text))
+}
+
+// included is proven by a checkpoint of the head that is there already.
+func (l *Logs) included(ctx context.Context, head api.LogHead, seq int64, checkpoint string) (e api.LogEntry, fromStore bool, err error) {
 	leaves, fromStore, err := l.leaves(ctx, head, seq/Width)
 	if err != nil {
 		return e, fromStore, err
@@ -346,11 +384,7 @@ func (l *Logs) proven(ctx context.Context, head api.LogHead, seq int64) (e api.L
 	if err != nil {
 		return e, fromStore, err
 	}
-	checkpoint, err := l.checkpoint(head)
-	if err != nil {
-		return e, fromStore, err
-	}
-	e = api.LogEntry{Leaf: string(leaves[seq%Width]), Proof: inBase64(proof), Checkpoint: string(checkpoint.Text)}
+	e = api.LogEntry{Leaf: string(leaves[seq%Width]), Proof: inBase64(proof), Checkpoint: checkpoint}
 	e.Key, err = l.key.Verifier(head.Origin)
 	return e, fromStore, err
 }

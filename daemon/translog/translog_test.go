@@ -36,6 +36,21 @@ type memory struct {
 	leaves [][]byte
 	tiles  map[place][]byte
 	root   tlog.Hash
+
+	kept   string // the newest that KeepAnchor was given
+	keptOf int64
+}
+
+func (m *memory) KeepAnchor(_ context.Context, head api.LogHead, _ time.Time, _ int, checkpoint string) error {
+	m.kept, m.keptOf = checkpoint, head.Size
+	return nil
+}
+
+func (m *memory) Anchor(_ context.Context, _ string, seq int64) (int64, string, error) {
+	if seq >= m.keptOf {
+		return 0, "", nil
+	}
+	return m.keptOf, m.kept, nil
 }
 
 func (m *memory) read(level int, n int64) ([]byte, error) { return m.tiles[place{level, n}], nil }
@@ -470,13 +485,66 @@ func TestCosigned(t *testing.T) {
 		if err != nil || strings.HasSuffix(string(text), line) != signed {
 			t.Errorf("%q, %v", text, err)
 		}
-		if logs.Cosign(head, []string{line}); signed {
+		if err := logs.Cosign(ctx, head, []string{line}, time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if signed {
 			m.add(t, []byte("one more"))
 		}
 	}
 	for _, old := range []int64{-1, 0, 300, 301} {
 		if texts, err := logs.Consistency(ctx, head, old); texts != nil || err != nil {
 			t.Errorf("from %d: %d hashes, %v", old, len(texts), err)
+		}
+	}
+}
+
+// TestAnchor proves leaves by the checkpoint that was kept with the signatures of witnesses, when the log has grown since.
+func TestAnchor(t *testing.T) {
+	t.Parallel()
+	m := filled(t, 300)
+	logs, ctx := translog.NewLogs(m, newKey(t, 1), nil), t.Context()
+	head, err := logs.Head(ctx, "crypto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := logs.Anchor(ctx, "crypto", 0); err == nil {
+		t.Error("nothing was kept, and there is an answer")
+	}
+	const line = "— w AAAA\n"
+	if err := logs.Cosign(ctx, head, []string{line}, time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 260 {
+		m.add(t, fmt.Appendf(nil, "more %d", i))
+	}
+	for seq, good := range map[int64]bool{-1: false, 0: true, 255: true, 256: true, 299: true, 300: false, 999: false} {
+		text, _, err := parts(logs.Anchor(ctx, "crypto", seq))
+		if (err == nil) != good {
+			t.Errorf("leaf %d: %v", seq, err)
+		}
+		if err != nil {
+			continue
+		}
+		var e api.LogEntry
+		if err := json.Unmarshal(text, &e); err != nil {
+			t.Fatal(err)
+		}
+		var proof tlog.RecordProof
+		for _, h := range e.Proof {
+			hash, err := tlog.ParseHash(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proof = append(proof, hash)
+		}
+		root, err := tlog.ParseHash(head.Root)
+		if err == nil {
+			err = tlog.CheckRecord(proof, 300, root, seq, tlog.RecordHash([]byte(e.Leaf)))
+		}
+		if err != nil || e.Leaf != fmt.Sprintf("leaf %d", seq) || !strings.Contains(e.Checkpoint, "\n300\n") ||
+			!strings.HasSuffix(e.Checkpoint, line) {
+			t.Errorf("leaf %d: %+v, %v", seq, e, err)
 		}
 	}
 }

@@ -18,6 +18,7 @@ type Logs interface {
 	Part(ctx context.Context, pack, path string) (translog.Answer, error)
 	Leaf(ctx context.Context, pack string, seq int64) (translog.Answer, error)
 	At(ctx context.Context, pack, minute string) (translog.Answer, error)
+	Anchor(ctx context.Context, pack string, seq int64) (translog.Answer, error)
 	Row(ctx context.Context, pack, kind, key string) (translog.Answer, error)
 }
 
@@ -50,7 +51,7 @@ func LogRoutes(logs Logs, trusted *Proxies, crowd *Crowd, now func() time.Time) 
 	tile := l.bounded(l.tile)
 	return crowd.Bounded(Routes{
 		api.PathLogCheckpoint: l.bounded(l.checkpoint), api.PathLogLeaf: l.bounded(l.leaf), api.PathLogAt: l.bounded(l.at),
-		api.PathLogRow: l.bounded(l.row), pathTile: tile, pathPart: tile, pathTiles: tile,
+		api.PathLogRow: l.bounded(l.row), api.PathLogAnchor: l.bounded(l.anchor), pathTile: tile, pathPart: tile, pathTiles: tile,
 	})
 }
 
@@ -95,13 +96,18 @@ func (l logRoutes) tile(r *http.Request) (translog.Answer, error) {
 	return l.logs.Part(r.Context(), pack, strings.TrimPrefix(r.URL.Path, "/log/"+pack+"/tile/"))
 }
 
-func (l logRoutes) leaf(r *http.Request) (translog.Answer, error) {
+func (l logRoutes) leaf(r *http.Request) (translog.Answer, error) { return bySeq(r, l.logs.Leaf) }
+
+func (l logRoutes) anchor(r *http.Request) (translog.Answer, error) { return bySeq(r, l.logs.Anchor) }
+
+// bySeq looks for what is of the leaf that the path names.
+func bySeq(r *http.Request, look func(ctx context.Context, pack string, seq int64) (translog.Answer, error)) (translog.Answer, error) {
 	text := r.PathValue("seq")
 	seq, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(seq, 10) != text {
 		return translog.Answer{}, api.Errorf(api.ReasonNotFound, "a leaf is a number from 0").WithHint("/log/{pack}/leaf/0")
 	}
-	return l.logs.Leaf(r.Context(), r.PathValue("pack"), seq)
+	return look(r.Context(), r.PathValue("pack"), seq)
 }
 
 func (l logRoutes) at(r *http.Request) (translog.Answer, error) {

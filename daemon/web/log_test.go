@@ -63,6 +63,13 @@ func fillLog(t *testing.T, d *daemontest.Daemon, leaves int) {
 	if err := d.Narrate(t.Context(), api.PackCrypto); err != nil {
 		t.Fatal(err)
 	}
+	head, err := h.LogHead(t.Context(), api.PackCrypto)
+	if err == nil {
+		err = h.KeepAnchor(t.Context(), head, d.Config.Now(), 1, "as if witnesses had signed it")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // checkpoint reads the checkpoint and verifies it.

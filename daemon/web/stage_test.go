@@ -159,7 +159,7 @@ func logged() []string {
 	minute := time.Now().UTC().Add(time.Minute).Format("2006-01-02T15:04")
 	return []string{
 		log + "/checkpoint", log + "/tile/0/000", log + "/tile/entries/000", log + "/tile/1/000.p/1", log + "/leaf/255", log + "/at?minute=" + minute,
-		log + "/row?kind=asset&key=bitcoin",
+		log + "/row?kind=asset&key=bitcoin", log + "/anchor/0",
 	}
 }
 

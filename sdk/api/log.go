@@ -13,6 +13,7 @@ const (
 	PathLog           = "/log/{pack}"
 	PathLogCheckpoint = PathLog + "/checkpoint"
 	PathLogLeaf       = PathLog + "/leaf/{seq}"
+	PathLogAnchor     = PathLog + "/anchor/{seq}"
 	PathLogAt         = PathLog + "/at"  // ?minute=
 	PathLogRow        = PathLog + "/row" // ?kind=&key=
 )
@@ -139,7 +140,7 @@ type LogHead struct {
 	Root   string `json:"root"` // its hash in base64, as in a checkpoint
 }
 
-// LogEntry answers PathLogLeaf and PathLogAt: a leaf and the proof of its inclusion in the log.
+// LogEntry answers PathLogLeaf, PathLogAnchor and PathLogAt: a leaf and the proof of its inclusion in the log.
 type LogEntry struct {
 	Leaf       string   `json:"leaf"`       // a LogLeaf as it is in the log, to the byte
 	Proof      []string `json:"proof"`      // hashes in base64 that lead from the leaf to the checkpoint's

@@ -62,6 +62,53 @@ func leaf(t testing.TB, s *history.History, seq int64) (l api.LogLeaf, hash stri
 	return l, hex.EncodeToString(h[:])
 }
 
+// TestAnchors keeps the first checkpoint of each hour, of that the one which most witnesses signed, and finds the first with a leaf in it.
+func TestAnchors(t *testing.T) {
+	t.Parallel()
+	dir := testbed.Place(t)
+	s := open(t, dir)
+	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SavePulse(t.Context(), pulseAt(0, "x"), state.Brief{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	head, err := s.LogHead(t.Context(), "crypto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hour := time.Unix(1_800_000_000, 0).Truncate(time.Hour)
+	for _, k := range []struct {
+		at         time.Duration
+		size       int64
+		signatures int
+		text       string
+	}{
+		{0, 5, 1, "first"},
+		{time.Second, 5, 2, "by two"},
+		{2 * time.Second, 5, 1, "by one again"},
+		{time.Hour - time.Second, 6, 3, "later in the hour"},
+		{time.Hour, 9, 1, "next hour"},
+	} {
+		head.Size = k.size
+		if err := s.KeepAnchor(t.Context(), head, hour.Add(k.at), k.signatures, k.text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	for _, w := range []struct {
+		seq, size int64
+		text      string
+	}{{0, 5, "by two"}, {4, 5, "by two"}, {5, 9, "next hour"}, {8, 9, "next hour"}, {9, 0, ""}} {
+		if size, text, err := s.Anchor(t.Context(), head.Origin, w.seq); err != nil || size != w.size || text != w.text {
+			t.Errorf("leaf %d: %d %q, %v, want %d %q", w.seq, size, text, err, w.size, w.text)
+		}
+	}
+}
+
 // TestEveryStateHasItsLeaf publishes states with their briefs, and briefs of their own, over the end of two tiles and restarts: each has the
 // leaf that was said, which has its hashes and proves to be in the log, and what is read back names it.
 func TestEveryStateHasItsLeaf(t *testing.T) {

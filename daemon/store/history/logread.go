@@ -170,6 +170,41 @@ func (h *History) LogBefore(ctx context.Context, origin string, t time.Time) (se
 	return seq, true, nil
 }
 
+// KeepAnchor keeps a checkpoint that witnesses signed, the first of its hour: of that, the one which most of them signed.
+func (h *History) KeepAnchor(ctx context.Context, head api.LogHead, at time.Time, signatures int, checkpoint string) error {
+	id, err := h.idOf(ctx, head.Origin)
+	if err != nil {
+		return err
+	}
+	return h.db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO log_anchors (log, hour, size, signatures, checkpoint) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (log, hour) DO UPDATE SET signatures = excluded.signatures, checkpoint = excluded.checkpoint
+			WHERE log_anchors.size = excluded.size AND log_anchors.signatures < excluded.signatures`,
+			id, at.Unix()/3600, head.Size, signatures, checkpoint)
+		if err != nil {
+			return fmt.Errorf("keep a checkpoint of %s: %w", head.Origin, err)
+		}
+		return nil
+	})
+}
+
+// Anchor is the first checkpoint that KeepAnchor kept of a log with leaf seq in it, and its size; 0 for none.
+func (h *History) Anchor(ctx context.Context, origin string, seq int64) (size int64, checkpoint string, err error) {
+	id, err := h.idOf(ctx, origin)
+	if err != nil {
+		return 0, "", err
+	}
+	err = h.db.Read.QueryRowContext(ctx, "SELECT size, checkpoint FROM log_anchors WHERE log = ? AND size > ? ORDER BY size LIMIT 1",
+		id, seq).Scan(&size, &checkpoint)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, "", nil
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("look for a checkpoint of %s: %w", origin, err)
+	}
+	return size, checkpoint, nil
+}
+
 // proofOfBrief is the proof of a brief: that of its state where it was written with that.
 func proofOfBrief(ctx context.Context, db database.Querier, pack string, b state.Brief, withState bool) (api.Proof, error) {
 	if withState {

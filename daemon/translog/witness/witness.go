@@ -78,7 +78,7 @@ func (a *cosigner) standing() translog.Cosigner {
 	return c
 }
 
-// Run sends each new checkpoint to the witnesses, until ctx ends. What is not there yet is asked for again. Nothing is stored: a witness
+// Run sends each new checkpoint to the witnesses, until ctx ends. What is not there yet is asked for again. A witness
 // signs the same checkpoint again.
 func (s *Set) Run(ctx context.Context) {
 	if len(s.Witnesses) == 0 {
@@ -139,7 +139,9 @@ func (s *Set) cosignPack(ctx context.Context, client *http.Client, pack string, 
 	}
 	s.Logs.Stand(pack, standing)
 	if news {
-		s.Logs.Cosign(head, lines)
+		if err := s.Logs.Cosign(ctx, head, lines, now); err != nil && ctx.Err() == nil {
+			s.Logger.Warn("signatures of witnesses are not kept", "log", head.Origin, "error", err)
+		}
 	}
 }
 
