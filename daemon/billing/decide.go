@@ -84,7 +84,7 @@ func (m *Meter) today(ctx context.Context, c Call, now time.Time) (today Day, sp
 		}
 		m.days[today] = spent
 	}
-	const change = "use another key; the owner of this one makes keys with another bound at /account or by ctx keys create --per-day"
+	const change = "use another key; one with another bound is made by ctx keys create --per-day, or contextd keys create --per-day"
 	switch {
 	case c.cost() > c.Daily:
 		return today, spent, api.Errorf(api.ReasonInsufficient, "the call costs %d credits, and key %s may spend %d a day",
