@@ -22,6 +22,8 @@ var (
 	openQuestions []byte
 	//go:embed questions/held.jsonl
 	heldQuestions []byte
+	//go:embed questions/fresh.jsonl
+	freshQuestions []byte
 )
 
 // asked is a question of the sets, with what a right answer holds.
@@ -34,11 +36,11 @@ type asked struct {
 	Want     []want `json:"want"`
 }
 
-// readQuestions reads a set: open or held.
+// readQuestions reads a set: open, held or fresh.
 func readQuestions(set string) (list []asked, err error) {
-	text, known := map[string][]byte{"open": openQuestions, "held": heldQuestions}[set]
+	text, known := map[string][]byte{"open": openQuestions, "held": heldQuestions, "fresh": freshQuestions}[set]
 	if !known {
-		return nil, fmt.Errorf("no set %q, there are open and held", set)
+		return nil, fmt.Errorf("no set %q, there are open, held and fresh", set)
 	}
 	for line := range bytes.Lines(text) {
 		var q asked
