@@ -427,11 +427,15 @@ func (d *Daemon) openPage(context.Context) error {
 }
 
 func (d *Daemon) openMCP(context.Context) error {
+	connect, err := web.ConnectPage(d.publicURL.String(), false)
+	if err != nil {
+		return err
+	}
 	d.mcp = mcp.New(mcp.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Payers: d.payers, Standard: d.standard,
 		Watches: d.watches, Packs: d.packs.ids(), Every: d.cfg.Every, Tells: d.packs.description,
 		Crowd: d.crowd, Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery, Origin: d.origins(),
-		Now: d.cfg.Now, Logger: d.cfg.Logger, Outage: d.covers,
+		Connect: connect, Now: d.cfg.Now, Logger: d.cfg.Logger, Outage: d.covers,
 	})
 	return nil
 }

@@ -72,6 +72,9 @@ func (s *Server) order(rq *request, method string, q api.Query) (o gate.Order[re
 		return o, unready
 	}
 	o.Credentials, o.Text = rq.who, s.text
+	if rq.account { // no call is quoted that nobody can pay there
+		return o, nil
+	}
 	o.Subject = x402.Subject{
 		Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), s.cfg.Reader.Canonical(q)),
 		Former: x402.Fingerprint(method, string(q.Op), formerForm(q)),

@@ -1,4 +1,4 @@
-// Package mcp is the Model Context Protocol transport at /api/mcp: the operations as tools, packs as resources, a prompt.
+// Package mcp is the Model Context Protocol transport at /api/mcp and /mcp: the operations as tools, packs as resources, a prompt.
 //
 // It stands where daemon/web stands for HTTP: it decodes, makes the free checks, has daemon/gate admit and charge, lets daemon/reader
 // answer and writes. It never decides what a call costs and never touches a balance.
@@ -81,6 +81,8 @@ type Config struct {
 
 	Prefix          string          // of tools and resources; "" means DefaultPrefix
 	Origin          web.OriginCheck // who may call at all
+	Connect         web.Handler     // what browsers are shown at api.PathMCPAccount; nil means nothing
+	Challenge       string          // parameters of WWW-Authenticate there, by which clients get a token; "" where keys alone count
 	PublicDiscovery bool            // handshake and lists are free for everybody
 	Crowd           *web.Crowd      // of who has no key; nil bounds nothing
 	Limits          SessionLimits   // of what callers have open
@@ -257,12 +259,34 @@ func (s *Server) mount() {
 
 // Routes are those of the transport.
 func (s *Server) Routes() web.Routes {
-	return web.Routes{api.PathMCP: {
-		http.MethodPost:    s.checkOrigin(s.post),
-		http.MethodGet:     s.checkOrigin(s.inSession),
-		http.MethodDelete:  s.checkOrigin(s.inSession),
+	return web.Routes{api.PathMCP: s.methods(false), api.PathMCPAccount: s.methods(true)}
+}
+
+// methods are those of a path. Where an account is asked for, who comes without credentials is told with a 401 how to get some, which is
+// what hosted clients wait for, and nothing is paid by call.
+func (s *Server) methods(account bool) map[string]web.Handler {
+	admit := func(next func(http.ResponseWriter, *http.Request, *request) error) web.Handler {
+		return s.checkOrigin(func(w http.ResponseWriter, r *http.Request) error {
+			rq := &request{
+				ctx: r.Context(), clients: s.cfg.Payers.Trusted.ClientsOf(r), account: account,
+				underscore: r.URL.Query().Get("names") == "underscore",
+			}
+			if !account || web.NamesKey(r) {
+				return next(w, r, rq)
+			}
+			if s.cfg.Connect != nil && r.Method == http.MethodGet && accepts(r.Header.Values("Accept"), "text/html") {
+				return s.cfg.Connect(w, r)
+			}
+			return s.challenge(w, rq, api.KeyMissing("%s needs an account or an API key", api.PathMCPAccount).
+				WithHint("connect by this URL with a client that signs in, or send Authorization: Bearer <API_KEY>"))
+		})
+	}
+	return map[string]web.Handler{
+		http.MethodPost:    admit(s.post),
+		http.MethodGet:     admit(s.inSession),
+		http.MethodDelete:  admit(s.inSession),
 		http.MethodOptions: s.checkOrigin(preflight),
-	}}
+	}
 }
 
 // Run closes what is open once ctx is done.

@@ -28,11 +28,10 @@ const (
 )
 
 // post answers one message, and says to clients of standard x402 what they look for in headers.
-func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
-	rq := &request{ctx: r.Context(), clients: s.cfg.Payers.Trusted.ClientsOf(r), underscore: r.URL.Query().Get("names") == "underscore"}
+func (s *Server) post(w http.ResponseWriter, r *http.Request, rq *request) error {
 	err := s.postMessage(w, r, rq)
-	if err == nil {
-		return nil
+	if err == nil || rq.account {
+		return err
 	}
 	s.cfg.Standard.WriteHeaders(w.Header(), rq.who, nil, err, rq.asked)
 	if rq.bound != nil && rq.payer() && !rq.ours() {
@@ -70,7 +69,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, rq *request
 		return writeRefusal(w, r, m, err)
 	}
 	if err != nil {
-		return unknownKey(w, err)
+		return s.challenge(w, rq, err)
 	}
 	rq.id = w.Header().Get(api.HeaderRequestID)
 	if fault == nil && s.cfg.Watches != nil && m.IsCall() && strings.HasPrefix(m.Method, methodsOfEvents) {
@@ -120,28 +119,32 @@ func (s *Server) admitSession(r *http.Request, rq *request, to route) (done func
 }
 
 // inSession answers GET, which opens the stream of a session, and DELETE, which ends one.
-func (s *Server) inSession(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) inSession(w http.ResponseWriter, r *http.Request, rq *request) error {
 	if _, ok := r.Header["Authorization"]; !ok {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-		return api.KeyMissing("%s needs an API key: sessions belong to keys", r.Method).
-			WithHint("send Authorization: Bearer <API_KEY>; calls without a session are paid one by one with POST")
+		return s.challenge(w, rq, api.KeyMissing("%s needs an API key: sessions belong to keys", r.Method).
+			WithHint("send Authorization: Bearer <API_KEY>; calls without a session are paid one by one with POST"))
 	}
-	rq := &request{ctx: r.Context(), clients: s.cfg.Payers.Trusted.ClientsOf(r)}
 	if err := s.enter(r, rq, message{}, nil); err != nil {
-		return unknownKey(w, err)
+		return s.challenge(w, rq, err)
 	}
 	rq.session = true
 	return s.pass(w, r, rq, message{}, s.stateful)
 }
 
-// unknownKey names the scheme where err says that a key is not good.
-func unknownKey(w http.ResponseWriter, err error) error {
-	switch e := api.AsError(err); {
-	case e.Reason == api.ReasonMissingToken:
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	case e.Status == http.StatusUnauthorized:
-		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+// challenge names the scheme where err says that a key is missing or not good, and where an account is asked for how to get a token.
+func (s *Server) challenge(w http.ResponseWriter, rq *request, err error) error {
+	e := api.AsError(err)
+	if e.Status != http.StatusUnauthorized {
+		return err
 	}
+	var told []string
+	if e.Reason != api.ReasonMissingToken {
+		told = append(told, `error="invalid_token"`)
+	}
+	if rq.account && s.cfg.Challenge != "" {
+		told = append(told, s.cfg.Challenge)
+	}
+	w.Header().Set("WWW-Authenticate", strings.TrimSpace("Bearer "+strings.Join(told, ", ")))
 	return err
 }
 

@@ -27,6 +27,7 @@ type request struct {
 	caller     gate.Caller      // with a key; zero without
 	ended      <-chan struct{}  // closes when the key ends; nil without
 	session    bool             // it goes to the handler with sessions
+	account    bool             // it has an account or a key: nothing is sold to it by call
 	slow       bool             // it is answered with a stream that may have nothing to say for long
 	underscore bool             // tools are listed without dots
 	inBand     bool             // it is a call of a tool, whose payment is asked for and refused in the result

@@ -39,7 +39,7 @@ const (
 // routeOf decides the route of the POST r with message m. Only who has a key gets a session. A plain POST without handshake and without an
 // Accept header for streams gets plain JSON.
 func routeOf(r *http.Request, m message, keyed bool) route {
-	streams := acceptsStreams(r.Header.Values("Accept"))
+	streams := accepts(r.Header.Values("Accept"), "text/event-stream")
 	modern := r.Header.Get(headerVersion) >= modernVersion
 	switch {
 	case !keyed:
@@ -56,12 +56,12 @@ func routeOf(r *http.Request, m message, keyed bool) route {
 	return routeBare
 }
 
-// acceptsStreams reports whether a client names event streams. One that takes anything has not asked for them.
-func acceptsStreams(accept []string) bool {
+// accepts reports whether a client names the type want. One that takes anything has not asked for it.
+func accepts(accept []string, want string) bool {
 	for _, value := range accept {
 		for part := range strings.SplitSeq(value, ",") {
 			kind, _, _ := strings.Cut(part, ";")
-			if strings.EqualFold(strings.TrimSpace(kind), "text/event-stream") {
+			if strings.EqualFold(strings.TrimSpace(kind), want) {
 				return true
 			}
 		}

@@ -52,7 +52,7 @@ func operationOf(pattern string) (operation string, stream bool) {
 	if name, ok := strings.CutPrefix(pattern, "/v1/"); ok {
 		return name, pattern == api.PathSubscribe
 	}
-	if pattern == api.PathMCP {
+	if pattern == api.PathMCP || pattern == api.PathMCPAccount {
 		return "mcp", true
 	}
 	if pattern == "" || pattern == "/" {

@@ -208,7 +208,7 @@ func TestContract(t *testing.T) {
 	s := newStage(t, c)
 	described, routes := c.operations(), routed(s.d.Routes())
 	if !s.speaksMCP() {
-		maps.DeleteFunc(described, func(name string, _ *v3.Operation) bool { return strings.HasSuffix(name, " "+api.PathMCP) })
+		maps.DeleteFunc(described, func(name string, _ *v3.Operation) bool { return strings.HasSuffix(name, "/mcp") })
 	}
 	if want := slices.Sorted(maps.Keys(described)); !slices.Equal(routes, want) {
 		t.Errorf("the daemon has %q\nbut described is %q", routes, want)
@@ -224,6 +224,7 @@ func TestContract(t *testing.T) {
 	s.logs()
 	if s.speaksMCP() {
 		s.mcp()
+		s.mcpAccount()
 	}
 	s.hurry()
 	s.fail()

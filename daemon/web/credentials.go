@@ -65,7 +65,7 @@ func subject(r *http.Request, op api.Op, canonical, former string) x402.Subject 
 // Credentials are those that r carries, for a call of subject.
 func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Credentials, error) {
 	who := gate.Credentials{Subject: subject}
-	if values, ok := r.Header["Authorization"]; ok && !isPayment(values) {
+	if values := r.Header["Authorization"]; NamesKey(r) {
 		who.HasBearer, who.Client = true, p.Trusted.FreeClientOf(r)
 		who.Bearer = bearerOf(values)
 		return who, nil
@@ -117,6 +117,12 @@ func (p *Payers) signIn(r *http.Request, who gate.Credentials, values []string) 
 	}
 	who.Signer, who.Refused = p.SignIns.Signer(strings.Join(values, ","))
 	return who, nil
+}
+
+// NamesKey reports whether r names a key, however malformed.
+func NamesKey(r *http.Request) bool {
+	values, ok := r.Header["Authorization"]
+	return ok && !isPayment(values)
 }
 
 // Bearer is the key that r names, "" if it names none.

@@ -63,9 +63,9 @@ const challenge = `WWW-Authenticate: Bearer realm="contextd"`
 func TestWhereMCPIs(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
-	for path, tells := range map[string]bool{"/mcp": true, "/mcp/": true, "/mcps": false, "/v1/mcp": false} {
+	for path, tells := range map[string]bool{"/mcp/": true, "/mcps": false, "/v1/mcp": false} {
 		a := call(t, http.MethodPost, d.URL()+path, sending("{}"))
-		if a.Status != http.StatusNotFound || strings.Contains(string(a.Body), `"hint":"MCP is at `+api.PathMCP+`"`) != tells {
+		if a.Status != http.StatusNotFound || strings.Contains(string(a.Body), `"hint":"MCP is at `+api.PathMCPAccount+` and`) != tells {
 			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
 	}

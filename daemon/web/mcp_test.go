@@ -60,6 +60,26 @@ func (s *stage) mcp() {
 	s.do(204, "DELETE", api.PathMCP, "", mine, in, version)
 }
 
+// mcpAccount calls the MCP transport where nothing is paid by call.
+func (s *stage) mcpAccount() {
+	mine, version := openapiBearer(s.key), openapiWith("Mcp-Protocol-Version", "2025-11-25")
+	opened := s.do(200, "POST", api.PathMCPAccount, initialize, mine, streams)
+	in := openapiWith("Mcp-Session-Id", opened.Header.Get("Mcp-Session-Id"))
+	s.do(202, "POST", api.PathMCPAccount, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, mine, in, version)
+	s.do(200, "POST", api.PathMCPAccount+"?names=underscore", callFresh, mine)
+	s.do(400, "POST", api.PathMCPAccount, `[]`, mine)
+	s.do(403, "POST", api.PathMCPAccount, callFresh, mine, foreign)
+	s.do(404, "POST", api.PathMCPAccount, callFresh, mine, version, openapiWith("Mcp-Session-Id", "none"))
+	s.do(413, "POST", api.PathMCPAccount, `"`+strings.Repeat(large(), 5)+`"`, mine)
+	s.do(200, "GET", api.PathMCPAccount, "", mine, in, version)
+	s.do(200, "GET", api.PathMCPAccount, "", openapiWith("Accept", "text/html"))
+	for _, method := range []string{"POST", "GET", "DELETE"} {
+		s.do(401, method, api.PathMCPAccount, callFresh)
+	}
+	s.do(204, "DELETE", api.PathMCPAccount, "", mine, in, version)
+	s.do(404, "DELETE", api.PathMCPAccount, "", mine, in, version)
+}
+
 // crowd has as many calls of a key under way as there may be, and then calls.
 func (s *stage) crowd() {
 	var issued api.IssuedKey
@@ -69,6 +89,7 @@ func (s *stage) crowd() {
 		defer s.hold("POST", callLong, openapiBearer(issued.Key), streams)()
 	}
 	s.do(429, "POST", api.PathMCP, callFresh, openapiBearer(issued.Key))
+	s.do(429, "POST", api.PathMCPAccount, callFresh, openapiBearer(issued.Key))
 	s.do(429, "GET", api.PathMCP, "", openapiBearer(issued.Key), openapiWith("Mcp-Session-Id", "any"))
 	s.do(429, "DELETE", api.PathMCP, "", openapiBearer(issued.Key), openapiWith("Mcp-Session-Id", "any"))
 }

@@ -52,8 +52,8 @@ func (s *Server) dispatch(methods map[string]Handler) http.Handler {
 // nothingAt is the answer to a path that is none.
 func nothingAt(r *http.Request) error {
 	err := api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path)
-	if strings.TrimSuffix(r.URL.Path, "/") == "/mcp" { // where most servers of MCP are
-		return err.WithHint("MCP is at %s", api.PathMCP)
+	if strings.TrimSuffix(r.URL.Path, "/") == api.PathMCPAccount {
+		return err.WithHint("MCP is at %s and, paid by call, at %s", api.PathMCPAccount, api.PathMCP)
 	}
 	return err.WithHint("data endpoints are /v1/ with one of %s; see %s", api.List(api.Ops()), api.PathDocs)
 }

@@ -503,7 +503,7 @@ func (s *stage) console() [][2]string {
 	for name, op := range s.c.operations() {
 		method, path, _ := strings.Cut(name, " ")
 		switch {
-		case path == api.PathMCP, slices.Contains(op.Tags, "Description"), slices.Contains(op.Tags, "Pages"),
+		case slices.Contains(op.Tags, "MCP"), slices.Contains(op.Tags, "Description"), slices.Contains(op.Tags, "Pages"),
 			slices.Contains(op.Tags, "Log"), slices.Contains(op.Tags, "Health"):
 		case strings.HasPrefix(path, "/v1/") || name == "GET "+api.PathAuthEmailLanding:
 		default:

@@ -30,6 +30,7 @@ const (
 
 	PathPacks       = "/api/packs"
 	PathMCP         = "/api/mcp"
+	PathMCPAccount  = "/mcp" // the same for who has a key or an account: nothing is paid by call there
 	PathOpenAPI     = "/api/openapi"
 	PathOpenAPIYAML = "/api/openapi.yaml"
 	PathDocs        = "/docs"
