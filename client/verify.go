@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/internal/beacon"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -41,6 +42,7 @@ type verdict struct {
 	Sources     int               `json:"sources,omitempty"`    // that the state was made of
 	Provenance  string            `json:"provenance,omitempty"` // of what the sources are said to have answered
 	Tables      string            `json:"tables,omitempty"`     // root of the tree of all rows behind the state, where the leaf has it
+	NotBefore   *round            `json:"notBefore,omitempty"`  // a public value in the leaf that nobody could know before its time
 	ExistedBy   *sdk.Cosignature  `json:"existedBy,omitempty"`  // the earliest of a witness
 	Witnesses   []sdk.Cosignature `json:"witnesses"`
 	Unknown     int               `json:"unknownWitnesses"`     // signatures of other keys
@@ -84,7 +86,9 @@ both checkpoints as evidence. A service that restored a backup says so in its ne
 --accept-new-log.
 
 The time of a state is the word of the service. A witness whose key ctx knows sets the latest moment at which it was
-made: of a past state by the checkpoint of its hour, which the service keeps. Without one, verify says that no outside time is known.
+made: of a past state by the checkpoint of its hour, which the service keeps. A round of a public beacon in the leaf
+sets the earliest, where the operator has configured one; ctx verifies the rounds of drand's quicknet offline. Without
+either, verify says that no outside time is known.
 
 A proof shows that the service said it. It does not show that it is true.`
 
@@ -204,7 +208,10 @@ func (o verifyOptions) bundle(ctx context.Context, data []byte) error {
 			return err
 		}
 	}
-	v := o.verdict(p, from)
+	v, err := o.verdict(p, from)
+	if err != nil {
+		return err
+	}
 	what := "state"
 	v.Covered = []string{savedState}
 	if b.Brief != "" {
@@ -264,8 +271,11 @@ func (o verifyOptions) snapshot(ctx context.Context, at time.Time) error {
 	if err := p.IsOfState(state.State); err != nil {
 		return err
 	}
-	v := o.verdict(p, o.from(known))
-	if err := o.outside(ctx, p, &v); err != nil {
+	v, err := o.verdict(p, o.from(known))
+	if err == nil {
+		err = o.outside(ctx, p, &v)
+	}
+	if err != nil {
 		return err
 	}
 	v.Says = fmt.Sprintf("What the service now says of %s is what it said at %s: it was not changed since.", o.clock(at), o.moment(p))
@@ -278,8 +288,11 @@ func (o verifyOptions) history(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v := o.verdict(p, o.from(known))
-	v.GeneratedAt, v.Seq, v.Leaf, v.Code, v.Sources, v.Provenance, v.Tables = nil, nil, "", "", 0, "", ""
+	v, err := o.verdict(p, o.from(known))
+	if err != nil {
+		return err
+	}
+	v.GeneratedAt, v.Seq, v.Leaf, v.Code, v.Sources, v.Provenance, v.Tables, v.NotBefore = nil, nil, "", "", 0, "", "", nil
 	v.Says = fmt.Sprintf("The log has %d entries. From now on ctx remembers it, and will notice what is changed or taken back.",
 		p.Checkpoint.Size)
 	if known != nil && known.Origin == p.Checkpoint.Origin {
@@ -362,7 +375,10 @@ func (o verifyOptions) acceptNew(ctx context.Context) error {
 		o.Note("ctx has forgotten the log: what the service says from now on is not proven, until it has one again")
 		return nil
 	}
-	v := o.verdict(p, "first seen")
+	v, err := o.verdict(p, "first seen")
+	if err != nil {
+		return err
+	}
 	v.Says = fmt.Sprintf("From now on ctx follows the log %s, which has %d entries.", p.Checkpoint.Origin, p.Checkpoint.Size)
 	return o.show(ctx, v, p.Checkpoint)
 }
@@ -388,12 +404,42 @@ func (o verifyOptions) from(known *knownLog) string {
 	return "first seen"
 }
 
-func (o verifyOptions) verdict(p *sdk.Proven, from string) verdict {
+func (o verifyOptions) verdict(p *sdk.Proven, from string) (verdict, error) {
 	c := p.Checkpoint
+	notBefore, err := roundOf(p.Leaf)
 	return verdict{Proven: true, Pack: p.Leaf.Pack, GeneratedAt: &p.Leaf.GeneratedAt, Log: c.Origin, Seq: &p.Leaf.Seq, Leaf: p.Hash,
 		Size: c.Size, Root: c.Root, Key: c.Key, KeyFrom: from, Code: p.Leaf.Code, Sources: len(p.Leaf.Sources),
-		Provenance: provenanceOf(p.Leaf), Tables: p.Leaf.Tables, ExistedBy: earliestOf(c.Witnesses),
-		Witnesses: append([]sdk.Cosignature{}, c.Witnesses...), Unknown: c.Unknown}
+		Provenance: provenanceOf(p.Leaf), Tables: p.Leaf.Tables, NotBefore: notBefore, ExistedBy: earliestOf(c.Witnesses),
+		Witnesses: append([]sdk.Cosignature{}, c.Witnesses...), Unknown: c.Unknown}, err
+}
+
+// round is what a leaf has that nobody could know before.
+type round struct {
+	api.LogNotBefore
+	By string     `json:"by,omitempty"` // whose word it is, "" where ctx does not know who that is
+	At *time.Time `json:"at,omitempty"` // when it was published
+}
+
+// roundOf is that of a leaf, nil for none. One that a known network has not signed is an error.
+func roundOf(leaf api.LogLeaf) (*round, error) {
+	if leaf.NotBefore == nil {
+		return nil, nil
+	}
+	said := &round{LogNotBefore: *leaf.NotBefore}
+	r, err := beacon.Parse(*leaf.NotBefore)
+	if err != nil {
+		return said, nil
+	}
+	network, at, err := r.Verify()
+	switch {
+	case errors.Is(err, beacon.ErrUnknown):
+		return said, nil
+	case err != nil:
+		return nil, &sdk.ProofError{Reason: sdk.ProofInvalid, Err: fmt.Errorf("the leaf %d has round %d of drand %s, and %w", leaf.Seq,
+			r.Number, network.Name, err)}
+	}
+	said.By, said.At = fmt.Sprintf("round %d of drand %s", r.Number, network.Name), &at
+	return said, nil
 }
 
 // selfAttested is the provenance of what nobody but the operator has the bytes of.
@@ -452,18 +498,29 @@ func (o verifyOptions) outside(ctx context.Context, p *sdk.Proven, v *verdict) e
 
 // times says between which moments it was made, and by whose word.
 func (o verifyOptions) times(v verdict) string {
-	w := v.ExistedBy
-	switch {
-	case w == nil:
-		return " No outside time is known: when it was made is the word of the service alone."
-	case v.GeneratedAt == nil:
-		return fmt.Sprintf(" All of it existed by %s, says the witness %s.", o.clock(w.At), w.Name)
-	case w.At.Before(v.GeneratedAt.Truncate(time.Second)): // witnesses sign whole seconds
-		return fmt.Sprintf(" It existed by %s, says the witness %s, and that is before the time that the service gives: one of "+
-			"their clocks is wrong.", o.clock(w.At), w.Name)
+	w, after := v.ExistedBy, v.NotBefore
+	if after != nil && after.At == nil {
+		after = nil
 	}
-	return fmt.Sprintf(" It existed by %s, says the witness %s; that it was not made before %s is the word of the service alone.",
-		o.clock(w.At), w.Name, o.clock(*v.GeneratedAt))
+	const wrong = ", and that is %s the time that the service gives: one of their clocks is wrong."
+	switch {
+	case v.GeneratedAt == nil && w != nil:
+		return fmt.Sprintf(" All of it existed by %s, says the witness %s.", o.clock(w.At), w.Name)
+	case w == nil && after == nil:
+		return " No outside time is known: when it was made is the word of the service alone."
+	case after != nil && after.At.After(*v.GeneratedAt):
+		return fmt.Sprintf(" It was not made before %s, says %s"+wrong, o.clock(*after.At), after.By, "after")
+	case w == nil:
+		return fmt.Sprintf(" It was not made before %s, says %s; that it was made by %s is the word of the service alone.",
+			o.clock(*after.At), after.By, o.clock(*v.GeneratedAt))
+	case w.At.Before(v.GeneratedAt.Truncate(time.Second)): // witnesses sign whole seconds
+		return fmt.Sprintf(" It existed by %s, says the witness %s"+wrong, o.clock(w.At), w.Name, "before")
+	case after == nil:
+		return fmt.Sprintf(" It existed by %s, says the witness %s; that it was not made before %s is the word of the service alone.",
+			o.clock(w.At), w.Name, o.clock(*v.GeneratedAt))
+	}
+	return fmt.Sprintf(" It was made between %s, says %s, and %s, says the witness %s.", o.clock(*after.At), after.By, o.clock(w.At),
+		w.Name)
 }
 
 // show shows what was found, unless too few witnesses signed.
@@ -503,6 +560,13 @@ func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) e
 		add("rows", "covered, also those that the state does not show")
 	case v.Seq != nil:
 		add("rows", "not covered, but for those in the state: the leaf is of a brief or of an earlier version")
+	}
+	switch {
+	case v.NotBefore == nil:
+	case v.NotBefore.At != nil:
+		add("beacon", v.NotBefore.By+", at "+o.clock(*v.NotBefore.At))
+	default:
+		add("beacon", "a value of "+v.NotBefore.Kind+" that this ctx cannot date")
 	}
 	add("log", v.Log)
 	add("key", v.Key+" ("+v.KeyFrom+")")

@@ -92,7 +92,10 @@ func (o verifyOptions) savedRows(ctx context.Context, s savedRows) error {
 	if first == nil {
 		return refused
 	}
-	v := o.verdict(first, o.from(from))
+	v, err := o.verdict(first, o.from(from))
+	if err != nil {
+		return err
+	}
 	v.Covered, v.NotCovered = []string{"rows"}, append(beside, besideRow()...)
 	v.Says = fmt.Sprintf("The service had %s of the file when it published the state of %s, and they were not changed since. "+
 		"Not covered, and as the file has it: %s.", human.Plural(proven, "row"), o.moment(first), strings.Join(v.NotCovered, ", "))

@@ -146,8 +146,11 @@ func (o verifyOptions) saved(ctx context.Context, data []byte) error {
 		}
 		covered = append(covered, savedBrief)
 	}
-	v := o.verdict(p, o.from(known))
-	if err := o.outside(ctx, p, &v); err != nil {
+	v, err := o.verdict(p, o.from(known))
+	if err == nil {
+		err = o.outside(ctx, p, &v)
+	}
+	if err != nil {
 		return err
 	}
 	v.Covered = covered

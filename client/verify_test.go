@@ -617,6 +617,64 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// TestNotBefore has verify tell the round of a beacon in a leaf as the word of its network, refuse one that the network has not signed, and
+// go on with leaves of before and with values that it cannot date.
+func TestNotBefore(t *testing.T) {
+	t.Parallel()
+	key, err := sdk.NewWitnessKey("w.test/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		quicknet  = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
+		signature = "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39"
+		since     = "2023-08-23 15:59:24 UTC, says round 1000 of drand quicknet"
+	)
+	drand := func(value string) *api.LogNotBefore { return &api.LogNotBefore{Kind: "drand", Value: value} }
+	known := drand(quicknet + "/1000/" + signature)
+	for what, c := range map[string]struct {
+		value *api.LogNotBefore
+		made  time.Time // zero for now
+		args  []string
+		code  int
+		want  string
+		not   string
+	}{
+		"a leaf of before":    {nil, time.Time{}, nil, cli.ExitOK, "No outside time is known", "beacon"},
+		"a round alone":       {known, time.Time{}, nil, cli.ExitOK, "It was not made before " + since + "; that it was made by 2026", "No outside"},
+		"a round in the JSON": {known, time.Time{}, []string{"-o", "json"}, cli.ExitOK, `"at":"2023-08-23T15:59:24Z"`, "No outside"},
+		"a round and a witness": {known, time.Time{}, []string{"--witness", key.Public()}, cli.ExitOK,
+			"It was made between " + since + ", and 2026-11-20 20:06:00 UTC, says the witness w.test/1.", "alone"},
+		"a state of before its round": {known, time.Date(2023, 8, 23, 15, 59, 23, 0, time.UTC), nil, cli.ExitOK,
+			"and that is after the time that the service gives: one of their clocks is wrong", "alone"},
+		"a state of the second of its round": {known, time.Date(2023, 8, 23, 15, 59, 24, 0, time.UTC), nil, cli.ExitOK, "; that it was made by", "wrong"},
+		"a round that nobody signed":         {drand(quicknet + "/1001/" + signature), time.Time{}, nil, cli.ExitUnproven, "has not signed it", "Proven"},
+		"another network":                    {drand(strings.Repeat("0", 64) + "/1/ab"), time.Time{}, nil, cli.ExitOK, "a value of drand that this ctx cannot date", "round 1"},
+		"another kind":                       {&api.LogNotBefore{Kind: "bitcoin", Value: "00"}, time.Time{}, nil, cli.ExitOK, "No outside time is known", "round"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := newProven(t, originOne, 0)
+			p.add(t, "{}", api.LogLeaf{Brief: sumOf("brief"), GeneratedAt: c.made, NotBefore: c.value})
+			p.witness = &sdk.Witness{Key: key, Now: fakeNow,
+				Load: func(string) (sdk.WitnessedLog, error) { return sdk.WitnessedLog{Key: p.key}, nil },
+				Save: func(string, sdk.WitnessedLog) error { return nil }}
+			ctx := user(t, p)
+			file := filepath.Join(t.TempDir(), "said.json")
+			if code, _, stderr := ctx("fresh", "--bundle", file); code != cli.ExitOK {
+				t.Fatalf("exit %d %s", code, stderr)
+			}
+			code, stdout, stderr := ctx(append([]string{"verify", file}, c.args...)...)
+			if code != c.code || !strings.Contains(stdout+stderr, c.want) || strings.Contains(stdout, c.not) {
+				t.Errorf("exit %d, no %q\n%s%s", code, c.want, stdout, stderr)
+			}
+			if code, stdout, stderr := ctx("verify"); code == cli.ExitOK && strings.Contains(stdout, "round") {
+				t.Errorf("the log has no round: %s%s", stdout, stderr)
+			}
+		})
+	}
+}
+
 // TestNamed has verify name what the sources' answers rest on, and whether the rows behind the state are covered.
 func TestNamed(t *testing.T) {
 	t.Parallel()

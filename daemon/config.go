@@ -24,6 +24,7 @@ import (
 	"github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/beacon"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -113,6 +114,7 @@ type Operate struct {
 	AdminListen string            // address of metrics and profiles; "" means none, port 0 takes a free one
 	LogCalls    bool              // a line of the log for every call
 	Witnesses   []witness.Witness // that sign the checkpoints of the logs
+	Beacon      string            // address of the rounds that states are dated with, "" for none
 	JobsKey     []byte            // lets who has it start jobs from outside; nil means nobody
 
 	Backup     Backup
@@ -267,6 +269,11 @@ func (c Config) Check() error {
 	}
 	if err := errors.Join(c.checkStore(), witness.Check(c.Witnesses)); err != nil {
 		return err
+	}
+	if c.Beacon != "" {
+		if err := beacon.Check(c.Beacon); err != nil {
+			return fmt.Errorf("log.beacon.url: %w", err)
+		}
 	}
 	return c.checkRails()
 }

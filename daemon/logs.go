@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
+	"sync/atomic"
 
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/beacon"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -62,4 +65,24 @@ func (d *Daemon) openLogs(ctx context.Context) error {
 		return edition.Rows, edition.Proof
 	})
 	return nil
+}
+
+// askBeacon asks the beacon for its newest round, which a leaf has from then on; nil without a beacon. A state does without one that
+// does not answer.
+func (d *Daemon) askBeacon() func(context.Context) *api.LogNotBefore {
+	if d.cfg.Beacon == "" {
+		return nil
+	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{CheckRedirect: stay}
+	var failing atomic.Bool
+	return func(ctx context.Context) *api.LogNotBefore {
+		round, err := beacon.Ask(ctx, client, d.cfg.Beacon)
+		if was := failing.Swap(err != nil); err == nil {
+			return round.Value()
+		} else if !was { // once for each outage
+			d.cfg.Logger.Warn("beacon gives no round: leaves are without", "error", err)
+		}
+		return nil
+	}
 }

@@ -291,6 +291,7 @@ func (d *Daemon) servePacks(ctx context.Context) error {
 	d.packs = &packSet{
 		servedPacks: d.served, cfg: d.cfg, node: d.node, sources: newSources(d.cfg), feed: d.feed, history: d.history,
 		models: d.editor.Models(), jobs: d.jobs, metrics: d.metrics, alerts: d.alerts, look: d.lookForWatches,
+		notBefore: d.askBeacon(),
 	}
 	first, err := d.packs.prepare(ctx, d.cfg.packList(), d.cfg.Disabled)
 	if err != nil {

@@ -196,6 +196,8 @@ type packSet struct {
 	alerts  *operate.Alerts
 	look    func(ctx context.Context, pack string)
 
+	notBefore func(context.Context) *api.LogNotBefore // nil without a beacon
+
 	changing sync.Mutex                               // held by who changes the packs; guards what follows
 	each     []func(ctx context.Context, pack string) // that every node runs for every pack; nil before run
 	over     bool                                     // no other packs can follow
@@ -281,7 +283,7 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 		Every: s.cfg.Every, Early: s.early(), BriefAt: s.cfg.Briefs.At, TextWithin: s.cfg.Briefs.TextWithin, Disabled: disabled,
 		Unasked: s.sources.unasked, Remade: old != nil, Program: build.Read().Commit,
 		AlwaysDue: s.cfg.Recording != nil, Before: advance, Observer: s.metrics,
-		Track: s.jobs.Track, Now: s.cfg.Now, Logger: s.cfg.Logger,
+		NotBefore: s.notBefore, Track: s.jobs.Track, Now: s.cfg.Now, Logger: s.cfg.Logger,
 	}); err != nil {
 		return err
 	}

@@ -3,10 +3,14 @@ package daemon_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,4 +211,52 @@ func TestVerified(t *testing.T) {
 		}
 	}
 	stranger.does(t, cli.ExitUnproven, "verify", "--witness", witness, "--witnesses", "1")
+}
+
+// TestDated has a daemon put rounds of a beacon into its leaves: ctx tells a state of before it was configured, one with a round, and one of
+// a time when the beacon lied.
+func TestDated(t *testing.T) {
+	t.Parallel()
+	var round atomic.Int64
+	round.Store(1000)
+	drand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"round":%d,"randomness":"fe290beca10872ef2fb164d2aa4442de4566183ec51c56ff3cd603d930e54fdd",`+
+			`"signature":"b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39"}`, round.Load())
+	}))
+	t.Cleanup(drand.Close)
+	clock, log, dir := daemontest.NewClock(), &testbed.Log{}, t.TempDir()
+	config := func(beacon string) func(*daemon.Config) {
+		return func(c *daemon.Config) {
+			c.DataDir, c.Now, c.Logger, c.Beacon = filepath.Join(dir, "data"), clock.Now, log.Logger(), beacon
+		}
+	}
+	bad, cfg := drand.URL+"/public/latest", daemon.Config{}
+	cfg.Beacon = bad
+	if err := cfg.Check(); err == nil || !strings.Contains(err.Error(), "log.beacon.url: ") {
+		t.Errorf("%s is taken: %v", bad, err)
+	}
+	daemontest.Start(t, config("")).Stop(t)
+	clock.Advance(5 * time.Minute)
+	d := daemontest.Start(t, config(drand.URL+"/52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971/public/latest"))
+	user := newPerson(t, clock, d.URL(), d.Key(t, api.TierPro))
+	next := func() {
+		t.Helper()
+		clock.Advance(5 * time.Minute)
+		if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next()
+	round.Store(1001) // which that signature is not of
+	next()
+	next()
+	const dated, none = "not made before 2023-08-23 15:59:24 UTC, says round 1000 of drand quicknet", "No outside time is known"
+	for at, want := range map[string]string{"2026-11-20T20:01": none, "2026-11-20T20:11": dated, "2026-11-20T20:16": none} {
+		if stdout, _ := user.does(t, 0, "verify", "--at", at); !strings.Contains(stdout, want) {
+			t.Errorf("%s: no %q\n%s", at, want, stdout)
+		}
+	}
+	if n := log.Count("beacon gives no round"); n != 1 {
+		t.Errorf("the outage is told %d times\n%s", n, log)
+	}
 }

@@ -224,7 +224,9 @@ func (p *Pipeline) collect(ctx context.Context, force bool) ([]state.SourceRecor
 		}
 	}
 	p.mu.Unlock()
+	notBefore := p.askNotBefore(ctx)
 	answers := p.ask(ctx, due)
+	known := <-notBefore
 	if ctx.Err() != nil { // stopped: what was cut off says nothing about the sources
 		return nil, Report{}, ctx.Err()
 	}
@@ -233,6 +235,7 @@ func (p *Pipeline) collect(ctx context.Context, force bool) ([]state.SourceRecor
 	if len(due) > 0 {
 		p.noteTook(p.cfg.Now().Sub(began))
 	}
+	p.known = known
 	report := Report{Asked: len(due)}
 	for i, t := range due {
 		before := t.reading
@@ -283,6 +286,24 @@ func (p *Pipeline) saved(pulse *state.Pulse) {
 		p.newest = *pulse
 		p.news = false
 	}
+}
+
+// notBeforeWithin is how long a beacon may take: no state waits for long for it.
+const notBeforeWithin = 3 * time.Second
+
+// askNotBefore asks for what nobody could know before now, beside the sources.
+func (p *Pipeline) askNotBefore(ctx context.Context) <-chan *api.LogNotBefore {
+	answer := make(chan *api.LogNotBefore, 1)
+	if p.cfg.NotBefore == nil {
+		answer <- nil
+		return answer
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, notBeforeWithin)
+		defer cancel()
+		answer <- p.cfg.NotBefore(ctx)
+	}()
+	return answer
 }
 
 // ask fetches the given sources, at most fetchers at once, and returns their answers in the same order.

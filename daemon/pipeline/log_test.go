@@ -36,6 +36,37 @@ func (r *rig) leaf() (l api.LogLeaf) {
 	return l
 }
 
+// TestLeavesAreDated: a leaf has the value that was to be had when its sources were asked, none where there was none, and no state waits
+// long for one.
+func TestLeavesAreDated(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := build(t, newPack(times(1)...), func(r *rig) {
+			n := 0
+			r.cfg.NotBefore = func(ctx context.Context) *api.LogNotBefore {
+				switch n++; n {
+				case 2:
+					return nil
+				case 3:
+					<-ctx.Done()
+				}
+				return &api.LogNotBefore{Kind: "k", Value: fmt.Sprint(n)}
+			}
+		})
+		r.fetcher.tell(counting, "s1")
+		for i, expect := range []*api.LogNotBefore{{Kind: "k", Value: "1"}, nil, {Kind: "k", Value: "3"}} {
+			began := time.Now()
+			r.refresh()
+			want(t, fmt.Sprint("value ", i), r.leaf().NotBefore, expect)
+			want(t, fmt.Sprint("wait ", i), time.Since(began) <= 3*time.Second, true)
+			time.Sleep(5 * time.Minute)
+		}
+		r.cfg.NotBefore = nil
+		r.reopen(nil)
+		r.refresh()
+		want(t, "without a beacon", r.leaf().NotBefore, nil)
+	})
+}
+
 // TestLeavesNameWhatStatesAreMadeOf: the bodies of a source stay those of its last good answer, through a failure, a confirmation and a
 // restart; one that never answered and one that is switched off are not named.
 func TestLeavesNameWhatStatesAreMadeOf(t *testing.T) {

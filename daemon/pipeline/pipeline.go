@@ -122,6 +122,9 @@ type Config struct {
 
 	Observer Observer // is told what happened; nil means nobody
 
+	// NotBefore asks for a value that nobody could know before now, while the sources are asked; nil for none.
+	NotBefore func(context.Context) *api.LogNotBefore
+
 	// Track notes a scheduled run of JobRefresh or JobBrief; not ok means that it is to be left out. Nil means nothing.
 	Track func(pack, job string) (done func(error), ok bool)
 
@@ -142,10 +145,11 @@ type Pipeline struct {
 	tracks []*track        // in the order of the pack's sources
 	took   []time.Duration // by the sources in the last refreshes, the newest last
 	start  time.Time
-	newest state.Pulse // zero GeneratedAt while there is none
-	after  time.Time   // every state is later: of a stored one that is not served
-	news   bool        // a source answered well since newest
-	tried  time.Time   // when the daily brief was written, or failed to be
+	newest state.Pulse       // zero GeneratedAt while there is none
+	after  time.Time         // every state is later: of a stored one that is not served
+	news   bool              // a source answered well since newest
+	known  *api.LogNotBefore // of the refresh that is under way
+	tried  time.Time         // when the daily brief was written, or failed to be
 	told   toldBrief
 	seen   state.Mark // of what another node has saved; zero where this one has saved since
 }
@@ -424,7 +428,7 @@ func (p *Pipeline) compact() (state.Pulse, *state.Tables, error) {
 	pulse := state.Pulse{
 		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: text, Doc: doc,
 		Citations: p.cfg.Pack.Citations(doc, p.cfg.Pack.Status(in), p.start),
-		Made:      state.Made{Sources: p.sources(), Digest: p.cfg.Pack.Manifest, Every: p.cfg.Every},
+		Made:      state.Made{Sources: p.sources(), Digest: p.cfg.Pack.Manifest, Every: p.cfg.Every, NotBefore: p.known},
 	}
 	rows := p.rows(in)
 	if rows != nil {

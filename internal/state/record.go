@@ -35,6 +35,8 @@ type Made struct {
 	Digest  string          // of the manifest of its pack, "" for none
 	Every   time.Duration   // from refresh to refresh
 	Tables  string          // root of the tree of its rows, "" for a pack without
+
+	NotBefore *api.LogNotBefore // what nobody could know before, nil for none
 }
 
 // Read is the state of p parsed.

@@ -77,22 +77,29 @@ const (
 
 // LogLeaf is the content of a leaf. Its first encoding is what the log stores, hashes and serves. Hashes are SHA-256 in hex.
 type LogLeaf struct {
-	V           int         `json:"v"` // 1
-	Kind        string      `json:"kind"`
-	Pack        string      `json:"pack"`
-	PackVersion int         `json:"packVersion"`
-	Seq         int64       `json:"seq"` // place of the leaf in the log, from 0
-	GeneratedAt time.Time   `json:"generatedAt"`
-	State       string      `json:"state,omitempty"`    // hash of the bytes of the member state of fresh
-	Brief       string      `json:"brief,omitempty"`    // hash of the text of the brief
-	Of          *int64      `json:"of,omitempty"`       // LeafBrief: the leaf of the state that it was written from, where that is in this log
-	Sources     []LogSource `json:"sources,omitempty"`  // LeafState: what it was made of, ordered by id
-	Digest      string      `json:"digest,omitempty"`   // LeafState: of the manifest of the pack; leaves from before it was told have none
-	Every       float64     `json:"every,omitempty"`    // LeafState: seconds from refresh to refresh
-	Tables      string      `json:"tables,omitempty"`   // LeafState: root of the tree of its rows, see LogRow
-	Code        string      `json:"code"`               // version and commit of the program
-	Arch        string      `json:"arch,omitempty"`     // LeafState: the processor that computed it, as Go calls it
-	Previous    *LogHead    `json:"previous,omitempty"` // first leaf: the log that this one follows, if any
+	V           int           `json:"v"` // 1
+	Kind        string        `json:"kind"`
+	Pack        string        `json:"pack"`
+	PackVersion int           `json:"packVersion"`
+	Seq         int64         `json:"seq"` // place of the leaf in the log, from 0
+	GeneratedAt time.Time     `json:"generatedAt"`
+	State       string        `json:"state,omitempty"`     // hash of the bytes of the member state of fresh
+	Brief       string        `json:"brief,omitempty"`     // hash of the text of the brief
+	Of          *int64        `json:"of,omitempty"`        // LeafBrief: the leaf of the state that it was written from, where that is in this log
+	Sources     []LogSource   `json:"sources,omitempty"`   // LeafState: what it was made of, ordered by id
+	Digest      string        `json:"digest,omitempty"`    // LeafState: of the manifest of the pack; leaves from before it was told have none
+	Every       float64       `json:"every,omitempty"`     // LeafState: seconds from refresh to refresh
+	Tables      string        `json:"tables,omitempty"`    // LeafState: root of the tree of its rows, see LogRow
+	NotBefore   *LogNotBefore `json:"notBefore,omitempty"` // LeafState: what nobody could know before; leaves may lack it
+	Code        string        `json:"code"`                // version and commit of the program
+	Arch        string        `json:"arch,omitempty"`      // LeafState: the processor that computed it, as Go calls it
+	Previous    *LogHead      `json:"previous,omitempty"`  // first leaf: the log that this one follows, if any
+}
+
+// LogNotBefore is a public value that nobody could know before it was published: what holds it was made later.
+type LogNotBefore struct {
+	Kind  string `json:"kind"`  // drand: a round of a network of drand
+	Value string `json:"value"` // of drand: CHAIN/ROUND/SIGNATURE, as the network publishes them
 }
 
 // LogSource is a source of a logged state. Leaves from before they were told have none of the members behind Omitted.

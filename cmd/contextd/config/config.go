@@ -52,6 +52,11 @@ type Config struct {
 		Witnesses []string `key:"witnesses" doc:"Who signs the checkpoints of the transparency logs: of each its"`
 		_         struct{} `doc:"verifier key, a space and its address, such as \"witness.example.org/1+0a1b2c3d+BAAA…"`
 		_         struct{} `doc:"https://witness.example.org\"."`
+		Beacon    struct {
+			URL string   `key:"url" doc:"Address of the newest round of a drand chain, such as"`
+			_   struct{} `doc:"https://api.drand.sh/CHAIN/public/latest. It is asked at each refresh, and the leaf of the state has"`
+			_   struct{} `doc:"the round: the state was not made before. Empty means none."`
+		} `key:"beacon" doc:"What proves that a state was not made in advance."`
 	} `key:"log" doc:"The log, on standard error."`
 	Backup struct {
 		Every string   `key:"every" doc:"How often, such as 24h or 7d. Empty means never."`

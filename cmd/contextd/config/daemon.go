@@ -44,7 +44,7 @@ func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 		Pay:  daemon.Pay{ChainID: c.ChainID(), Metered: c.Metered()},
 		Data: daemon.Data{PrivateHosts: c.Packs.PrivateHosts, Contact: c.Sources.Contact},
 		Operate: daemon.Operate{
-			AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Litestream: c.Litestream,
+			AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Litestream: c.Litestream, Beacon: c.Log.Beacon.URL,
 			Backup: daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep},
 		},
 		Reloadable: daemon.Reloadable{Limits: c.Limits, Accounts: c.Accounts, Disabled: c.Sources.Disabled, Licensed: c.Sources.Licensed},

@@ -273,6 +273,7 @@ func stateLeaf(p state.Pulse, b state.Brief) api.LogLeaf {
 	return api.LogLeaf{
 		Kind: api.LeafState, Pack: p.Pack, PackVersion: p.Version, GeneratedAt: p.GeneratedAt.UTC(), State: digest(p.State),
 		Brief: digest([]byte(b.Text)), Sources: p.Made.Sources, Digest: p.Made.Digest, Every: p.Made.Every.Seconds(), Tables: p.Made.Tables,
+		NotBefore: p.Made.NotBefore,
 	}
 }
 
