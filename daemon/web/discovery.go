@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/contextd/contextd/daemon/x402"
@@ -36,16 +37,36 @@ func (d Discovery) Routes() Routes {
 	}
 	return Routes{
 		api.PathX402:      {http.MethodGet: once(resources)},
-		api.PathX402Items: {http.MethodGet: d.items(list)},
+		api.PathX402Items: {http.MethodGet: d.lately(d.items(list))},
 		api.PathDID:       {http.MethodGet: once(d.did)},
-		api.PathLLMs: {http.MethodGet: func(w http.ResponseWriter, r *http.Request) error { // packs come and go
+		api.PathLLMs: {http.MethodGet: d.lately(func() (document, error) { // packs come and go
 			list, err := list()
 			if err != nil {
+				return document{}, err
+			}
+			return document{contentType: "text/markdown; charset=utf-8", text: []byte(d.text(list)), cache: api.CacheRevalidate}, nil
+		})},
+	}
+}
+
+// lately serves what make makes, at most once a minute: anyone may ask, and examples of every operation cost milliseconds of processor.
+func (d Discovery) lately(make func() (document, error)) Handler {
+	var mu sync.Mutex
+	var made time.Time // guarded by mu, as is what was made then
+	var serve Handler
+	return func(w http.ResponseWriter, r *http.Request) error {
+		mu.Lock()
+		if now := d.Now(); serve == nil || now.Sub(made) >= time.Minute || now.Before(made) {
+			doc, err := make()
+			if err != nil {
+				mu.Unlock()
 				return err
 			}
-			text := []byte(d.text(list))
-			return document{contentType: "text/markdown; charset=utf-8", text: text, cache: api.CacheRevalidate}.handler()(w, r)
-		}},
+			made, serve = now, doc.handler()
+		}
+		last := serve
+		mu.Unlock()
+		return last(w, r)
 	}
 }
 

@@ -3,9 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"net/url"
-	"sync"
 
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/jsonx"
@@ -40,15 +38,14 @@ type itemOutput struct {
 	Example  any    `json:"example"`
 }
 
-// items tells what is for sale, and since when it is the same.
-func (d Discovery) items(list func() (catalogue, error)) Handler {
-	var mu sync.Mutex
-	var last []byte // items that were told, guarded by mu, as is what answers with them
-	var serve Handler
-	return func(w http.ResponseWriter, r *http.Request) error {
+// items makes the list of what is for sale, and says since when it is the same.
+func (d Discovery) items(list func() (catalogue, error)) func() (document, error) {
+	var last []byte // what was told but for the time
+	var since int64
+	return func() (document, error) {
 		list, err := list()
 		if err != nil {
-			return err
+			return document{}, err
 		}
 		told := itemList{X402Version: api.X402Version, Items: []item{}}
 		for _, o := range list {
@@ -58,22 +55,14 @@ func (d Discovery) items(list func() (catalogue, error)) Handler {
 		}
 		now, err := jsonx.Encode(told)
 		if err != nil {
-			return err
+			return document{}, err
 		}
-		mu.Lock()
 		if !bytes.Equal(now, last) {
-			told.LastUpdated = d.Now().Unix()
-			text, err := jsonx.Encode(told)
-			if err != nil {
-				mu.Unlock()
-				return err
-			}
-			last = now
-			serve = document{contentType: "application/json", text: append(text, '\n'), cache: api.CacheRevalidate}.handler()
+			last, since = now, d.Now().Unix()
 		}
-		answer := serve
-		mu.Unlock()
-		return answer(w, r)
+		told.LastUpdated = since
+		text, err := jsonx.Encode(told)
+		return document{contentType: "application/json", text: append(text, '\n'), cache: api.CacheRevalidate}, err
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -331,5 +334,33 @@ func tellsHow(t *testing.T, name, query string, e api.StandardExtension) {
 	}
 	if name == "POST "+api.PathPurchase && !strings.Contains(string(example), `"key":"cv_`) {
 		t.Errorf("%s does not tell of the key: %s", name, example)
+	}
+}
+
+// TestDescriptionHeld: what anyone may ask for and is dear to make is made once a minute at most, also by a clock that is set back.
+func TestDescriptionHeld(t *testing.T) {
+	t.Parallel()
+	base, err := url.Parse("https://example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now time.Time
+	made := 0
+	routes := web.Discovery{PublicURL: base, Now: func() time.Time { return now }, Packs: func() []api.PackInfo {
+		made++
+		return nil
+	}}.Routes()
+	for _, step := range []struct {
+		at   time.Duration
+		made int
+	}{{0, 1}, {0, 1}, {time.Minute - 1, 1}, {time.Minute, 2}, {time.Minute + 1, 2}, {0, 3}, {1, 3}} {
+		now = time.Unix(0, 0).Add(step.at)
+		w := httptest.NewRecorder()
+		if err := routes[api.PathLLMs][http.MethodGet](w, httptest.NewRequest(http.MethodGet, api.PathLLMs, nil)); err != nil {
+			t.Error(err)
+		}
+		if w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), "# contextd") || made != step.made {
+			t.Errorf("at %s: %d, made %d times, want %d", step.at, w.Code, made, step.made)
+		}
 	}
 }
