@@ -128,12 +128,16 @@ func (o *creditOptions) usage(ctx context.Context, _ []string) error {
 	if days < 1 {
 		return cli.Invalid("--since %s is in the future", o.since)
 	}
-	rows, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
+	usage, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.UsageResponse, error) {
 		return c.Usage(ctx, days, opts...)
 	})
 	if err != nil {
 		return err
 	}
+	for _, b := range usage.Bounds {
+		o.Note("key %s has spent %d of the %d credits that it may spend today, in UTC", b.KeyID, b.SpentToday, b.DailyCredits)
+	}
+	rows := usage.Days
 	table := &cli.Rows{Columns: []string{"day", "key id", "operation", "calls"}, Right: []bool{false, false, false, true},
 		Empty: "no call since " + from.Format(time.DateOnly)}
 	for _, r := range rows {

@@ -23,6 +23,8 @@ type keyOptions struct {
 
 	consent string
 	perDay  *int64
+	bound   api.BoundChange
+	name    string
 	revoked bool
 	dryRun  bool
 	grace   time.Duration
@@ -55,6 +57,11 @@ func newKeys(f *factory) *cobra.Command {
 	list.Flags().StringVar(&o.cursor, "cursor", "", "the next page, as named by a list with --limit")
 	view := f.Command(&cobra.Command{Use: "view KEYID", Short: "Show a key and the credits on it",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete}, append(rowFields(), "credits"), o.view)
+	edit := f.Command(&cobra.Command{Use: "edit KEYID", Short: "Change the name of a key, or its bound of credits a day",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete,
+		Example: "  ctx keys edit cv_test_ab12cd34 --per-day 500\n  ctx keys edit cv_test_ab12cd34 --per-day none --name indexer"}, rowFields(), o.edit)
+	edit.Flags().StringVar(&o.name, "name", "", "its new name")
+	cli.PerDayOrNone(edit, &o.bound)
 	revoke := f.Command(&cobra.Command{Use: "revoke KEYID...", Short: "Revoke keys, at once and for good", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"rm", "delete", "remove"}, ValidArgsFunction: o.complete,
 		Example: "  ctx keys revoke cv_test_ab12cd34\n  ctx keys revoke cv_test_ab12cd34 --yes --jq '.[].strandedCredits'"},
@@ -71,8 +78,8 @@ func newKeys(f *factory) *cobra.Command {
 		[]string{"key", "keyId", "name", "tier", "createdAt", "creditBalance", "revokesAt"}, o.rotate)
 	o.given.Bind(rotate)
 	rotate.Flags().DurationVar(&o.grace, "grace", 0, "keep the old key valid for this `long` (10m), a week at most")
-	return cli.Group(&cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate your API keys",
-		Example: "  ctx keys create my-agent --save\n  ctx keys list"}, create, list, view, revoke, use, rotate)
+	return cli.Group(&cobra.Command{Use: "keys", Short: "Create, list, change, revoke and rotate your API keys",
+		Example: "  ctx keys create my-agent --save\n  ctx keys list"}, create, list, view, edit, revoke, use, rotate)
 }
 
 // complete offers ids of active keys.
@@ -128,8 +135,8 @@ func (o *keyOptions) list(ctx context.Context, _ []string) error {
 		o.Note("there are more: ctx keys list --limit %d --cursor %s", o.limit, human.Line(page.NextCursor))
 	}
 	rows := slices.DeleteFunc(page.Keys, func(r api.APIKeyRow) bool { return r.RevokedAt != nil && !o.revoked })
-	table := &cli.Rows{Columns: []string{"key id", "name", "tier", "created", "last used", "state"},
-		Wide: 1, Empty: "no key; ctx keys create NAME makes one"}
+	table := &cli.Rows{Columns: []string{"key id", "name", "tier", "created", "last used", "state", "per day"},
+		Wide: 1, Right: []bool{6: true}, Empty: "no key; ctx keys create NAME makes one"}
 	for _, r := range rows {
 		table.Rows = append(table.Rows, o.cells(r))
 	}
@@ -144,7 +151,7 @@ func (o *keyOptions) cells(r api.APIKeyRow) []string {
 	if r.RevokedAt != nil {
 		state = "revoked " + o.date(r.RevokedAt)
 	}
-	return []string{r.KeyID, r.Name, string(r.Tier), o.date(&r.CreatedAt), o.used(r), state}
+	return []string{r.KeyID, r.Name, string(r.Tier), o.date(&r.CreatedAt), o.used(r), state, cli.Bound(r.DailyCredits)}
 }
 
 func (o *keyOptions) date(t *time.Time) string {
@@ -186,6 +193,20 @@ func (o *keyOptions) view(ctx context.Context, args []string) error {
 		api.APIKeyRow
 		Credits int64 `json:"credits"`
 	}{row, credits}, nil)
+}
+
+func (o *keyOptions) edit(ctx context.Context, args []string) error {
+	want := api.EditKeyRequest{Name: o.name, DailyCredits: o.bound}
+	if want == (api.EditKeyRequest{}) {
+		return cli.Invalid("nothing of the key is to be changed").WithHint("add --per-day CREDITS, --per-day none or --name NAME")
+	}
+	row, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.APIKeyRow, error) {
+		return c.EditKey(ctx, args[0], want, opts...)
+	})
+	if err != nil {
+		return err
+	}
+	return o.Show(ctx, row, nil)
 }
 
 func (o *keyOptions) credits(ctx context.Context, id string) (int64, error) {

@@ -179,7 +179,7 @@ func (p *pastTest) charges(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := map[string]int64{}
-		for _, r := range rows {
+		for _, r := range rows.Days {
 			calls[r.KeyID] += r.Calls
 		}
 		if !reflect.DeepEqual(calls, o.Calls) {

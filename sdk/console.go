@@ -199,6 +199,11 @@ func (s *Console) NewKey(ctx context.Context, want api.CreateKeyRequest, opts ..
 	return consoleCall[api.IssuedKey](ctx, s, http.MethodPost, api.PathKeys, nil, want, opts)
 }
 
+// EditKey changes the name of a key, its bound of credits a day, or both.
+func (s *Console) EditKey(ctx context.Context, keyID string, want api.EditKeyRequest, opts ...CallOption) (*api.APIKeyRow, error) {
+	return consoleCall[api.APIKeyRow](ctx, s, http.MethodPatch, api.PathKeys+"/"+url.PathEscape(keyID), nil, want, opts)
+}
+
 // RevokeKey revokes a key at once and for good.
 func (s *Console) RevokeKey(ctx context.Context, keyID string, opts ...CallOption) (*api.RevokeResponse, error) {
 	return consoleCall[api.RevokeResponse](ctx, s, http.MethodDelete, api.PathKeys+"/"+url.PathEscape(keyID), nil, nil, opts)
@@ -213,17 +218,14 @@ func (s *Console) Balance(ctx context.Context, keyID string, opts ...CallOption)
 	return consoleCall[api.CreditBalanceResponse](ctx, s, http.MethodGet, api.PathCredits, query, nil, opts)
 }
 
-// Usage returns the owner's calls of the last days, including today, by day, key and operation; 0 days means 30.
-func (s *Console) Usage(ctx context.Context, days int, opts ...CallOption) ([]api.UsageRow, error) {
+// Usage returns the owner's calls of the last days, including today, by day, key and operation, and what keys with a bound have spent today;
+// 0 days means 30.
+func (s *Console) Usage(ctx context.Context, days int, opts ...CallOption) (*api.UsageResponse, error) {
 	query := url.Values{}
 	if days != 0 {
 		query.Set("days", strconv.Itoa(days))
 	}
-	out, err := consoleCall[api.UsageResponse](ctx, s, http.MethodGet, api.PathUsage, query, nil, opts)
-	if err != nil {
-		return nil, err
-	}
-	return out.Days, nil
+	return consoleCall[api.UsageResponse](ctx, s, http.MethodGet, api.PathUsage, query, nil, opts)
 }
 
 // Prompt returns the owner's prompt for briefs of a pack, empty if there is none. Prompts need tier pro.

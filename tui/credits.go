@@ -52,7 +52,7 @@ func (s *Credits) load() tea.Cmd {
 		if err != nil {
 			return tea.BatchMsg{Send(Fail(err)), Send(creditsMsg{balance: balance})}
 		}
-		return creditsMsg{balance, usage}
+		return creditsMsg{balance, usage.Days}
 	}
 }
 

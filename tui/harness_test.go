@@ -261,11 +261,11 @@ func (f *fake) pay(_ context.Context, i *api.DepositIntent) (*api.Deposit, error
 	return settled(api.DepositVerified), f.note("pay %s", i.AmountUSDC)
 }
 
-func (f *fake) Usage(_ context.Context, days int, _ ...sdk.CallOption) ([]api.UsageRow, error) {
-	return []api.UsageRow{
+func (f *fake) Usage(_ context.Context, days int, _ ...sdk.CallOption) (*api.UsageResponse, error) {
+	return &api.UsageResponse{Days: []api.UsageRow{
 		{Day: "2026-11-20", KeyID: "cv_test_ab12cd34", Op: api.OpSearch, Calls: 41}, {Day: "2026-11-20", KeyID: "cv_test_ab12cd34", Op: api.OpFresh, Calls: 1200},
 		{Day: "2026-11-19", KeyID: "cv_test_ab12cd34", Op: api.OpBrief, Calls: 300},
-	}, f.note("usage %d", days)
+	}}, f.note("usage %d", days)
 }
 
 // stream yields what the test feeds, until it feeds an error or ends.

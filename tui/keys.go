@@ -276,6 +276,8 @@ func (s *Keys) lines(width, height int) []string {
 			state = t.Dim.On(t.Glyphs.Bad + " revoked " + r.RevokedAt.In(s.env.Session.Now.Location()).Format(time.DateOnly))
 		case r.KeyID == s.env.KeyID:
 			state = t.Good.On(t.Glyphs.OK + " active, in use")
+		case r.DailyCredits != nil:
+			state = t.Good.On(t.Glyphs.OK + " " + human.Count(*r.DailyCredits) + " a day")
 		}
 		return view.Row(t, columns, []string{view.Line(r.KeyID), view.Line(r.Name), string(r.Tier), s.used(r), state})
 	})

@@ -47,8 +47,8 @@ func (a *account) Balance(context.Context, string, ...sdk.CallOption) (*api.Cred
 		{Status: api.DepositPending, Rail: api.NetworkL2}, {Status: api.DepositVerified, Rail: a.rail}}}, a.err
 }
 
-func (a *account) Usage(context.Context, int, ...sdk.CallOption) ([]api.UsageRow, error) {
-	return a.days, a.err
+func (a *account) Usage(context.Context, int, ...sdk.CallOption) (*api.UsageResponse, error) {
+	return &api.UsageResponse{Days: a.days}, a.err
 }
 
 // ownerEnv is what the screens are given.

@@ -28,7 +28,7 @@ type Account interface {
 	CreateKey(ctx context.Context, name string, consent api.TraceConsent, opts ...sdk.CallOption) (*api.IssuedKey, error)
 	RevokeKey(ctx context.Context, keyID string, opts ...sdk.CallOption) (*api.RevokeResponse, error)
 	Balance(ctx context.Context, keyID string, opts ...sdk.CallOption) (*api.CreditBalanceResponse, error)
-	Usage(ctx context.Context, days int, opts ...sdk.CallOption) ([]api.UsageRow, error)
+	Usage(ctx context.Context, days int, opts ...sdk.CallOption) (*api.UsageResponse, error)
 }
 
 // Seller is what the screens buy credits from. *sdk.Console is one. To ask for a purchase costs nothing.

@@ -154,7 +154,8 @@ func newKeysList(operate runOperator) *cobra.Command {
 
 func keysTable(list []api.APIKeyRow) cli.Answer {
 	rows := &cli.Rows{
-		Columns: []string{"key id", "name", "tier", "calls", "created", "last used", "state"}, Wide: 1,
+		Columns: []string{"key id", "name", "tier", "calls", "created", "last used", "state", "per day"}, Wide: 1,
+		Right: []bool{7: true},
 		Empty: "no key yet; contextd keys create NAME makes one",
 	}
 	for _, k := range list {
@@ -168,7 +169,9 @@ func keysTable(list []api.APIKeyRow) cli.Answer {
 		if k.LastUsedAt != nil {
 			used = k.LastUsedAt.Format(time.DateTime)
 		}
-		rows.Rows = append(rows.Rows, []string{k.KeyID, k.Name, string(k.Tier), calls(k), k.CreatedAt.Format(time.DateTime), used, state})
+		rows.Rows = append(rows.Rows, []string{
+			k.KeyID, k.Name, string(k.Tier), calls(k), k.CreatedAt.Format(time.DateTime), used, state, cli.Bound(k.DailyCredits),
+		})
 	}
 	return table(rows)
 }

@@ -43,6 +43,7 @@ func (crowd) PruneKeys(context.Context, time.Time, time.Time, int) ([]string, er
 	return nil, errors.ErrUnsupported
 }
 func (crowd) SetKeyTier(context.Context, string, api.Tier, bool) error { return errors.ErrUnsupported }
+func (crowd) EditKey(context.Context, string, string, int64) error     { return errors.ErrUnsupported }
 func (crowd) RevokeKey(context.Context, string, time.Time) (time.Time, int64, error) {
 	return time.Time{}, 0, errors.ErrUnsupported
 }

@@ -50,6 +50,8 @@ type Store interface {
 	TouchKeys(ctx context.Context, used map[string]time.Time) error
 	// SetKeyTier sets the tier of one key, and whether its calls are charged.
 	SetKeyTier(ctx context.Context, id string, tier api.Tier, unmetered bool) error
+	// EditKey sets the name of a key, and its bound of credits a day, 0 for none.
+	EditKey(ctx context.Context, id, name string, daily int64) error
 
 	// Owners returns every owner, oldest first.
 	Owners(ctx context.Context) ([]Owner, error)
@@ -180,9 +182,8 @@ func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err e
 		default:
 			n.Tier = k.tierOf(n.OwnerID)
 		}
-		if n.Daily != nil && n.unmetered {
-			return api.Errorf(api.ReasonInvalidRequest, "calls with this key are not charged, so it can have no bound of credits").
-				WithHint("give it a tier, and its calls are charged: --tier pro")
+		if err := n.checkBound(); err != nil {
+			return err
 		}
 		issued, err = k.make(n, func(key Key) error { return k.cfg.Store.CreateKey(ctx, key) })
 		return err
@@ -291,6 +292,15 @@ func (n NewKey) check() error {
 			WithHint("use full, aggregated or none")
 	}
 	return nil
+}
+
+// checkBound says why n can have no bound.
+func (n NewKey) checkBound() error {
+	if n.Daily == nil || !n.unmetered {
+		return nil
+	}
+	return api.Errorf(api.ReasonInvalidRequest, "calls with this key are not charged, so it can have no bound of credits").
+		WithHint("give it a tier, and its calls are charged: --tier pro")
 }
 
 // Resolve returns the key whose plaintext is secret, or the error invalid_token or key_revoked. Before it refuses what another node may

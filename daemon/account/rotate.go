@@ -109,6 +109,45 @@ func (k *Keys) Prune(ctx context.Context) error {
 	return nil
 }
 
+// Edit changes name and bound of the key with the given id. The bound holds for every call that is admitted after Edit has returned.
+func (k *Keys) Edit(ctx context.Context, id string, e api.EditKeyRequest) (Key, error) {
+	if e == (api.EditKeyRequest{}) {
+		return Key{}, api.Errorf(api.ReasonInvalidRequest, "nothing of the key is to be changed").WithHint("send name, dailyCredits or both")
+	}
+	known, err := k.Lookup(id)
+	if err != nil {
+		return Key{}, err
+	}
+	err = k.cfg.WithLock(ctx, known.OwnerID, func() error {
+		if known, err = k.Lookup(id); err != nil {
+			return err
+		}
+		if !known.RevokedAt.IsZero() {
+			return api.Errorf(api.ReasonInvalidRequest, "key %s was revoked and cannot be changed", id).WithHint("create a new key")
+		}
+		next := NewKey{Name: strings.TrimSpace(cmp.Or(e.Name, known.Name)), Consent: known.Consent, Daily: bound(known.Daily),
+			unmetered: known.Unmetered}
+		if e.DailyCredits.Set {
+			next.Daily = e.DailyCredits.To
+		}
+		if err := cmp.Or(next.check(), next.checkBound()); err != nil {
+			return err
+		}
+		known.Name, known.Daily = next.Name, 0
+		if next.Daily != nil {
+			known.Daily = *next.Daily
+		}
+		if err := k.cfg.Store.EditKey(ctx, id, known.Name, known.Daily); err != nil {
+			return fmt.Errorf("edit key %s: %w", id, err)
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.change(id, func(key *Key) { key.Name, key.Daily = known.Name, known.Daily })
+		return nil
+	})
+	return known, err
+}
+
 // SetKeyTier sets the tier of a key that the operator has made. With enterprise it is as a new one, not charged unless Config says
 // otherwise; with another tier it is charged. That holds for every call that is admitted after SetKeyTier has returned.
 func (k *Keys) SetKeyTier(ctx context.Context, id string, tier api.Tier) error {

@@ -343,6 +343,9 @@ func (m *Meter) unlock(owners []string) {
 	for _, owner := range owners {
 		delete(m.books, owner)
 	}
+	if len(owners) > 0 {
+		clear(m.days) // a key may have had no bound for a while
+	}
 	m.mu.Unlock()
 	m.booking.Unlock()
 }

@@ -158,6 +158,16 @@ func (s *Store) SetKeyTier(ctx context.Context, id string, tier api.Tier, unmete
 	})
 }
 
+// EditKey sets the name of a key, and its bound of credits a day, 0 for none.
+func (s *Store) EditKey(ctx context.Context, id, name string, daily int64) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE keys SET name = ?, daily_credits = nullif(?, 0) WHERE id = ?", name, daily, id); err != nil {
+			return err
+		}
+		return s.changedKey(ctx, tx, id)
+	})
+}
+
 // RevokeKey revokes the key at the given time, once: a later call returns the time of the first. stranded is what credits are left on it.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (holds time.Time, stranded int64, err error) {
 	var revoked sql.NullInt64

@@ -101,6 +101,15 @@ func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]ap
 	return rows, err
 }
 
+// Bounds returns the bounds of the active keys of an owner that have one, and what each has spent in the UTC day of now, oldest key first.
+func (s *Store) Bounds(ctx context.Context, ownerID string, now time.Time) ([]api.KeyBound, error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (b api.KeyBound, err error) {
+		return b, rows.Scan(&b.KeyID, &b.DailyCredits, &b.SpentToday)
+	}, `SELECT id, daily_credits, coalesce((SELECT sum(paid) FROM usage WHERE key_id = keys.id AND hour >= ?), 0) FROM keys
+		WHERE owner_id = ? AND daily_credits IS NOT NULL AND revoked_at IS NULL AND (revokes_at IS NULL OR revokes_at > ?)
+		ORDER BY created_at, id`, toHour(now.UTC().Truncate(24*time.Hour)), ownerID, now.UnixMilli())
+}
+
 // Audit recomputes every balance from the ledger and the counters and says what does not agree.
 func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
 	records, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {

@@ -119,8 +119,9 @@
   press('copykey', async () => { await navigator.clipboard.writeText(byId('plain').textContent); say('Copied.'); });
   press('hide', async () => forget());
   submit('make', async () => {
-    const issued = await call('POST', 'api/keys', {name: byId('keyname').value});
-    byId('keyname').value = '';
+    const most = byId('keybound').value;
+    const issued = await call('POST', 'api/keys', {name: byId('keyname').value, dailyCredits: most ? Number(most) : null});
+    byId('keyname').value = byId('keybound').value = '';
     reveal(issued.key);
     await keys();
   });
@@ -135,8 +136,16 @@
 
   const keys = async () => {
     const list = (await call('GET', 'api/keys')).keys;
-    byId('keys').replaceChildren(...list.map(k => row(k.name, cell('', el('code', {}, k.keyId)), cell('n m', day(k.lastUsedAt)),
+    const spent = new Map((await call('GET', 'api/console/usage?days=1')).bounds.map(b => [b.keyId, b.spentToday]));
+    const bound = k => spent.has(k.keyId) ? spent.get(k.keyId) + ' of ' + k.dailyCredits : k.dailyCredits ? String(k.dailyCredits) : 'no bound';
+    byId('keys').replaceChildren(...list.map(k => row(k.name, cell('', el('code', {}, k.keyId)), cell('n m', day(k.lastUsedAt)), cell('n m', bound(k)),
       k.revokedAt || k.revokesAt ? cell('n', (k.revokedAt ? 'revoked ' : 'ends ') + day(k.revokedAt || k.revokesAt)) : cell('n',
+        button('Bound', k.name, async () => {
+          const text = prompt('Credits that ' + k.name + ' spends in a day (UTC) at most, or nothing for no bound:', k.dailyCredits || '');
+          if (text === null) return;
+          await call('PATCH', 'api/keys/' + k.keyId, {dailyCredits: text.trim() ? Number(text) : null});
+          await keys();
+        }), ' ',
         button('Rotate', k.name, async () => {
           if (!confirm('Create a new key in place of ' + k.name + '? The old one works for another hour.')) return;
           const made = await call('POST', 'api/keys/' + k.keyId + '/rotate', {graceSeconds: 3600});

@@ -138,7 +138,7 @@ func (c *Console) Routes() Routes {
 		api.PathAuthIdentities + "/{identityId}": {http.MethodDelete: owner(c.unlink)},
 		api.PathAuthSession:                      {http.MethodGet: owner(c.session), http.MethodDelete: c.guard(c.requests, c.signOut)},
 		api.PathKeys:                             {http.MethodGet: owner(c.listKeys), http.MethodPost: owner(c.issueKey)},
-		api.PathKeys + "/{keyId}":                {http.MethodDelete: owner(c.revokeKey)},
+		api.PathKeys + "/{keyId}":                {http.MethodPatch: owner(c.editKey), http.MethodDelete: owner(c.revokeKey)},
 		api.PathKeys + "/{keyId}/rotate":         {http.MethodPost: owner(c.rotateKey)},
 		api.PathCredits:                          {http.MethodGet: owner(c.balance)},
 		api.PathUsage:                            {http.MethodGet: owner(c.usage)},

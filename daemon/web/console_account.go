@@ -84,6 +84,23 @@ func RotateKey(w http.ResponseWriter, r *http.Request, keys *account.Keys, id st
 	return WriteJSON(w, http.StatusCreated, issued)
 }
 
+// editKey changes name and bound of one of the owner's keys.
+func (c *Console) editKey(w http.ResponseWriter, r *http.Request, s api.Session) error {
+	id, err := c.ownKey(r, s)
+	if err != nil {
+		return err
+	}
+	var ask api.EditKeyRequest
+	if err := ReadJSON(w, r, &ask, `{"dailyCredits":200}`); err != nil {
+		return err
+	}
+	key, err := c.cfg.Keys.Edit(r.Context(), id, ask)
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, key.Row())
+}
+
 func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, s api.Session) error {
 	id, err := c.ownKey(r, s)
 	if err != nil {
@@ -131,7 +148,7 @@ func (c *Console) usage(w http.ResponseWriter, r *http.Request, s api.Session) e
 	if err != nil {
 		return err
 	}
-	answer.Days = append([]api.UsageRow{}, answer.Days...) // never null
+	answer.Days, answer.Bounds = append([]api.UsageRow{}, answer.Days...), append([]api.KeyBound{}, answer.Bounds...) // never null
 	return WriteJSON(w, http.StatusOK, answer)
 }
 

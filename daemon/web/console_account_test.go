@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,99 @@ func TestKeys(t *testing.T) {
 		`{"name":"x","traceConsent":"some"}`: api.ReasonInvalidRequest, `{"name":"x","tier":"team"}`: api.ReasonInvalidRequest, `{"name":"x"`: api.ReasonInvalidRequest,
 	} {
 		ada.refused(ada.call(http.MethodPost, api.PathKeys, body), reason)
+	}
+}
+
+// TestEditKey: name and bound change alone or together, within their bounds, of one's active keys alone.
+func TestEditKey(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, free)
+	ada, eve := newUser(t, d), newUser(t, d)
+	ada.signIn("ada@example.org")
+	eve.signIn("eve@example.org")
+	key, gone := ada.issue("first"), ada.issue("gone")
+	ada.into(ada.call(http.MethodDelete, api.PathKeys+"/"+gone.KeyID, nil), http.StatusOK, nil)
+	for _, step := range []struct {
+		body, name string
+		bound      int64 // 0 for none, -1 where it is refused
+	}{
+		{`{"dailyCredits":1}`, "first", 1}, {`{"name":" second "}`, "second", 1}, {`{"dailyCredits":1000000}`, "second", 1_000_000},
+		{`{"dailyCredits":0}`, "second", -1}, {`{"dailyCredits":1000001}`, "second", -1}, {`{"dailyCredits":"5"}`, "second", -1},
+		{`{}`, "second", -1}, {`{"name":""}`, "second", -1}, {`{"name":"` + strings.Repeat("x", 65) + `"}`, "second", -1},
+		{`{"name":"third","dailyCredits":0}`, "second", -1}, {`{"tier":"team"}`, "second", -1}, {`{"dailyCredits":null}`, "second", 0},
+		{`{"name":"` + strings.Repeat("x", 64) + `","dailyCredits":7}`, strings.Repeat("x", 64), 7},
+	} {
+		a := ada.call(http.MethodPatch, api.PathKeys+"/"+key.KeyID, step.body)
+		var row api.APIKeyRow
+		if step.bound < 0 {
+			ada.refused(a, api.ReasonInvalidRequest)
+		} else {
+			ada.into(a, http.StatusOK, &row)
+		}
+		kept, err := d.Keys().Lookup(key.KeyID)
+		if err != nil || kept.Name != step.name || step.bound >= 0 && (kept.Daily != step.bound || row.Name != step.name) {
+			t.Errorf("%s: %+v, kept %+v, %v", step.body, row, kept, err)
+		}
+	}
+	change := api.EditKeyRequest{Name: "x"}
+	eve.refused(eve.call(http.MethodPatch, api.PathKeys+"/"+key.KeyID, change), api.ReasonKeyNotFound)
+	ada.refused(ada.call(http.MethodPatch, api.PathKeys+"/cv_test_00000000", change), api.ReasonKeyNotFound)
+	ada.refused(ada.call(http.MethodPatch, api.PathKeys+"/"+gone.KeyID, change), api.ReasonInvalidRequest)
+	d.Stop(t)
+	again := daemontest.Start(t, free, func(c *daemon.Config) { c.DataDir, c.StoreURL = d.Config.DataDir, d.Config.StoreURL })
+	if kept, err := again.Keys().Lookup(key.KeyID); err != nil || kept.Daily != 7 || kept.Name != strings.Repeat("x", 64) {
+		t.Errorf("after a restart: %+v, %v", kept, err)
+	}
+}
+
+// TestBoundChanges: a bound holds from the next call on, what was spent before counts, with a bound or without, and is told.
+func TestBoundChanges(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, free)
+	u := newUser(t, d)
+	u.signIn("bound@example.org")
+	key := u.issue("agent")
+	u.issue("without a bound")
+	d.Grant(t, key.Key, 1000)
+	for _, step := range []struct {
+		bound    string // "" leaves it
+		answered int    // calls, of three
+	}{{"2", 2}, {"3", 1}, {"null", 3}, {"6", 0}, {"7", 1}, {"", 0}, {"null", 3}} {
+		if step.bound != "" {
+			u.into(u.call(http.MethodPatch, api.PathKeys+"/"+key.KeyID, `{"dailyCredits":`+step.bound+`}`), http.StatusOK, nil)
+		}
+		answered := 0
+		for range 3 {
+			a := u.fresh(key.Key)
+			if a.Status == http.StatusOK {
+				answered++
+				continue
+			}
+			u.refused(a, api.ReasonDailySpent)
+		}
+		if answered != step.answered {
+			t.Errorf("with a bound of %s, %d calls were answered, want %d", step.bound, answered, step.answered)
+		}
+	}
+	bounds := func() []api.KeyBound {
+		var told api.UsageResponse
+		u.into(u.call(http.MethodGet, api.PathUsage, nil), http.StatusOK, &told)
+		return told.Bounds
+	}
+	if list := bounds(); list == nil || len(list) > 0 {
+		t.Errorf("no key has a bound, and %+v is told", list)
+	}
+	u.into(u.call(http.MethodPatch, api.PathKeys+"/"+key.KeyID, `{"dailyCredits":20}`), http.StatusOK, nil)
+	if list := bounds(); !slices.Equal(list, []api.KeyBound{{KeyID: key.KeyID, DailyCredits: 20, SpentToday: 10}}) {
+		t.Errorf("told of %+v", list)
+	}
+	d.Clock.Advance(24 * time.Hour)
+	if list := bounds(); len(list) != 1 || list[0].SpentToday != 0 {
+		t.Errorf("a day later it tells of %+v", list)
+	}
+	u.into(u.call(http.MethodDelete, api.PathKeys+"/"+key.KeyID, nil), http.StatusOK, nil)
+	if list := bounds(); len(list) > 0 {
+		t.Errorf("of a revoked key it tells %+v", list)
 	}
 }
 

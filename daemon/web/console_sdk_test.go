@@ -58,7 +58,7 @@ func TestConsoleOfSDK(t *testing.T) {
 	if balance, err := later.Balance(ctx, key.KeyID); err != nil || balance.Balance != 0 || balance.KeyCount != 1 {
 		t.Errorf("balance: %+v, %v", balance, err)
 	}
-	if usage, err := later.Usage(ctx, 7); err != nil || len(usage) != 0 {
+	if usage, err := later.Usage(ctx, 7); err != nil || len(usage.Days) != 0 {
 		t.Errorf("usage: %+v, %v", usage, err)
 	}
 	if done, err := later.RevokeKey(ctx, key.KeyID); err != nil || !done.OK {

@@ -295,6 +295,10 @@ func (s *stage) own() {
 	s.do(400, "POST", api.PathKeys+"/"+gone.KeyID+"/rotate", `{"graceSeconds":604801}`, me)
 	s.do(413, "POST", api.PathKeys+"/"+gone.KeyID+"/rotate", large(), me)
 	s.do(404, "POST", api.PathKeys+"/none/rotate", "", me)
+	s.do(200, "PATCH", api.PathKeys+"/"+gone.KeyID, `{"dailyCredits":200}`, me)
+	s.do(400, "PATCH", api.PathKeys+"/"+gone.KeyID, "{}", me)
+	s.do(413, "PATCH", api.PathKeys+"/"+gone.KeyID, large(), me)
+	s.do(404, "PATCH", api.PathKeys+"/none", `{"name":"x"}`, me)
 	s.do(200, "DELETE", api.PathKeys+"/"+gone.KeyID, "", me)
 	s.do(404, "DELETE", api.PathKeys+"/none", "", me)
 
@@ -311,7 +315,8 @@ func (s *stage) own() {
 		s.do(404, method, api.PathPrompts+"/markets", `{"prompt":"x"}`, me)
 	}
 	for _, call := range [][3]string{
-		{"POST", api.PathKeys, `{"name":"x"}`}, {"DELETE", api.PathKeys + "/none", ""}, {"POST", api.PathKeys + "/none/rotate", ""},
+		{"POST", api.PathKeys, `{"name":"x"}`}, {"DELETE", api.PathKeys + "/none", ""}, {"PATCH", api.PathKeys + "/none", "{}"},
+		{"POST", api.PathKeys + "/none/rotate", ""},
 		{"POST", api.PathCredits, `{"pack":"hobby"}`},
 		{"PUT", prompt, `{"prompt":"x"}`}, {"DELETE", prompt, ""}, {"POST", api.PathCredits + "/none/verify", `{"txHash":"x"}`},
 	} {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"time"
 )
 
@@ -23,6 +24,27 @@ type CreateKeyRequest struct {
 	Name         string       `json:"name"`
 	TraceConsent TraceConsent `json:"traceConsent,omitempty"`
 	DailyCredits *int64       `json:"dailyCredits,omitempty"` // 1 to MaxDailyCredits; nil means no bound
+}
+
+// EditKeyRequest is the body of PATCH /api/keys/{keyId}. What is left out stays as it is.
+type EditKeyRequest struct {
+	Name         string      `json:"name,omitempty"`
+	DailyCredits BoundChange `json:"dailyCredits,omitzero"`
+}
+
+// BoundChange changes a bound; the zero value leaves it as it is.
+type BoundChange struct {
+	Set bool
+	To  *int64 // nil, null in JSON, means no bound
+}
+
+// MarshalJSON writes the bound.
+func (c BoundChange) MarshalJSON() ([]byte, error) { return json.Marshal(c.To) }
+
+// UnmarshalJSON reads a bound, which is a change also where it is null.
+func (c *BoundChange) UnmarshalJSON(text []byte) error {
+	c.Set = true
+	return json.Unmarshal(text, &c.To)
 }
 
 // IssuedKey is the answer of key creation, the only one that ever carries the key.
@@ -219,7 +241,15 @@ type UsageRow struct {
 
 // UsageResponse is the answer of GET /api/console/usage.
 type UsageResponse struct {
-	Days []UsageRow `json:"days"`
+	Days   []UsageRow `json:"days"`
+	Bounds []KeyBound `json:"bounds"` // of the active keys with one
+}
+
+// KeyBound is the bound of a key of credits in a UTC day, and what it has spent today.
+type KeyBound struct {
+	KeyID        string `json:"keyId"`
+	DailyCredits int64  `json:"dailyCredits"`
+	SpentToday   int64  `json:"spentToday"`
 }
 
 // PromptBody is an owner's brief prompt for a pack.

@@ -39,6 +39,8 @@ func shapes() []shape {
 
 		{api.APIKeyRow{}, "keyId name tier createdAt lastUsedAt0 revokedAt0 traceConsent revokesAt? unmetered? dailyCredits?"},
 		{api.CreateKeyRequest{}, "name traceConsent? dailyCredits?"},
+		{api.EditKeyRequest{}, "name? dailyCredits?"},
+		{api.KeyBound{}, "keyId dailyCredits spentToday"},
 		{api.IssuedKey{}, "key keyId name tier createdAt unmetered? dailyCredits? creditBalance? revokesAt?"},
 		{api.RotateKeyRequest{}, "name? graceSeconds?"},
 		{api.KeyListResponse{}, "keys nextCursor?"},
