@@ -59,7 +59,8 @@ func newKeys(f *factory) *cobra.Command {
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete}, append(rowFields(), "credits"), o.view)
 	edit := f.Command(&cobra.Command{Use: "edit KEYID", Short: "Change the name of a key, or its bound of credits a day",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete,
-		Example: "  ctx keys edit cv_test_ab12cd34 --per-day 500\n  ctx keys edit cv_test_ab12cd34 --per-day none --name indexer"}, rowFields(), o.edit)
+		Example: "  ctx keys edit cv_test_ab12cd34 --per-day 500\n  ctx keys edit cv_test_ab12cd34 --per-day none --name indexer"},
+		rowFields(), o.edit)
 	edit.Flags().StringVar(&o.name, "name", "", "its new name")
 	cli.PerDayOrNone(edit, &o.bound)
 	revoke := f.Command(&cobra.Command{Use: "revoke KEYID...", Short: "Revoke keys, at once and for good", Args: cobra.MinimumNArgs(1),

@@ -218,8 +218,8 @@ func (s *Console) Balance(ctx context.Context, keyID string, opts ...CallOption)
 	return consoleCall[api.CreditBalanceResponse](ctx, s, http.MethodGet, api.PathCredits, query, nil, opts)
 }
 
-// Usage returns the owner's calls of the last days, including today, by day, key and operation, and what keys with a bound have spent today;
-// 0 days means 30.
+// Usage returns the owner's calls of the last days, including today, by day, key and operation, and what keys with a bound have spent
+// today. 0 days means 30.
 func (s *Console) Usage(ctx context.Context, days int, opts ...CallOption) (*api.UsageResponse, error) {
 	query := url.Values{}
 	if days != 0 {

@@ -112,7 +112,8 @@ func (k *Keys) Prune(ctx context.Context) error {
 // Edit changes name and bound of the key with the given id. The bound holds for every call that is admitted after Edit has returned.
 func (k *Keys) Edit(ctx context.Context, id string, e api.EditKeyRequest) (Key, error) {
 	if e == (api.EditKeyRequest{}) {
-		return Key{}, api.Errorf(api.ReasonInvalidRequest, "nothing of the key is to be changed").WithHint("send name, dailyCredits or both")
+		return Key{}, api.Errorf(api.ReasonInvalidRequest, "nothing of the key is to be changed").
+			WithHint("send name, dailyCredits or both")
 	}
 	known, err := k.Lookup(id)
 	if err != nil {

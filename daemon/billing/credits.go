@@ -49,7 +49,7 @@ type Ledger interface {
 	Balance(ctx context.Context, ownerID, keyID string) (credits int64, keys int, err error)
 	// Usage returns the calls of an owner's keys by day, from the day that from is in, oldest first.
 	Usage(ctx context.Context, ownerID string, from time.Time) ([]api.UsageRow, error)
-	// Bounds returns the bounds of the active keys of an owner that have one, and what each has spent in the UTC day of now, oldest key first.
+	// Bounds returns the bounds of an owner's active keys and what each has spent in the UTC day of now, oldest key first.
 	Bounds(ctx context.Context, ownerID string, now time.Time) ([]api.KeyBound, error)
 	// Audit recomputes every balance from the ledger and the counters and says what does not agree.
 	Audit(ctx context.Context) ([]Finding, error)

@@ -161,7 +161,8 @@ func (s *Store) SetKeyTier(ctx context.Context, id string, tier api.Tier, unmete
 // EditKey sets the name of a key, and its bound of credits a day, 0 for none.
 func (s *Store) EditKey(ctx context.Context, id, name string, daily int64) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE keys SET name = ?, daily_credits = nullif(?, 0) WHERE id = ?", name, daily, id); err != nil {
+		set := "UPDATE keys SET name = ?, daily_credits = nullif(?, 0) WHERE id = ?"
+		if _, err := tx.ExecContext(ctx, set, name, daily, id); err != nil {
 			return err
 		}
 		return s.changedKey(ctx, tx, id)

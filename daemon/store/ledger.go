@@ -101,7 +101,7 @@ func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]ap
 	return rows, err
 }
 
-// Bounds returns the bounds of the active keys of an owner that have one, and what each has spent in the UTC day of now, oldest key first.
+// Bounds returns the bounds of an owner's active keys and what each has spent in the UTC day of now, oldest key first.
 func (s *Store) Bounds(ctx context.Context, ownerID string, now time.Time) ([]api.KeyBound, error) {
 	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (b api.KeyBound, err error) {
 		return b, rows.Scan(&b.KeyID, &b.DailyCredits, &b.SpentToday)

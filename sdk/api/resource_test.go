@@ -39,7 +39,7 @@ func shapes() []shape {
 
 		{api.APIKeyRow{}, "keyId name tier createdAt lastUsedAt0 revokedAt0 traceConsent revokesAt? unmetered? dailyCredits?"},
 		{api.CreateKeyRequest{}, "name traceConsent? dailyCredits?"},
-		{api.EditKeyRequest{}, "name? dailyCredits?"},
+		{api.EditKeyRequest{}, "name? dailyCredits0?"},
 		{api.KeyBound{}, "keyId dailyCredits spentToday"},
 		{api.IssuedKey{}, "key keyId name tier createdAt unmetered? dailyCredits? creditBalance? revokesAt?"},
 		{api.RotateKeyRequest{}, "name? graceSeconds?"},
@@ -61,7 +61,7 @@ func shapes() []shape {
 		{api.VerifyDepositRequest{}, "txHash"},
 		{api.CreditBalanceResponse{}, "balance keyCount recentDeposits"},
 		{api.UsageRow{}, "day keyId op calls"},
-		{api.UsageResponse{}, "days"},
+		{api.UsageResponse{}, "days bounds"},
 		{api.PromptBody{}, "prompt"},
 		{api.CreditOffer{}, "pack credits discountPercent tier"},
 
@@ -79,10 +79,11 @@ func (s shape) check(t *testing.T) {
 	for _, member := range strings.Fields(s.members) {
 		name := strings.TrimRight(member, "?0")
 		all = append(all, name)
-		if !strings.HasSuffix(member, "?") {
+		mark := strings.TrimPrefix(member, name)
+		if !strings.Contains(mark, "?") {
 			always = append(always, name)
 		}
-		if strings.HasSuffix(member, "0") {
+		if strings.Contains(mark, "0") {
 			nullable = append(nullable, name)
 		}
 	}
