@@ -1,8 +1,10 @@
 package client_test
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -28,6 +30,7 @@ import (
 type proven struct {
 	*httptest.Server
 	signer      note.Signer
+	private     ed25519.PrivateKey
 	origin, key string
 
 	mu     sync.Mutex
@@ -40,6 +43,7 @@ type proven struct {
 	gone   bool              // there is no log any more
 	later  string            // ends in brief: what was written for the newest state later, "" for none
 	asked  []string
+	keys   []string // that were sent
 
 	witness  *sdk.Witness // signs its checkpoints; nil for none
 	anchored []byte       // the entry that was kept with signatures of witnesses; nil for none
@@ -48,12 +52,24 @@ type proven struct {
 // newProven starts a service with a log of n states.
 func newProven(t *testing.T, origin string, n int) *proven {
 	t.Helper()
-	secret, key, err := note.GenerateKey(rand.Reader, origin)
+	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proven{origin: origin, key: key}
-	if p.signer, err = note.NewSigner(secret); err != nil {
+	return newProvenBy(t, private, origin, n)
+}
+
+// newProvenBy is newProven with a key.
+func newProvenBy(t *testing.T, private ed25519.PrivateKey, origin string, n int) *proven {
+	t.Helper()
+	const algorithm = 1 // Ed25519
+	key, err := note.NewEd25519VerifierKey(origin, private.Public().(ed25519.PublicKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := base64.StdEncoding.EncodeToString(append([]byte{algorithm}, private.Seed()...))
+	p := &proven{origin: origin, key: key, private: private}
+	if p.signer, err = note.NewSigner("PRIVATE+KEY+" + strings.Join(strings.SplitN(key, "+", 3)[:2], "+") + "+" + seed); err != nil {
 		t.Fatal(err)
 	}
 	p.grow(t, n, "a")
@@ -183,6 +199,9 @@ func (p *proven) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = append(p.asked, r.URL.Path)
+	if key := r.Header.Get("Authorization"); key != "" {
+		p.keys = append(p.keys, key)
+	}
 	seq, named := len(p.leaves)-1, r.URL.Query().Get("at")+r.URL.Query().Get("minute")
 	if p.later != "" {
 		seq--

@@ -50,6 +50,8 @@ type verdict struct {
 	NotCovered  []string          `json:"notCovered,omitempty"` // and those that are not
 	Says        string            `json:"says"`
 
+	Corroborated *corroboration `json:"corroborated,omitempty"` // what the log of another service says of the sources
+
 	Receipt *api.ReceiptPayload `json:"receipt,omitempty"` // of a payment; then Key is the address of its signer
 }
 
@@ -58,6 +60,8 @@ type verifyOptions struct {
 	logs   *logs
 	client func() (*sdk.Client, error)
 
+	elsewhere func(address string) (*elsewhere, error)
+
 	pack      string
 	named     bool   // the pack, by its flag
 	at, since string // as typed
@@ -65,6 +69,8 @@ type verifyOptions struct {
 	witnesses []string
 	need      int
 	accept    bool
+	with      string        // the address of another service, whose log may have the same rows
+	within    time.Duration // of its states
 }
 
 const verifyHelp = `Prove what a service said, and that it was not changed since.
@@ -90,17 +96,23 @@ made: of a past state by the checkpoint of its hour, which the service keeps. A 
 sets the earliest, where the operator has configured one; ctx verifies the rounds of drand's quicknet offline. Without
 either, verify says that no outside time is known.
 
+--corroborate compares the hash of the rows of each source with the states of another service that are up to --within
+away, from its log, which is free. Equal rows were told to both. Where they differ, verify reads both states, which are
+calls, and says how far apart the figures are; for the other one it needs a profile with its address and a key. Two logs
+of one key, or of one operator, corroborate nothing.
+
 A proof shows that the service said it. It does not show that it is true.`
 
 const verifyExample = `  ctx snapshot --at 20m --bundle said.json && ctx verify said.json
   ctx fresh -o json > answer.json && ctx verify answer.json
   ctx verify --at "yesterday 14:00"
   ctx verify --since 24h
+  ctx verify said.json --corroborate https://other.example --within 5m
   ctx verify said.json --witness "$KEY" --witnesses 1`
 
 // newVerify makes the command that checks proofs.
 func newVerify(f *factory) *cobra.Command {
-	o := verifyOptions{streams: f.streams, logs: f.Logs, client: f.Client}
+	o := verifyOptions{streams: f.streams, logs: f.Logs, client: f.Client, elsewhere: f.Elsewhere}
 	c := f.Command(&cobra.Command{
 		Use: "verify [FILE]", Short: "Prove what a service said, and that it was not changed", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"prove", "proof"},
@@ -122,7 +134,11 @@ func newVerify(f *factory) *cobra.Command {
 		"those of the settings")
 	flags.IntVar(&o.need, "witnesses", 0, "require signatures from at least this `many` of them")
 	flags.BoolVar(&o.accept, "accept-new-log", false, "accept the current log of the service in place of the remembered one")
+	flags.StringVar(&o.with, "corroborate", "", "look for the rows of each source in the log of the service at this `address` too")
+	flags.DurationVar(&o.within, "within", 10*time.Minute, "with --corroborate, in its states of up to this `time` before or after")
 	c.MarkFlagsMutuallyExclusive("at", "since", "accept-new-log")
+	c.MarkFlagsMutuallyExclusive("corroborate", "since")
+	c.MarkFlagsMutuallyExclusive("corroborate", "accept-new-log")
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePackArgument()) // it fails for a flag that is not there
 	return c
 }
@@ -142,6 +158,9 @@ func (o verifyOptions) run(ctx context.Context, args []string) error {
 	if o.need > len(o.witnesses) {
 		return cli.Invalid("--witnesses is %d, and ctx knows the keys of %d", o.need, len(o.witnesses)).
 			WithHint("--witness KEY for each, or ctx config set witnesses KEY,…")
+	}
+	if o.within <= 0 || o.within > longestWithin {
+		return cli.Invalid("--within is %s, not a time up to %s", o.within, longestWithin)
 	}
 	if len(args) > 0 && (o.at != "" || o.since != "" || o.accept) {
 		return cli.Invalid("a FILE excludes --at, --since and --accept-new-log")
@@ -166,10 +185,13 @@ func (o verifyOptions) run(ctx context.Context, args []string) error {
 	if sdk.IsBundle(data) {
 		return o.bundle(ctx, data)
 	}
-	if r := readReceipt(data); r != nil {
+	if r := readReceipt(data); r != nil && o.with == "" {
 		return o.receipt(ctx, *r)
 	}
 	if rows, ok, err := readSavedRows(data); err != nil || ok {
+		if err == nil && o.with != "" {
+			err = cli.Invalid("--corroborate takes the answer of a state, a bundle of one, or no file")
+		}
 		if err == nil {
 			err = o.savedRows(ctx, rows)
 		}
@@ -225,6 +247,9 @@ func (o verifyOptions) bundle(ctx context.Context, data []byte) error {
 		v.NotCovered = []string{savedBrief}
 	}
 	if v.Proven = from != "file"; v.Proven {
+		if err := o.corroborate(ctx, p, b.State, &v); err != nil {
+			return err
+		}
 		return o.show(ctx, v, p.Checkpoint)
 	}
 	v.Says = fmt.Sprintf("State, proof and signature fit together. Only the file says that the key is that of the log %s: who wrote it "+
@@ -279,6 +304,9 @@ func (o verifyOptions) snapshot(ctx context.Context, at time.Time) error {
 		return err
 	}
 	v.Says = fmt.Sprintf("What the service now says of %s is what it said at %s: it was not changed since.", o.clock(at), o.moment(p))
+	if err := o.corroborate(ctx, p, state.State, &v); err != nil {
+		return err
+	}
 	return o.show(ctx, v, p.Checkpoint)
 }
 
@@ -307,6 +335,14 @@ func (o verifyOptions) history(ctx context.Context) error {
 			return cli.Invalid("--since: %w", err)
 		}
 		if err := o.leaves(ctx, p, since, &v); err != nil {
+			return err
+		}
+	}
+	if o.with != "" {
+		if p, _, err = o.entry(ctx, func(l *sdk.Log) (*api.LogEntry, error) { return l.At(ctx, p.Leaf.GeneratedAt) }); err != nil {
+			return err
+		}
+		if err := o.corroborate(ctx, p, nil, &v); err != nil {
 			return err
 		}
 	}
@@ -530,6 +566,9 @@ func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) e
 	}
 	first := "Consistent."
 	v.Says += o.times(v)
+	if v.Corroborated != nil {
+		v.Says += v.Corroborated.says(o.clock(v.Corroborated.made))
+	}
 	if v.Proven {
 		first = "Proven."
 		v.Says += " That it is true is not proven."
@@ -567,6 +606,9 @@ func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) e
 		add("beacon", v.NotBefore.By+", at "+o.clock(*v.NotBefore.At))
 	default:
 		add("beacon", "a value of "+v.NotBefore.Kind+" that this ctx cannot date")
+	}
+	if v.Corroborated != nil {
+		v.Corroborated.rows(add)
 	}
 	add("log", v.Log)
 	add("key", v.Key+" ("+v.KeyFrom+")")

@@ -169,6 +169,15 @@ func (o verifyOptions) saved(ctx context.Context, data []byte) error {
 	if a.spaced {
 		v.Says += " White space between values is not covered either."
 	}
+	var state json.RawMessage
+	if a.members[savedState] != nil {
+		if state, err = compacted(a.members[savedState].Raw); err != nil {
+			return err
+		}
+	}
+	if err := o.corroborate(ctx, p, state, &v); err != nil {
+		return err
+	}
 	return o.show(ctx, v, p.Checkpoint)
 }
 

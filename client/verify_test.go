@@ -2,6 +2,8 @@ package client_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -672,6 +674,113 @@ func TestNotBefore(t *testing.T) {
 				t.Errorf("the log has no round: %s%s", stdout, stderr)
 			}
 		})
+	}
+}
+
+// TestCorroborated compares the sources of a state with the log of another service: those with the same rows, those with others, whose
+// figures are compared where the state there can be had, and those that are not there.
+func TestCorroborated(t *testing.T) {
+	t.Parallel()
+	state := func(kraken, gas float64, name string) string {
+		return fmt.Sprintf(`{"source_status":[{"ref":1,"id":"a","failures":%v},{"ref":2,"id":"b"},{"ref":3,"id":"c"},{"ref":4,"id":"d"}],`+
+			`"prices":[{"id":"btc","symbol":"BTC","usd":%v,"ref":2},{"id":"eth","symbol":"ETH","usd":2000,"ref":2}],`+
+			`"gas":{"gwei":%v,"ref":3},"news":[{"id":"n","title":%q,"ref":4}],"other":{"usd":%v,"ref":9}}`, kraken, kraken, gas, name, kraken)
+	}
+	leaf := func(p *proven, sources ...string) api.LogLeaf {
+		l := api.LogLeaf{Brief: sumOf("brief"), Digest: "d"}
+		for i := 0; i < len(sources); i += 2 {
+			l.Sources = append(l.Sources, api.LogSource{ID: sources[i], FetchedAt: p.at(len(p.leaves)), Bodies: []string{}, Rows: sources[i+1]})
+		}
+		return l
+	}
+	one, two := newProven(t, originOne, 0), newProven(t, originTwo, 0)
+	for _, p := range []*proven{one, two} {
+		for range 2 {
+			p.add(t, state(1, 1, "x"), leaf(p, "a", "a0", "z", "z0"))
+		}
+		p.add(t, state(1, 1, "x"), leaf(p, "a", "a0"))
+	}
+	two.add(t, state(1, 1, "x"), leaf(two, "a", "a1", "b", "b0"))
+	one.add(t, state(1, 1, "x"), leaf(one, "a", "a9"))
+	two.add(t, state(96_961.2, 5, "y"), leaf(two, "b", "b2", "c", "c2", "d", "d2"))
+	two.add(t, state(1, 5, "y"), leaf(two, "a", "a2", "b", "b3"))
+	one.add(t, state(97_000, 5, "x"), leaf(one, "a", "a1", "b", "b1", "c", "c1", "d", "d1", "e", "e1", "f", "", "z", "z0"))
+	one.add(t, state(97_000, 5, "x"), leaf(one, "b", "b2"))
+	keyFile, mine := filepath.Join(t.TempDir(), "key"), filepath.Join(t.TempDir(), "mine")
+	if err := errors.Join(os.WriteFile(keyFile, []byte(revokedKey), 0o600), os.WriteFile(mine, []byte(goodKey), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"CTX_BASE_URL": one.URL, "CTX_CONFIG_DIR": t.TempDir(), "HOME": t.TempDir(), "CTX_RETRIES": "0",
+		"CTX_API_KEY": goodKey, "CTX_API_KEY_FILE": mine}
+	ctx := func(args ...string) (int, string, string) { return run(t.Context(), env, args...) }
+	file, answer := filepath.Join(t.TempDir(), "said.json"), filepath.Join(t.TempDir(), "answer.json")
+	at := one.at(4).Format(time.RFC3339)
+	ctx("snapshot", "--at", at, "--bundle", file)
+	_, saved, _ := ctx("snapshot", "--at", at, "-o", "json")
+	if err := os.WriteFile(answer, []byte(saved), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const of = "Of the state of 2026-11-19 20:26:00 UTC, the log " + originTwo + " has the same rows of 1 of 7 sources within 10m0s;"
+	common := []string{"Proven.", of, "equal     a\n", "absent    e, z\n", "unknown   f\n", "two logs of one"}
+	check := func(want []string, args ...string) {
+		t.Helper()
+		code, stdout, stderr := ctx(append([]string{"verify", "--corroborate", two.URL}, args...)...)
+		for _, text := range want {
+			if (code != cli.ExitOK || !strings.Contains(stdout, text)) && !strings.HasPrefix(text, "two logs") {
+				t.Errorf("%v: exit %d, no %q\n%s%s", args, code, text, stdout, stderr)
+			}
+		}
+	}
+	two.asked = nil
+	check(append(common, "differs   b, fetched 0s apart\n", "figures   not compared: no profile has the address", "--base-url "+two.URL), file)
+	if slices.ContainsFunc(two.asked, func(path string) bool { return !strings.HasPrefix(path, "/log/") }) {
+		t.Errorf("without a key it asks for %q", two.asked)
+	}
+	if code, _, stderr := ctx("profile", "add", "other", "--base-url", two.URL, "--api-key-file", keyFile); code != cli.ExitOK {
+		t.Fatalf("exit %d %s", code, stderr)
+	}
+	two.keys = nil
+	compared := append(common, "differs   b, fetched 0s apart: 0.04 % apart at most, 97000 and 96961.2, at prices[0].usd of BTC; 1 figure in all\n",
+		"differs   c, fetched 0s apart: what the states show of it is equal\n", "differs   d, fetched 0s apart: 1 value other than figures\n")
+	for _, args := range [][]string{{file}, {answer}, {"--at", at}} {
+		check(compared, args...)
+	}
+	if len(two.keys) != 3 || slices.ContainsFunc(two.keys, func(key string) bool { return key != "Bearer "+revokedKey }) {
+		t.Errorf("the other service is sent %q", two.keys)
+	}
+	check([]string{"Of the state of 2026-11-19 20:31:00 UTC", "1 of 1 sources", "equal     b\n"})
+	check([]string{`"stands":"equal"`, `"percent":0.04`, `"path":"prices[0].usd"`, `"samePack":true`, `"of":4`}, file, "-o", "json")
+	check([]string{"0 of 7 sources within 4m0s", "differs   b"}, file, "--within", "4m")
+
+	for what, c := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"its own log":     {[]string{file, "--corroborate", one.URL}, cli.ExitUsage, "one operator cannot corroborate"},
+		"its own key":     {[]string{file, "--corroborate", newProvenBy(t, one.private, originTwo, 20).URL}, cli.ExitUsage, "one operator"},
+		"another time":    {[]string{file, "--corroborate", newProven(t, originTwo, 1).URL, "--within", "1m"}, cli.ExitNotFound, "no state within 1m0s"},
+		"no log":          {[]string{file, "--corroborate", newProven(t, originTwo, 0).URL}, cli.ExitNotFound, "no state within 10m0s"},
+		"no time":         {[]string{file, "--corroborate", two.URL, "--within", "0s"}, cli.ExitUsage, "--within is 0s"},
+		"a day":           {[]string{file, "--corroborate", two.URL, "--within", "24h"}, cli.ExitOK, "within 24h0m0s"},
+		"more than a day": {[]string{file, "--corroborate", two.URL, "--within", "24h0m1s"}, cli.ExitUsage, "--within is 24h0m1s"},
+		"no address":      {[]string{file, "--corroborate", "other"}, cli.ExitUsage, "--corroborate: base URL"},
+		"with --since":    {[]string{"--since", "1h", "--corroborate", two.URL}, cli.ExitUsage, "since"},
+		"with a new log":  {[]string{"--accept-new-log", "--corroborate", two.URL}, cli.ExitUsage, "accept-new-log"},
+	} {
+		if code, stdout, stderr := ctx(append([]string{"verify"}, c.args...)...); code != c.code || !strings.Contains(stdout+stderr, c.want) {
+			t.Errorf("%s: exit %d, no %q\n%s%s", what, code, c.want, stdout, stderr)
+		}
+	}
+	two.lie = `,"more":1`
+	if code, stdout, stderr := ctx("verify", file, "--corroborate", two.URL); code != cli.ExitUnproven || stdout != "" || !strings.Contains(stderr, two.URL) {
+		t.Errorf("a state that the other log has not: exit %d %s%s", code, stdout, stderr)
+	}
+	two.cut(4)
+	two.grow(t, 5, "other")
+	if code, stdout, stderr := ctx("verify", file, "--corroborate", two.URL, "-o", "json"); code != cli.ExitUnproven || stdout != "" ||
+		!strings.Contains(stderr, "log_forked") {
+		t.Errorf("the other log forks: exit %d %s%s", code, stdout, stderr)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/testbed"
 	witnesses "github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/internal/cli"
@@ -258,5 +259,61 @@ func TestDated(t *testing.T) {
 	}
 	if n := log.Count("beacon gives no round"); n != 1 {
 		t.Errorf("the outage is told %d times\n%s", n, log)
+	}
+}
+
+// lied is a recording in which one source says something else.
+type lied struct {
+	daemon.Recording
+	host     string
+	old, new string
+}
+
+func (l lied) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := l.Recording.RoundTrip(req)
+	if err != nil || req.URL.Hostname() != l.host {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(body, []byte(l.old), []byte(l.new))))
+	resp.ContentLength = -1
+	return resp, err
+}
+
+// TestCorroborates compares services that asked the same sources: all rows are equal, but for those of a source that told one of them
+// something else, whose figures are told.
+func TestCorroborates(t *testing.T) {
+	t.Parallel()
+	clock := daemontest.NewClock()
+	start := func(changes ...func(*daemon.Config)) *daemontest.Daemon {
+		return daemontest.Start(t, append(changes, func(c *daemon.Config) { c.Now = clock.Now })...)
+	}
+	one, same := start(), start()
+	other := start(func(c *daemon.Config) {
+		c.Recording = lied{c.Recording, "mempool.space", `"fastestFee":`, `"fastestFee":1`}
+	})
+	clock.Advance(time.Minute)
+	user := newPerson(t, clock, one.URL(), one.Key(t, api.TierPro))
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte(other.Key(t, api.TierPro)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	user.does(t, 0, "profile", "add", "other", "--base-url", other.URL(), "--api-key-file", key)
+	sources := len(pack.Crypto().Sources)
+	for _, c := range []struct {
+		with string
+		want []string
+	}{
+		{same.URL(), []string{fmt.Sprintf("has the same rows of %[1]d of %[1]d sources", sources)}},
+		{other.URL(), []string{fmt.Sprintf("has the same rows of %d of %d sources", sources-1, sources), "\n  differs   mempool-fees, fetched 0s apart: ",
+			" % apart at most, "}},
+	} {
+		stdout, _ := user.does(t, 0, "verify", "--corroborate", c.with)
+		for _, want := range c.want {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("no %q\n%s", want, stdout)
+			}
+		}
 	}
 }
