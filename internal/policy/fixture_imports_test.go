@@ -54,6 +54,7 @@ func forbidden() map[string][][2]string {
 		},
 		"prose is pure":                     {{"internal/prose", "internal/state"}, {"internal/prose", "sdk/api"}},
 		"state is pure":                     {{"internal/state", "daemon/pack"}, {"internal/state", "sdk"}, {"internal/state", bubbletea}},
+		"check is pure":                     {{"internal/check", "daemon/pack"}, {"internal/check", "sdk"}},
 		"alert knows no program":            {{"internal/alert", "daemon/mail"}, {"internal/alert", "client"}, {"internal/alert", cobra}},
 		"setting knows no program":          {{"internal/setting", "daemon/pack"}, {"internal/setting", "client"}, {"internal/setting", pflag}},
 		"sdk knows no daemon":               {{"sdk", "daemon"}, {"sdk/wallet", "daemon/x402"}},

@@ -102,6 +102,11 @@ func directionImports() []importRule {
 		why:     "daemon, ctx and the terminal UI read a state by one code, so every program carries what it imports",
 		instead: "take plain values from the caller, or keep the code in the package that uses it",
 	}, {
+		name: "check is pure", from: []string{"internal/check"}, stdOnly: true,
+		with:    []string{"sdk/api", "internal/human", "internal/prose", "internal/state"},
+		why:     "a text is judged by one code wherever that is, and the same text by the same material has the same answer",
+		instead: "take plain values from the caller, or keep the code in the package that uses it",
+	}, {
 		name: "alert knows no program", from: []string{"internal/alert"}, reach: true,
 		never:   []string{"client", "cmd", "daemon", "tui", cobra},
 		why:     "ctx watch and the daemon's alerts keep one promise by one code, so it can know neither of them",

@@ -164,3 +164,38 @@ func (d *Document) Names() (names []string) {
 	}
 	return names
 }
+
+// Texts are the strings of the state, in its order.
+func (d *Document) Texts() (list []string) {
+	var visit func(v *jsonx.Value)
+	visit = func(v *jsonx.Value) {
+		for _, m := range v.Members {
+			visit(m)
+		}
+		if v.IsString() {
+			list = append(list, v.Text())
+		}
+	}
+	visit(d.Root())
+	return list
+}
+
+// Has reports whether something stands at a path, as search writes it.
+func (d *Document) Has(path string) bool {
+	found := false
+	var visit func(v *jsonx.Value)
+	visit = func(v *jsonx.Value) {
+		for _, m := range v.Members {
+			if found {
+				return
+			}
+			if p := m.Path(); p == path {
+				found = string(m.Raw) != "null"
+			} else if strings.HasPrefix(path, p+".") || strings.HasPrefix(path, p+"[") {
+				visit(m)
+			}
+		}
+	}
+	visit(d.Root())
+	return found
+}

@@ -1,0 +1,512 @@
+package check
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/prose"
+	"github.com/contextd/contextd/internal/state"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// statement is a sentence as it is judged: with what stands in it.
+type statement struct {
+	*judge
+	prose.Sentence
+	numbers []*prose.Written
+	named   []*mention
+	words   []prose.Word // with places in the flat text
+	ends    []reason     // words that end the judgement
+	skip    map[int]bool // numbers that are part of the one before
+	periods []prose.Period
+	long    bool // it is no sentence that a reader would follow
+}
+
+// value is a number of a row.
+type value struct {
+	row   *state.Row
+	field string
+	now   float64
+	late  bool
+}
+
+func (j *judge) read(s prose.Sentence) *statement {
+	t := &statement{judge: j, Sentence: s, skip: map[int]bool{}}
+	for i := range j.numbers {
+		if w := &j.numbers[i]; s.Start <= w.Start && w.End <= s.End {
+			t.numbers = append(t.numbers, w)
+		}
+	}
+	for _, m := range j.mentions {
+		if s.Start <= m.start && m.end <= s.End {
+			t.named = append(t.named, m)
+		}
+	}
+	const most = 1500 // bytes
+	if t.long = s.End-s.Start > most; t.long || len(t.numbers) == 0 {
+		return t
+	}
+	for _, w := range prose.Words(j.flat.Text[s.Start:s.End]) {
+		w.Start += s.Start
+		w.End += s.Start
+		t.words = append(t.words, w)
+	}
+	t.periods = prose.Periods(t.words)
+	t.words = slices.DeleteFunc(t.words, func(w prose.Word) bool { // basis points
+		return strings.Trim(w.Text, "0123456789") != "" && slices.ContainsFunc(t.numbers, func(n *prose.Written) bool {
+			return n.Kind == prose.Number && n.Start <= w.Start && w.End <= n.End
+		})
+	})
+	t.ends = t.endings()
+	return t
+}
+
+// between are the words of the sentence from one place to another that are in no name.
+func (t *statement) between(from, to int) (list []prose.Word) {
+	for _, w := range t.words {
+		if w.Start >= from && w.End <= to && !t.inMention(w) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// inMention reports whether a word is of a name.
+func (t *statement) inMention(w prose.Word) bool {
+	return slices.ContainsFunc(t.named, func(m *mention) bool { return m.start <= w.Start && w.End <= m.end })
+}
+
+// figure judges the i-th number of the sentence. counts is false for what is no figure of anything: a span, a date, an anchor.
+func (t *statement) figure(i int) (f api.CheckFinding, counts bool) {
+	w := t.numbers[i]
+	switch {
+	case t.skip[i] || w.Kind != prose.Number || t.anchored(w) || t.inName(w) || within(t.links, w.Start):
+		return f, false
+	}
+	f = t.finding(w)
+	f.Verdict = api.CheckUnknown
+	if w.Sign == 0 && w.Unit != prose.Currency {
+		said := w.Value
+		f.Written = &said
+	} else if w.Unit != prose.Currency {
+		said := w.Value * float64(w.Sign)
+		f.Written = &said
+	}
+	if f.Written != nil && (math.IsInf(*f.Written, 0) || math.IsNaN(*f.Written)) {
+		f.Written = nil
+	}
+	switch {
+	case within(t.masked, w.Start):
+		f.Reason = api.CheckQuoted
+		return f, !w.Bare()
+	case t.long:
+		f.Reason = api.CheckAmbiguousSubject
+		return f, !w.Bare()
+	case within(t.quotes, w.Start):
+		return t.quotation(f, w)
+	}
+	c := t.clause(i)
+	c.fields()
+	if w.Bare() && len(c.values) == 0 {
+		return f, false // it counts something, or is part of a name
+	}
+	c.judge(&f)
+	return f, true
+}
+
+// anchored reports whether w is the number of an anchor.
+func (t *statement) anchored(w *prose.Written) bool {
+	text := t.flat.Text
+	return w.Start > 0 && text[w.Start-1] == '[' && w.End < len(text) && text[w.End] == ']'
+}
+
+// inName reports whether w stands in a name.
+func (t *statement) inName(w *prose.Written) bool {
+	return slices.ContainsFunc(t.named, func(m *mention) bool { return m.start < w.End && w.Start < m.end })
+}
+
+// quotation is what becomes of a figure in words of somebody else: it is verified where the state has these words.
+func (t *statement) quotation(f api.CheckFinding, w *prose.Written) (api.CheckFinding, bool) {
+	at := slices.IndexFunc(t.quotes, func(q [2]int) bool { return q[0] <= w.Start && w.Start < q[1] })
+	quote := t.flat.Text[t.quotes[at][0]:t.quotes[at][1]]
+	if t.inTexts(quote) || t.inTexts(strings.TrimRight(quote, ".,!?…")) {
+		f.Verdict = api.CheckVerified
+		return f, true
+	}
+	f.Reason = api.CheckQuoted
+	return f, true
+}
+
+// clause is what the sentence says about one number.
+type clause struct {
+	*statement
+	w        *prose.Written
+	last     *prose.Written // of an interval, its end
+	readings []prose.Figure
+	hedge    hedge
+	subject  *mention
+	others   []*mention // that it may be of as well
+	before   []prose.Word
+	behind   []prose.Word
+	metric   bool // a word says what the figure measures
+	period   bool
+	values   []value
+	inherits []value // that a word for another figure of the sentence leads to
+	missing  bool    // the row is not in the state of the moment
+	paired   bool    // it is of the name in its place in a list
+	from     int     // where its part of the sentence begins
+}
+
+var rangeWords = regexp.MustCompile(`^(?: ?[-–—] ?| to )\$?$`)
+
+// clause reads what stands around the i-th number.
+func (t *statement) clause(i int) *clause {
+	w := t.numbers[i]
+	c := &clause{statement: t, w: w, readings: w.Readings()}
+	from, to := t.Start, t.End
+	if i > 0 {
+		from = t.numbers[i-1].End
+		if cut := lastCut(t.flat.Text[from:w.Start]); cut > 0 {
+			from += cut // what stands before it is of the number before
+		}
+	}
+	end := w.End
+	if i+1 < len(t.numbers) {
+		next := t.numbers[i+1]
+		gap := t.flat.Text[w.End:next.Start]
+		betweens := gap == " and " && strings.HasSuffix(strings.ToLower(t.flat.Text[from:w.Start]), "between ")
+		plain := w.Unit == prose.Plain || w.Unit == next.Unit
+		if (betweens || rangeWords.MatchString(gap) && !strings.HasSuffix(strings.ToLower(t.flat.Text[from:w.Start]), "from ")) && plain &&
+			next.Kind == prose.Number && next.Sign == 0 {
+			first, ok := w.Within(next.Figure, "-")
+			if ok {
+				c.readings, c.last, end = []prose.Figure{first}, next, next.End
+				t.skip[i+1] = true
+			}
+		}
+	}
+	if n := i + 1; n < len(t.numbers) && c.last == nil {
+		to = t.numbers[n].Start
+	}
+	c.from = from
+	c.choose(from, to, end)
+	start := from
+	if m := c.subject; m != nil && m.end <= w.Start {
+		start = max(start, m.end)
+	}
+	c.before = t.between(start, w.Start)
+	if stop := strings.IndexAny(t.flat.Text[end:to], ",;:.()—\n"); stop >= 0 {
+		to = end + stop
+	}
+	for _, m := range t.named {
+		if m.start >= end && m != c.subject {
+			to = min(to, m.start)
+		}
+	}
+	c.behind = t.between(end, max(to, end))
+	c.hedge = hedgeOf(c.before)
+	return c
+}
+
+// lastCut is where the last part of a text begins that a comma or a joining word parts from what is before.
+func lastCut(t string) (cut int) {
+	for _, by := range []string{", ", "; ", ": ", " and ", " but ", " while "} {
+		if i := strings.LastIndex(t, by); i >= 0 {
+			cut = max(cut, i+1)
+		}
+	}
+	return cut
+}
+
+// choose finds what the number is of: the last name before it, or else one behind it, or else that of the sentence before.
+func (c *clause) choose(from, to, end int) {
+	var before, behind []*mention
+	for _, m := range c.named {
+		switch {
+		case m.end <= c.w.Start:
+			before = append(before, m)
+		case m.start >= end:
+			behind = append(behind, m)
+		}
+	}
+	n := len(before)
+	switch {
+	case n > 0:
+		c.subject = before[n-1]
+		c.others = append(c.others, before[:n-1]...)
+		if c.pairs(before) {
+			break
+		}
+		if len(behind) > 0 && behind[0].start < to && c.attached(end, behind[0].start) &&
+			max(from, c.Start+lastCut(c.flat.Text[c.Start:c.w.Start])) > c.subject.end {
+			c.others = append([]*mention{c.subject}, c.others...)
+			c.subject = behind[0]
+		}
+	case len(behind) > 0:
+		c.subject, c.others = behind[0], behind[1:]
+	case len(c.previous) > 0 && !c.Opens:
+		m := *c.previous[0]
+		m.sure = false
+		m.start, m.end = c.Start, c.Start
+		c.subject = &m
+	}
+	c.others = append(c.others, behind...)
+	c.others = slices.DeleteFunc(c.others, func(m *mention) bool { return m == c.subject })
+}
+
+// attached reports whether a name stands directly behind a figure, or behind a word for a move: a 2% drop in it.
+func (c *clause) attached(from, to int) bool {
+	words := c.between(from, to)
+	if strings.ContainsAny(c.flat.Text[from:to], ",;:().") {
+		return false
+	}
+	if len(words) == 0 {
+		return c.flat.Text[from:to] == " "
+	}
+	last := words[len(words)-1].Text
+	if len(words) == 2 && prose.Heading(words[0].Text, "") == 0 || len(words) > 2 {
+		return false
+	}
+	return slices.Contains([]string{"for", "in", "of", "at", "on"}, last)
+}
+
+// pairs reports whether names in a list have the same number of figures behind them, and takes the one in the place of c's.
+func (c *clause) pairs(before []*mention) bool {
+	n := len(before)
+	first := n - 1
+	for first > 0 && listed(c.flat.Text[before[first-1].end:before[first].start]) {
+		first--
+	}
+	group := before[first:]
+	if len(group) < 2 {
+		return false
+	}
+	var figures []*prose.Written
+	for _, w := range c.numbers {
+		if w.Start >= before[n-1].end && w.Kind == prose.Number && !c.anchored(w) {
+			if len(figures) > 0 && !listed(c.flat.Text[figures[len(figures)-1].End:w.Start]) {
+				break
+			}
+			figures = append(figures, w)
+		}
+	}
+	at := slices.Index(figures, c.w)
+	switch {
+	case at >= 0 && len(figures) == len(group):
+		c.subject, c.paired = group[at], true
+		return true
+	case at >= 0:
+		m := *c.subject
+		m.sure = false
+		c.subject = &m
+	}
+	return false
+}
+
+func listed(between string) bool {
+	return slices.Contains([]string{", ", " and ", ", and ", " & ", "/", " / ", "% and ", " respectively"}, between)
+}
+
+// fields finds the numbers of the subject that c may be about.
+func (c *clause) fields() {
+	if c.subject == nil {
+		return
+	}
+	var list []measured
+	for _, r := range c.subject.rows {
+		list = append(list, c.measures(r)...)
+	}
+	best := 0
+	for _, m := range list {
+		best = max(best, m.words)
+	}
+	c.metric = best > 0
+	if best == 0 {
+		for _, m := range list {
+			if v, ok := c.valueOf(m.row, m.field); ok && m.inherited {
+				c.inherits = append(c.inherits, v)
+			}
+		}
+		list = slices.DeleteFunc(list, func(m measured) bool { return !m.byDefault })
+	} else {
+		list = slices.DeleteFunc(list, func(m measured) bool { return m.words < best })
+	}
+	list = c.timed(list)
+	for _, m := range list {
+		v, ok := c.valueOf(m.row, m.field)
+		if ok {
+			c.values = append(c.values, v)
+		}
+	}
+}
+
+// valueOf is the number of a field of r at the moment.
+func (c *clause) valueOf(r *state.Row, field string) (v value, ok bool) {
+	from := r
+	if c.then != nil {
+		then, there := c.then[r.Kind+"/"+r.Key]
+		if !there {
+			c.missing = true
+			return v, false
+		}
+		from = &then
+	}
+	n, is := from.Number(field)
+	return value{r, field, n, c.then == nil && (r.Stale || c.Late != nil && c.Late(r))}, is
+}
+
+// measured is a field that a figure may be of.
+type measured struct {
+	row       *state.Row
+	field     string
+	words     int  // how many words for it stand there
+	byDefault bool // it is meant without a word
+	inherited bool // a word for it stands earlier in the sentence
+}
+
+// measures are the fields of r with the unit of the figure.
+func (c *clause) measures(r *state.Row) (list []measured) {
+	kind := c.Tables.KindNamed(r.Kind)
+	near := append(slices.Clone(c.behind), c.before...)
+	text, earlier := " "+joined(near)+" ", " "+joined(c.between(c.Start, c.w.Start))+" "
+	name := " " + joined(prose.Words(strings.ToLower(c.flat.Text[c.subject.start:c.subject.end]))) + " "
+	amounts := 0
+	for _, f := range kind.Fields {
+		if human.FieldUnit(f.Name) == "USD" {
+			amounts++
+		}
+	}
+	for i, f := range kind.Fields {
+		if _, is := r.Number(f.Name); !is && c.then == nil {
+			continue
+		}
+		if !c.unitFits(f.Name) {
+			continue
+		}
+		m := measured{row: r, field: f.Name}
+		for _, w := range f.Words {
+			if periodic(w) || w == "trade" || w == "trades" {
+				continue
+			}
+			if strings.Contains(text, " "+w+" ") || strings.Contains(w, " ") && strings.Contains(name, " "+w+" ") {
+				m.words = max(m.words, 1+strings.Count(w, " "))
+			}
+			m.inherited = m.inherited || strings.Contains(earlier, " "+w+" ")
+		}
+		unit := human.FieldUnit(f.Name)
+		switch {
+		case unit == "%":
+			m.byDefault = changes(f.Name) || kind.Own && i == 0
+		case unit == "USD":
+			m.byDefault = strings.HasPrefix(f.Name, "price")
+			m.inherited = m.inherited || amounts == 1
+		default:
+			m.byDefault = i == 0 && len(kind.Fields) < 8 || c.readings[0].Unit == prose.Other && unit != ""
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// unitFits reports whether a field has the unit of the number.
+func (c *clause) unitFits(field string) bool {
+	unit := human.FieldUnit(field)
+	w := c.readings[0]
+	if c.last != nil {
+		w.Unit = max(w.Unit, c.last.Unit)
+	}
+	switch w.Unit {
+	case prose.USD:
+		return unit == "USD"
+	case prose.Percent:
+		return unit == "%"
+	case prose.Basis:
+		return unit == "%" || unit == "bp"
+	case prose.Currency:
+		return false
+	case prose.Other:
+		return unit == "" || begins(c.flat.Text[w.End:], unit)
+	}
+	if w.Bare() {
+		return unit == "" || unit == "sat/vB" || unit == "gwei"
+	}
+	return unit == "" || unit == "USD"
+}
+
+// begins reports whether a text begins with a unit.
+func begins(t, unit string) bool {
+	t = strings.TrimPrefix(t, " ")
+	return len(t) >= len(unit) && strings.EqualFold(t[:len(unit)], unit)
+}
+
+// changes reports whether a field says how much something moved.
+func changes(field string) bool {
+	return strings.HasPrefix(field, "change") || strings.Contains(field, "Change")
+}
+
+// signed reports whether a field may be below zero.
+func signed(field string) bool {
+	return changes(field) || strings.Contains(field, "eviation") || strings.Contains(field, "unding")
+}
+
+// periodic reports whether a word of a field is one for its period, which is read by itself.
+func periodic(w string) bool {
+	switch w {
+	case "1h", "hour", "hourly", "24h", "1d", "day", "daily", "7d", "week", "weekly", "performance":
+		return true
+	}
+	return false
+}
+
+// timed leaves the fields of the period that the sentence names, where they are of one.
+func (c *clause) timed(list []measured) []measured {
+	var length time.Duration
+	near := func(p prose.Period) bool {
+		from, to := c.w.Start, c.w.End
+		if len(c.before) > 0 {
+			from = c.before[0].Start
+		}
+		if len(c.behind) > 0 {
+			to = c.behind[len(c.behind)-1].End
+		}
+		return p.Start >= from && p.End <= to
+	}
+	for _, only := range []bool{true, false} {
+		for _, p := range c.periods {
+			if !p.Ago && (near(p) || !only) && length == 0 {
+				length = p.Length
+			}
+		}
+	}
+	if length == 0 {
+		return list
+	}
+	c.period = true
+	return slices.DeleteFunc(list, func(m measured) bool {
+		p := periodOf(m.field)
+		return p != 0 && p != length
+	})
+}
+
+var periodForm = regexp.MustCompile(`change(\d+[hdwmy])`)
+
+// periodOf is the period of a field that says how much something moved, 0 for others.
+func periodOf(field string) time.Duration {
+	m := periodForm.FindStringSubmatch(strings.ToLower(field))
+	if m == nil {
+		return 0
+	}
+	return prose.SpanOf(m[1])
+}
+
+func joined(words []prose.Word) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.Text
+	}
+	return strings.Join(texts, " ")
+}

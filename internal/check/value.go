@@ -1,0 +1,492 @@
+package check
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/prose"
+	"github.com/contextd/contextd/internal/state"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// hedge says how loosely a figure is meant.
+type hedge uint8
+
+const (
+	exact hedge = iota
+	around
+	most  // the value is no more: nearly, under
+	least // no less: over, at least
+)
+
+// hedgeOf reads the words before a figure.
+func hedgeOf(before []prose.Word) hedge {
+	text := " " + joined(before[max(0, len(before)-3):])
+	for _, h := range []struct {
+		hedge hedge
+		words []string
+	}{
+		{least, []string{"over", "more than", "at least", "above", "just over", "upwards of"}},
+		{most, []string{"nearly", "almost", "under", "just under", "below", "up to", "less than", "just below", "close to"}},
+		{around, []string{"about", "around", "roughly", "some", "approximately", "circa", "near"}},
+	} {
+		for _, w := range h.words {
+			if strings.HasSuffix(text, " "+w) {
+				return h.hedge
+			}
+		}
+	}
+	return exact
+}
+
+// outcome is how a figure compares with a value.
+type outcome uint8
+
+const (
+	off outcome = iota
+	reversed
+	nearby
+	same
+)
+
+// band is from where to where a value may lie for a figure, and from where to where it is not clearly another.
+type band struct{ low, high, least, most float64 }
+
+// band is that of one reading, in the unit of the field, its sign apart.
+func (c *clause) band(f prose.Figure, field string) band {
+	said, half := f.Value, f.Half
+	if c.unitOf(f) == prose.Basis && human.FieldUnit(field) == "%" {
+		said, half = said/100, half/100
+	}
+	b := band{said - half, said + half, said - 2*half, said + 2*half}
+	if c.last != nil {
+		high := c.last.Value
+		if c.unitOf(f) == prose.Basis && human.FieldUnit(field) == "%" {
+			high /= 100
+		}
+		wide := math.Abs(high - said)
+		return band{min(said, high) - half, max(said, high) + half, min(said, high) - half - wide, max(said, high) + half + wide}
+	}
+	switch c.hedge {
+	case around:
+		loose := max(0.02*said, unitOfSecond(said), half)
+		b = band{said - loose, said + loose, said - 2*loose, said + 2*loose}
+	case most:
+		b = band{said * 0.95, said + half*0.01, said * 0.90, said * 1.05}
+		if half > 0.01*said {
+			b.low = min(b.low, said-half)
+		}
+	case least:
+		b = band{said - half*0.01, said * 1.05, said * 0.95, math.Inf(1)}
+		if f.Value != c.readings[0].Value {
+			b.most = 2 * said // else over 1.5 would be near to all, where over 1,500 is not
+		}
+		if half > 0.01*said {
+			b.high = max(b.high, said+half)
+		}
+	}
+	return b
+}
+
+func (c *clause) unitOf(f prose.Figure) prose.Unit {
+	if c.last != nil {
+		return max(f.Unit, c.last.Unit)
+	}
+	return f.Unit
+}
+
+// unitOfSecond is one unit of the second significant digit.
+func unitOfSecond(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return math.Pow10(int(math.Floor(math.Log10(math.Abs(x)))) - 1)
+}
+
+// compare compares a reading with a value of a field.
+func (c *clause) compare(f prose.Figure, field string, v float64) outcome {
+	way := 0
+	if signed(field) {
+		way = prose.Direction(c.flat.Text, c.w.Figure)
+	}
+	b := c.band(f, field)
+	magnitude := math.Abs(v)
+	if !signed(field) {
+		magnitude = v
+		if c.w.Sign < 0 {
+			magnitude = -v
+		}
+	}
+	eps := math.Abs(magnitude) * 1e-9
+	in := func(low, high float64) bool { return low-eps <= magnitude && magnitude <= high+eps }
+	wrongWay := way != 0 && v != 0 && (v > 0) != (way > 0)
+	switch {
+	case in(b.low, b.high) && wrongWay && magnitude <= f.Half: // rounded to nothing
+		return nearby
+	case in(b.low, b.high) && wrongWay:
+		return reversed
+	case in(b.low, b.high):
+		const most = 0.05 // $3 trillion is not $3.33 trillion
+		if c.hedge == exact && c.last == nil && human.FieldUnit(field) == "USD" && math.Abs(f.Value-magnitude) > most*magnitude {
+			return nearby
+		}
+		return same
+	case wrongWay:
+		return off
+	case in(b.least, b.most):
+		return nearby
+	}
+	return off
+}
+
+// best is the best outcome of all readings.
+func (c *clause) best(field string, v float64) (o outcome) {
+	for _, f := range c.readings {
+		if f.Kind == prose.Number {
+			o = max(o, c.compare(f, field, v))
+		}
+	}
+	return o
+}
+
+// judge completes f.
+func (c *clause) judge(f *api.CheckFinding) {
+	switch {
+	case c.w.Unit == prose.Currency:
+		f.Reason = api.CheckOtherCurrency
+		return
+	case c.subject == nil:
+		f.Reason = api.CheckNoSubject
+		return
+	case len(c.values)+len(c.inherits) == 0:
+		f.Reason = api.CheckNoSuchField
+		if c.missing {
+			f.Reason = api.CheckNotInState
+		}
+		c.elsewhere(f)
+		return
+	}
+	near := false
+	opposed := (*value)(nil)
+	why := c.ended(false)
+	for i := range c.values {
+		v := c.values[i]
+		switch c.best(v.field, v.now) {
+		case same:
+			if blocks(why) {
+				f.Reason = why
+				return
+			}
+			c.matched(f, v)
+			return
+		case nearby:
+			near = true
+		case reversed:
+			opposed = &c.values[i]
+		}
+	}
+	for _, v := range c.inherits {
+		if why == "" && c.best(v.field, v.now) == same {
+			c.matched(f, v)
+			return
+		}
+	}
+	switch {
+	case why == "" && c.elsewhere(f):
+		return
+	case why != "":
+		f.Reason = why
+		return
+	case len(c.values) == 0:
+		f.Reason = api.CheckAmbiguousField
+		return
+	case c.old(f):
+		return
+	case near:
+		f.Reason = api.CheckNear
+	default:
+		c.refute(f, opposed)
+	}
+	if len(c.values) == 1 && f.Verdict == api.CheckUnknown {
+		c.fill(f, c.values[0])
+	}
+}
+
+// blocks reports whether a word keeps even a figure that fits from being verified.
+func blocks(why api.CheckReason) bool { return why != "" && why != api.CheckComputed }
+
+// matched says that v is what f is.
+func (c *clause) matched(f *api.CheckFinding, v value) {
+	if f.Verdict = api.CheckVerified; v.late {
+		f.Verdict, f.Reason = api.CheckStale, api.CheckSourceStale
+	}
+	c.fill(f, v)
+}
+
+// elsewhere verifies a figure that another name of the sentence has, where a word says what it measures or the sentence is about that
+// name, or one that a reading of the whole market has which the sentence cites.
+func (c *clause) elsewhere(f *api.CheckFinding) bool {
+	others := slices.Clone(c.others)
+	if c.paired || len(c.values) > 0 && c.subject.sure && c.subject.end <= c.w.Start && c.closed() {
+		others = nil // it says whose figure it is
+	}
+	for _, row := range c.single() {
+		if slices.Contains(c.Anchors, row.Ref) {
+			others = append(others, &mention{start: c.w.End, rows: []*state.Row{row}})
+		}
+	}
+	for _, m := range others {
+		other := *c
+		other.subject, other.values, other.inherits, other.metric = m, nil, nil, false
+		if m.end == 0 { // it is cited
+			other.values = other.cited(m.rows[0])
+		} else if other.fields(); !other.metric && m != c.named[0] && m.start < c.w.End {
+			continue
+		}
+		for _, v := range append(other.values, other.inherits...) {
+			if c.best(v.field, v.now) == same {
+				f.Reason = ""
+				c.matched(f, v)
+				return true
+			}
+		}
+	}
+	if c.witnessed() {
+		f.Verdict, f.Reason = api.CheckVerified, ""
+		return true
+	}
+	return false
+}
+
+// witnessed reports whether a text of the state, such as the message of a flag, has the figure beside a name of the sentence.
+func (c *clause) witnessed() bool {
+	raw := c.w.Raw
+	if c.w.Bare() || c.hedge != exact || c.last != nil || !c.inTexts(raw) {
+		return false
+	}
+	return slices.ContainsFunc(strings.Split(c.texts, "\n"), func(line string) bool {
+		return holds(line, raw) && slices.ContainsFunc(c.named, func(m *mention) bool {
+			return m.sure && holds(line, c.flat.Text[m.start:m.end])
+		})
+	})
+}
+
+// cited are the numbers of a row with the unit of the figure.
+func (c *clause) cited(r *state.Row) (list []value) {
+	for _, field := range r.Fields {
+		if v, ok := c.valueOf(r, field.Name); ok && c.unitFits(field.Name) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// single are the rows that are the only ones of their kinds, the first kind first.
+func (c *clause) single() (list []*state.Row) {
+	for _, r := range c.lone {
+		if !slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *state.Row) int { return cmp.Compare(a.Kind, b.Kind) })
+	return list
+}
+
+// old looks for the figure among earlier values.
+func (c *clause) old(f *api.CheckFinding) bool {
+	c.asks = true
+	for _, s := range c.Samples {
+		for _, v := range c.values {
+			then, there := s.number(v)
+			if !there || c.best(v.field, then) != same {
+				continue
+			}
+			c.fill(f, v)
+			if c.At.Sub(s.At) <= c.Within {
+				f.Verdict = api.CheckVerified
+				return true
+			}
+			at := s.At
+			f.Verdict, f.Reason, f.AsOf = api.CheckStale, api.CheckOtherTime, &at
+			return true
+		}
+	}
+	return false
+}
+
+// spread is how far a value went, and how far it may have gone between samples.
+func (c *clause) spread(v value) (low, high, slack float64, since time.Time, known bool) {
+	low, high = v.now, v.now
+	last, moves := v.now, []float64(nil)
+	for _, s := range c.Samples {
+		if then, there := s.number(v); there {
+			low, high, since = min(low, then), max(high, then), s.At
+			moves = append(moves, math.Abs(then-last))
+			last = then
+		}
+	}
+	const few = 3
+	if len(moves) >= few {
+		slices.Sort(moves)
+		return low, high, 3 * moves[len(moves)/2], since, true
+	}
+	switch { // without a past, as much as is usual in a day
+	case signed(v.field):
+		slack = max(2, 0.2*math.Abs(v.now))
+	case human.FieldUnit(v.field) == "USD":
+		slack = 0.05 * math.Abs(v.now)
+	case human.FieldUnit(v.field) == "%":
+		slack = 2
+	default:
+		slack = 0.1 * math.Abs(v.now)
+	}
+	return low, high, slack, since, false
+}
+
+// refute refutes f where all holds that has to, else it says what does not.
+func (c *clause) refute(f *api.CheckFinding, opposed *value) {
+	late := slices.ContainsFunc(c.values, func(v value) bool { return v.late })
+	switch {
+	case c.w.Odd || c.ranged():
+		f.Reason = api.CheckNumberFormat
+		return
+	case !c.subject.sure || c.subject.several:
+		f.Reason = api.CheckAmbiguousSubject
+		return
+	case late:
+		f.Reason = api.CheckSourceStale
+		return
+	case c.ended(true) != "":
+		f.Reason = c.ended(true)
+		return
+	case !c.closed() || c.entities() > 1:
+		f.Reason = api.CheckAmbiguousField
+		return
+	case c.moves():
+		f.Reason = api.CheckComputed
+		return
+	case c.has() || !c.w.Bare() && c.inTexts(c.w.Raw) || c.inTexts(strings.TrimLeft(c.w.Raw, "+-–$")) && len(c.w.Raw) > 3:
+		f.Reason = api.CheckAmbiguousSubject
+		return
+	}
+	for _, v := range c.values {
+		low, high, slack, _, _ := c.spread(v)
+		for _, r := range c.readings {
+			if opposed == nil && r.Kind == prose.Number && c.reaches(r, v.field, low-slack, high+slack) {
+				f.Reason = api.CheckNear
+				return
+			}
+		}
+		if opposed != nil && (low < 0) != (high < 0) || opposed != nil && math.Abs(v.now) < 0.2 {
+			f.Reason = api.CheckNear
+			return
+		}
+	}
+	v := c.values[0]
+	f.Verdict, f.Reason = api.CheckRefuted, api.CheckOtherValue
+	if opposed != nil {
+		v, f.Reason = *opposed, api.CheckDirection
+	}
+	c.fill(f, v)
+	if low, high, _, since, known := c.spread(v); known {
+		f.Range, f.Since = []float64{low, high}, &since
+	}
+}
+
+// moves reports whether an amount is what something moved by: lost $2,000, but fell to $90,000.
+func (c *clause) moves() bool {
+	if human.FieldUnit(c.values[0].field) == "%" {
+		return false
+	}
+	before := strings.TrimRight(c.flat.Text[c.from:c.w.Start], " ")
+	for _, w := range []string{" to", " at", " above", " below", " over", " under", ":"} {
+		if strings.HasSuffix(before, w) {
+			return false
+		}
+	}
+	words := joined(c.before)
+	return c.w.Sign != 0 || prose.Heading(words, joined(c.behind)) != 0 || strings.HasSuffix(words, " by") || words == "by"
+}
+
+// ranged reports whether a reading of the number is no number at all.
+func (c *clause) ranged() bool {
+	return slices.ContainsFunc(c.readings, func(f prose.Figure) bool { return f.Kind != prose.Number || math.IsInf(f.Value, 0) })
+}
+
+// reaches reports whether a value that a reading may mean lies from low to high.
+func (c *clause) reaches(f prose.Figure, field string, low, high float64) bool {
+	b := c.band(f, field)
+	if signed(field) {
+		way := prose.Direction(c.flat.Text, c.w.Figure)
+		up := way >= 0 && b.least <= high && low <= b.most
+		down := way <= 0 && -b.most <= high && low <= -b.least
+		return up || down
+	}
+	return b.least <= high && low <= b.most
+}
+
+// entities is how many things the values are of.
+func (c *clause) entities() int {
+	var list []string
+	for _, v := range c.values {
+		if !slices.Contains(list, v.row.Entity) {
+			list = append(list, v.row.Entity)
+		}
+	}
+	return len(list)
+}
+
+// has reports whether any number of anything that the sentence names, or the one before, is the figure.
+func (c *clause) has() bool {
+	for _, m := range slices.Concat([]*mention{c.subject}, c.others, c.previous) {
+		for _, r := range m.rows {
+			for _, field := range r.Fields {
+				v, ok := c.valueOf(r, field.Name)
+				if ok && c.unitFits(field.Name) && c.best(field.Name, v.now) == same {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// fill adds to f what v is, and where it stands.
+func (c *clause) fill(f *api.CheckFinding, v value) {
+	row := v.row.Kind + "/" + v.row.Key
+	actual := v.now
+	f.Row, f.Field, f.Actual, f.Ref, f.URL = row, v.field, &actual, v.row.Ref, v.row.URL
+	if v.row.Ref > 0 && v.row.Ref <= len(c.Citations) && f.URL == "" {
+		f.URL = c.Citations[v.row.Ref-1].URL
+	}
+	if !v.row.FetchedAt.IsZero() && !c.Past {
+		at := v.row.FetchedAt
+		age := max(int64(c.At.Sub(at)/time.Second), 0)
+		f.FetchedAt, f.AgeSeconds = &at, &age
+	}
+	if p := c.places[row]; p != nil {
+		if path := p.Member(v.field); path != "" && c.State.Has(path) {
+			f.Path, f.Proof = path, true
+		}
+	}
+	f.Says = says(v, c.At)
+}
+
+// says is a sentence about v.
+func says(v value, at time.Time) string {
+	name := human.Label(v.row.Name, human.Quoted)
+	if label := human.FieldLabel(v.field); label != "" {
+		name += " " + label
+	} else if strings.HasPrefix(v.field, "price") {
+		name += " price"
+	}
+	text := name + " was " + human.Value(v.field, v.now) + " at " + at.UTC().Format("15:04 UTC on 2006-01-02")
+	if v.row.Ref > 0 {
+		text += " [" + api.Anchor{Ref: v.row.Ref}.String() + "]"
+	}
+	return text + "."
+}

@@ -1,0 +1,203 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/contextd/contextd/internal/prose"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// reason is a word that ends the judgement, and why.
+type reason struct {
+	start, end int
+	why        api.CheckReason
+}
+
+// ending is why a word, with the one behind it, ends the judgement; "" for other words.
+func ending(w, next string) api.CheckReason {
+	switch w {
+	case "will", "would", "could", "may", "might", "should", "shall", "expects", "expect", "expected", "forecast", "forecasts",
+		"predicts", "prediction", "projected", "if", "unless", "until", "hypothetical", "scenario", "assume", "assuming", "when",
+		"once", "likely", "likelihood", "probability", "chance", "odds", "aim", "aims", "hope", "hopes", "plan", "plans", "goal",
+		"can", "whether", "soon", "next", "tomorrow":
+		return api.CheckForecast
+	case "support", "resistance", "stop", "entry", "breakout", "target", "targets", "tp", "sl", "level", "levels", "zone",
+		"trigger", "threshold", "liquidation", "limit", "alert", "line", "barrier", "ceiling", "floor", "pivot", "invalidation",
+		"fibonacci":
+		return api.CheckLevel
+	case "not", "isn", "wasn", "aren", "weren", "don", "didn", "doesn", "never", "without", "nor", "neither", "hardly", "cannot",
+		"false", "wrong", "untrue", "deny", "denied", "instead":
+		return api.CheckNegated
+	case "no":
+		if next != "longer" && next != "change" {
+			return ""
+		}
+		return api.CheckNegated
+	case "yesterday", "ago", "previously", "previous", "earlier", "prior", "ath", "monday", "tuesday", "wednesday", "thursday",
+		"friday", "saturday", "sunday", "january", "february", "march", "april", "june", "july", "august", "september", "october",
+		"november", "december", "since", "from", "formerly", "historically", "originally", "initially", "peak", "peaked", "high",
+		"low", "record", "before", "back", "during", "overnight", "open", "opened", "close", "closed", "closing", "opening",
+		"then", "quarter", "used":
+		return api.CheckOtherTime
+	case "all":
+		if next == "time" {
+			return api.CheckOtherTime
+		}
+	case "last":
+		if next != "24" && next != "hour" && next != "day" && next != "7" && next != "1" && next != "seven" {
+			return api.CheckOtherTime
+		}
+	case "said", "says", "according", "told", "claims", "claimed", "claim", "tweeted", "wrote", "writes", "reported", "reports",
+		"thinks", "believes", "asked", "analyst", "analysts", "rumor", "rumour", "rumours", "allegedly", "stated", "argues",
+		"estimate", "estimates", "estimated":
+		return api.CheckQuoted
+	case "i", "we", "my", "our", "me", "us", "your", "you", "position", "positions", "bought", "sold", "basis", "pnl", "portfolio",
+		"holding", "holdings", "wallet", "invested", "paid", "shares", "share", "profit", "loss", "balance", "margin", "leverage",
+		"stake", "staked", "exposure", "allocation", "order", "orders", "he", "she", "his", "her":
+		return api.CheckOwnPosition
+	case "binance", "coinbase", "kraken", "okx", "bybit", "bitfinex", "upbit", "bitstamp", "kucoin", "futures", "perp", "perps",
+		"perpetual", "perpetuals", "options", "option", "dex", "otc", "cme", "premarket", "etf", "etfs", "spread", "premium",
+		"discount", "derivatives", "contract", "contracts":
+		return api.CheckOtherVenue
+	case "average", "avg", "median", "mean", "combined", "total", "ratio", "implied", "annualized", "annualised", "fdv",
+		"correlation", "per", "times", "double", "doubled", "twice", "half", "third", "sum", "difference", "gap", "vwap",
+		"volatility", "drawdown", "beta", "sharpe", "confidence", "score", "scored", "rating", "rsi", "macd", "ma", "ema", "sma",
+		"weighted", "relative", "versus", "vs", "against", "compared", "than", "between", "outperformed", "underperformed",
+		"cumulative", "net", "inflow", "inflows", "outflow", "outflows", "basket", "yield", "apy", "apr", "tax", "discounted",
+		"points", "realized", "unrealized":
+		return api.CheckComputed
+	}
+	return ""
+}
+
+// endings are the words of the sentence that end the judgement.
+func (t *statement) endings() (list []reason) {
+	for i, w := range t.words {
+		if t.inMention(w) {
+			continue
+		}
+		next := ""
+		if i+1 < len(t.words) {
+			next = t.words[i+1].Text
+		}
+		hedged := w.Text == "than" && i > 0 && (t.words[i-1].Text == "more" || t.words[i-1].Text == "less")
+		if why := ending(w.Text, next); why != "" && !hedged {
+			list = append(list, reason{w.Start, w.End, why})
+		}
+		if year(w.Text) {
+			list = append(list, reason{w.Start, w.End, api.CheckOtherTime})
+		}
+	}
+	return list
+}
+
+// year reports whether a word is a year of this century or the last.
+func year(w string) bool {
+	return len(w) == 4 && (w[:2] == "20" || w[:2] == "19") && strings.Trim(w, "0123456789") == ""
+}
+
+// ended is why c is not judged: by the word nearest to its figure, of its own clause, or where whole is set of the sentence.
+func (c *clause) ended(whole bool) api.CheckReason {
+	own := map[string]bool{} // words for the fields that c may be of: yesterday, week ago, market cap
+	for _, v := range c.values {
+		for _, f := range c.Tables.KindNamed(v.row.Kind).Fields {
+			if f.Name == v.field {
+				for _, w := range f.Words {
+					for part := range strings.FieldsSeq(w) {
+						own[part] = true
+					}
+				}
+			}
+		}
+	}
+	from, to := c.from, c.w.End
+	if c.subject != nil && c.subject.end <= c.w.Start {
+		from = max(from, c.subject.end)
+	}
+	if len(c.behind) > 0 {
+		to = c.behind[len(c.behind)-1].End
+	}
+	best, why := -1, api.CheckReason("")
+	for _, e := range c.ends {
+		if c.metric && (own[strings.ToLower(c.flat.Text[e.start:e.end])] || e.why == api.CheckQuoted && own[c.after(e.end)]) {
+			continue // a reported loss
+		}
+		if c.last != nil && c.flat.Text[e.start:e.end] == "between" {
+			continue
+		}
+		inside := e.start >= from && e.end <= to
+		if c.subject != nil && c.subject.start < c.w.Start && !inside && !whole {
+			// a word at the head of the sentence governs all of it
+			inside = e.end <= c.subject.start && governs(e.why)
+		}
+		if (inside || whole) && (best < 0 || abs(e.start-c.w.Start) < best) {
+			best, why = abs(e.start-c.w.Start), e.why
+		}
+	}
+	return why
+}
+
+// after is the word behind a place.
+func (c *clause) after(i int) string {
+	for _, w := range c.words {
+		if w.Start >= i {
+			return w.Text
+		}
+	}
+	return ""
+}
+
+func governs(why api.CheckReason) bool {
+	return why == api.CheckForecast || why == api.CheckQuoted || why == api.CheckOwnPosition || why == api.CheckOtherVenue
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// plain reports whether a word may stand between a name and its figure and leaves one meaning.
+func plain(w string) bool {
+	switch w {
+	case "a", "an", "the", "and", "but", "while", "with", "of", "in", "on", "at", "to", "by", "for", "as", "its", "it", "is",
+		"are", "was", "has", "s", "have", "stands", "stand", "sits", "sit", "trades", "trade", "trading", "traded", "changes",
+		"hands", "quoted", "priced", "price", "costs", "cost", "now", "currently", "today", "right", "presently", "worth",
+		"valued", "roughly", "about", "around", "some", "nearly", "almost", "over", "under", "just", "only", "still", "also",
+		"usd", "dollars", "percent", "us", "coin", "token", "protocol", "chain", "network", "index", "cryptocurrency", "crypto",
+		"approximately", "more", "least", "reads", "reading", "past", "last", "hours", "hour", "day", "days", "week", "24", "7",
+		"1", "24h", "7d", "1h", "utc", "after", "this", "seven", "moved", "move", "change", "changed", "tvl", "cap", "market",
+		"volume", "supply", "hovers", "hovering", "near", "daily", "weekly", "hourly", "whose", "meanwhile", "which", "period",
+		"moment", "between":
+		return true
+	}
+	return prose.Heading(w, "") != 0
+}
+
+// closed reports whether every word of the clause is known, so that the figure can be of nothing else.
+func (c *clause) closed() bool {
+	known := func(w prose.Word) bool {
+		if plain(w.Text) || strings.Trim(w.Text, "0123456789") == "" {
+			return true
+		}
+		for _, v := range c.values {
+			for _, f := range c.Tables.KindNamed(v.row.Kind).Fields {
+				if slices.ContainsFunc(f.Words, func(p string) bool { return slices.Contains(strings.Fields(p), w.Text) }) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, w := range slices.Concat(c.before, c.behind) {
+		if !known(w) {
+			return false
+		}
+	}
+	if c.subject.start >= c.w.End { // it stands behind: nothing before the figure may be unknown either
+		return true
+	}
+	for _, w := range c.between(c.subject.end, c.w.Start) {
+		if !known(w) {
+			return false
+		}
+	}
+	return true
+}
