@@ -47,6 +47,9 @@ func (d *Daemon) prune(ctx context.Context) error {
 	if err := d.store.PruneSessions(ctx, d.cfg.Now()); err != nil {
 		return err
 	}
+	if err := d.store.PruneTokens(ctx, d.cfg.Now()); err != nil {
+		return err
+	}
 	if err := d.store.PruneWriting(ctx, brief.Day(d.cfg.Now())); err != nil {
 		return err
 	}

@@ -29,11 +29,12 @@ type Key struct {
 	Tier       api.Tier
 	Consent    api.TraceConsent
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero if never; may lag by a flush
-	RevokedAt  time.Time // zero while active
-	RevokesAt  time.Time // when a key ends that was replaced by another; zero for all others
-	Unmetered  bool      // its calls are counted and not charged
-	Daily      int64     // credits that it spends in a UTC day at most; 0 means no bound
+	LastUsedAt time.Time  // zero if never; may lag by a flush
+	RevokedAt  time.Time  // zero while active
+	RevokesAt  time.Time  // when a key ends that was replaced by another, or that is an agent's; zero for all others
+	Unmetered  bool       // its calls are counted and not charged
+	Daily      int64      // credits that it spends in a UTC day at most; 0 means no bound
+	Grant      *api.Grant // what an agent that has signed in may do, for whose tokens k stands; nil for keys that are a secret
 }
 
 // active reports whether k works at now.
@@ -48,14 +49,14 @@ func (k *Key) at(now time.Time) Key {
 	return seen
 }
 
-// over reports whether the time of k, which was replaced, is over at now.
+// over reports whether the time of k, which has an end, is over at now.
 func (k *Key) over(now time.Time) bool { return !k.RevokesAt.IsZero() && !now.Before(k.RevokesAt) }
 
 // Row is k as the console and the command line list it.
 func (k Key) Row() api.APIKeyRow {
 	return api.APIKeyRow{
-		DailyCredits: bound(k.Daily),
-		KeyID:        k.ID, Name: k.Name, Tier: k.Tier, CreatedAt: k.CreatedAt, TraceConsent: k.Consent,
+		DailyCredits: bound(k.Daily), OAuth: k.Grant,
+		KeyID: k.ID, Name: k.Name, Tier: k.Tier, CreatedAt: k.CreatedAt, TraceConsent: k.Consent,
 		LastUsedAt: optional(k.LastUsedAt), RevokedAt: optional(k.RevokedAt), RevokesAt: optional(k.RevokesAt), Unmetered: k.Unmetered,
 	}
 }

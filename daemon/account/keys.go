@@ -155,6 +155,8 @@ type NewKey struct {
 	Tier    api.Tier         // "" means that of the owner; for the operator enterprise, not charged, unless Config says otherwise
 	Consent api.TraceConsent // "" means aggregated
 	Daily   *int64           // credits that it may spend in a UTC day; nil means no bound
+	Grant   *api.Grant       // what an agent may do, for Tokens.Agree; nil for a key that is a secret
+	Ends    time.Time        // of an agent's, when it ends; zero means never
 
 	unmetered bool // its calls are counted and not charged
 }
@@ -172,7 +174,7 @@ func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err e
 		return api.IssuedKey{}, err
 	}
 	err = k.cfg.WithLock(ctx, n.OwnerID, func() (err error) {
-		if err := k.mayMake(ctx, n.OwnerID); err != nil {
+		if err := k.mayMake(ctx, n.OwnerID, 0); err != nil {
 			return err
 		}
 		switch {
@@ -191,8 +193,53 @@ func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err e
 	return issued, err
 }
 
-// mayMake says why an owner may not have one key more, nil if they may. The caller is alone with the owner.
-func (k *Keys) mayMake(ctx context.Context, ownerID string) error {
+// agree makes the key of an agent, which ends those before it, and has save keep it. Nobody learns its plaintext.
+func (k *Keys) agree(ctx context.Context, c Consent, save func(Key) error) error {
+	var before []Key
+	err := k.cfg.WithLock(ctx, c.OwnerID, func() (err error) {
+		if before, err = k.before(ctx, c); err != nil {
+			return err
+		}
+		n := c.key()
+		n.Tier = k.tierOf(n.OwnerID)
+		_, err = k.make(n, save)
+		return err
+	})
+	for _, old := range before {
+		if err == nil {
+			_, err = k.Revoke(ctx, old.ID)
+		}
+	}
+	return err
+}
+
+// before are the keys that end where a consent is given: those of the same agent by the same name. It says why it may not be given. The
+// caller is alone with its owner, or asks in advance.
+func (k *Keys) before(ctx context.Context, c Consent) (list []Key, err error) {
+	others := 0
+	for _, key := range k.List(c.OwnerID) {
+		switch {
+		case key.Grant == nil || !key.RevokedAt.IsZero():
+		case key.Grant.ClientID == c.Grant.ClientID && key.Name == c.Name:
+			list = append(list, key)
+		default:
+			others++
+		}
+	}
+	if others >= MaxConsents {
+		return nil, api.Errorf(api.ReasonInvalidRequest, "%d agents are signed in; the limit is %d", others, MaxConsents).
+			WithHint("revoke one that is no longer used")
+	}
+	return list, k.mayMake(ctx, c.OwnerID, len(list))
+}
+
+// HasPaid reports whether an owner has ever bought credits.
+func (k *Keys) HasPaid(ctx context.Context, ownerID string) (bool, error) {
+	return k.cfg.Store.HasPaid(ctx, ownerID)
+}
+
+// mayMake says why an owner may not have one key more, in place of so many others, nil if they may. The caller is alone with the owner.
+func (k *Keys) mayMake(ctx context.Context, ownerID string, replaces int) error {
 	if ownerID == OperatorID {
 		return nil
 	}
@@ -202,11 +249,11 @@ func (k *Keys) mayMake(ctx context.Context, ownerID string) error {
 	}
 	most, active := int(k.maxKeys.Load()), 0
 	for _, key := range k.List(ownerID) {
-		if key.RevokedAt.IsZero() && key.RevokesAt.IsZero() {
+		if key.RevokedAt.IsZero() && (key.RevokesAt.IsZero() || key.Grant != nil) {
 			active++
 		}
 	}
-	if active += bought; active >= most {
+	if active += bought - replaces; active >= most {
 		return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys; the limit is %d", active, most).
 			WithHint("revoke an unused key")
 	}
@@ -252,6 +299,7 @@ func (k *Keys) make(n NewKey, save func(Key) error) (api.IssuedKey, error) {
 		key := &Key{
 			ID: secret[:api.KeyIDLength], Hash: sha256.Sum256([]byte(secret)), OwnerID: n.OwnerID, Name: n.Name, Tier: n.Tier,
 			Consent: n.Consent, CreatedAt: k.cfg.Now().UTC().Truncate(time.Millisecond), Unmetered: n.unmetered,
+			Grant: n.Grant, RevokesAt: n.Ends,
 		}
 		if n.Daily != nil {
 			key.Daily = *n.Daily
@@ -306,41 +354,54 @@ func (n NewKey) checkBound() error {
 // Resolve returns the key whose plaintext is secret, or the error invalid_token or key_revoked. Before it refuses what another node may
 // have let in, it catches up with that.
 func (k *Keys) Resolve(secret string) (Key, error) {
-	if k.cfg.Others == nil || !wellFormed(secret) {
-		return k.resolve(secret)
+	if !wellFormed(secret) {
+		return Key{}, unknownKey()
+	}
+	hash := sha256.Sum256([]byte(secret))
+	return k.admit(func() *Key { return k.byHash[hash] })
+}
+
+// Active is Resolve for the key with the given id.
+func (k *Keys) Active(id string) (Key, error) { return k.admit(func() *Key { return k.byID[id] }) }
+
+// admit returns the key that find finds, which is called with mu.
+func (k *Keys) admit(find func() *Key) (Key, error) {
+	if k.cfg.Others == nil {
+		return k.working(find)
 	}
 	if err := k.cfg.Others.Lost(); err != nil {
 		return Key{}, err
 	}
-	key, err := k.resolve(secret)
+	key, err := k.working(find)
 	if err != nil {
 		if err := k.cfg.Others.CatchUp(); err != nil {
 			return Key{}, err
 		}
-		key, err = k.resolve(secret)
+		key, err = k.working(find)
 	}
 	return key, err
 }
 
-func (k *Keys) resolve(secret string) (Key, error) {
-	if wellFormed(secret) {
-		k.mu.RLock()
-		key := k.byHash[sha256.Sum256([]byte(secret))]
-		disabled := key != nil && k.owners[key.OwnerID].disabled
-		k.mu.RUnlock()
-		switch now := k.cfg.Now(); {
-		case key == nil:
-		case disabled:
-			return Key{}, api.Errorf(api.ReasonKeyRevoked, "the owner of key %s was disabled", key.ID).WithHint("ask the operator")
-		case !key.active(now):
-			ended := key.at(now)
-			return Key{}, api.Errorf(api.ReasonKeyRevoked, "key %s was revoked at %s", key.ID, ended.RevokedAt.Format(time.RFC3339)).
-				WithHint("use another key: ctx keys create NAME")
-		default:
-			return *key, nil
-		}
+func (k *Keys) working(find func() *Key) (Key, error) {
+	k.mu.RLock()
+	key := find()
+	disabled := key != nil && k.owners[key.OwnerID].disabled
+	k.mu.RUnlock()
+	switch now := k.cfg.Now(); {
+	case key == nil:
+		return Key{}, unknownKey()
+	case disabled:
+		return Key{}, api.Errorf(api.ReasonKeyRevoked, "the owner of key %s was disabled", key.ID).WithHint("ask the operator")
+	case !key.active(now):
+		ended := key.at(now)
+		return Key{}, api.Errorf(api.ReasonKeyRevoked, "key %s was revoked at %s", key.ID, ended.RevokedAt.Format(time.RFC3339)).
+			WithHint("use another key: ctx keys create NAME")
 	}
-	return Key{}, api.Errorf(api.ReasonInvalidToken, "the API key is not known to this service").
+	return *key, nil
+}
+
+func unknownKey() *api.Error {
+	return api.Errorf(api.ReasonInvalidToken, "the API key is not known to this service").
 		WithHint("send Authorization: Bearer cv_… with a key of this service")
 }
 

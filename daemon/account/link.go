@@ -51,7 +51,7 @@ func (s *SignIn) SendLink(ctx context.Context, id Identity, v Visitor) (time.Tim
 	case links != "" && owner != links:
 		subject = "Add this address to an account at " + s.cfg.PublicURL.Host
 		asked = fmt.Sprintf("asked to add %s to the account of %s at contextd, %s.\nThe link adds the address to that account: "+
-			"its owner then acts for your address there too", id.Subject, v.Session.name(), s.cfg.PublicURL)
+			"its owner then acts for your address there too", id.Subject, v.Session.Name(), s.cfg.PublicURL)
 		warns = "nothing is added without the link"
 	case unknown && s.signup.Load() == SignupInvite:
 		asked += ".\nNo account has this address yet, and a new account needs an invitation: use it with the link " +
@@ -137,9 +137,9 @@ func (s *SignIn) Preview(ctx context.Context, token string, v Visitor) (l Landin
 	l.Subject = c.Subject
 	switch {
 	case c.Links != "" && c.Links == v.owner() && owner != c.Links:
-		l.Adds = v.Session.name()
+		l.Adds = v.Session.Name()
 	case c.Links == "" && v.Session != nil && owner != v.owner():
-		l.Replaces = v.Session.name()
+		l.Replaces = v.Session.Name()
 	}
 	l.Invite = owner == "" && c.Links == "" && s.signup.Load() == SignupInvite
 	return l, nil

@@ -23,6 +23,10 @@ func (k *Keys) Rotate(ctx context.Context, id string, r Rotation) (issued api.Is
 	if err != nil {
 		return issued, err
 	}
+	if old.Grant != nil {
+		return issued, api.Errorf(api.ReasonInvalidRequest, "key %s is of an agent that has signed in: it has no plaintext to replace", id).
+			WithHint("revoke it, and sign in again with the agent")
+	}
 	n := NewKey{OwnerID: old.OwnerID, Name: cmp.Or(strings.TrimSpace(r.Name), old.Name), Consent: old.Consent}
 	if err := n.check(); err != nil {
 		return issued, err

@@ -29,8 +29,8 @@ func (s Session) ToAPI() api.Session {
 		ExpiresAt: s.ExpiresAt}
 }
 
-// name is what the owner knows the account by.
-func (s Session) name() string { return cmp.Or(s.Email, s.Address, s.OwnerID) }
+// Name is what the owner knows the account by.
+func (s Session) Name() string { return cmp.Or(s.Email, s.Address, s.OwnerID) }
 
 func optionalText(text string) *string {
 	if text == "" {

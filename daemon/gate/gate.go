@@ -9,6 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 type Credentials struct {
 	Bearer    string // the key, without the scheme
 	HasBearer bool   // an Authorization header was there, however malformed
+	Account   bool   // a token of an agent that has signed in counts as its key, and no payment does
 	Client    string // the address it came from, whose free calls are bounded; "" means none that counts
 
 	Proof   *x402.Proof  // nil if none was sent; a bearer wins over it
@@ -37,6 +40,7 @@ type Caller struct {
 	billing.Call
 	Snapshot time.Duration // how far back they may read history
 	AsOf     time.Time     // the moment from which Snapshot counts: that of the quote they have paid; zero means now
+	Grant    *api.Grant    // what they were allowed, with a token; nil with a key
 	AllPacks bool          // of an operation on any pack: they may read every one; else the default one alone is sure
 
 	Payment *x402.Claim // nil unless they pay by call; Serve spends and closes it
@@ -56,6 +60,11 @@ type Keys interface {
 	Resolve(secret string) (account.Key, error)
 	Used(keyID string)
 	Ended(keyID string) <-chan struct{}
+}
+
+// Tokens look up what stands for a key; *account.Tokens is one.
+type Tokens interface {
+	Resolve(ctx context.Context, access string) (account.Key, error)
 }
 
 // Meter charges calls; *billing.Meter is one.
@@ -84,6 +93,7 @@ type Observer interface {
 // Config configures a Gate.
 type Config struct {
 	Keys     Keys
+	Tokens   Tokens // nil means that keys alone are taken
 	Meter    Meter
 	Payments Payments      // nil means that calls are paid with keys alone
 	Plans    billing.Plans // nil means billing.DefaultPlans
@@ -149,22 +159,42 @@ func (g *Gate) Known(bearer string) (Caller, error) {
 	if err != nil {
 		return Caller{}, err
 	}
+	return g.caller(key), nil
+}
+
+// Identify is Known for credentials, which name a key or stand for one.
+func (g *Gate) Identify(ctx context.Context, c Credentials) (Caller, error) {
+	if !c.Account || g.cfg.Tokens == nil || !strings.HasPrefix(c.Bearer, account.AccessPrefix) {
+		return g.Known(c.Bearer)
+	}
+	key, err := g.cfg.Tokens.Resolve(ctx, c.Bearer)
+	if err != nil {
+		return Caller{}, err
+	}
+	return g.caller(key), nil
+}
+
+// caller is who has key, which is used.
+func (g *Gate) caller(key account.Key) Caller {
 	g.cfg.Keys.Used(key.ID)
 	call := billing.Call{KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent, Unmetered: key.Unmetered,
 		Daily: key.Daily}
 	if key.OwnerID == account.OperatorID { // who hands them out to several
 		call.Window = key.ID
 	}
-	return Caller{Snapshot: g.window(key.Tier), Call: call}, nil
+	return Caller{Snapshot: g.window(key.Tier), Call: call, Grant: key.Grant}
 }
 
 func (g *Gate) byKey(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
-	caller, err := g.Known(c.Bearer)
+	caller, err := g.Identify(ctx, c)
 	if err != nil {
 		return Caller{}, err
 	}
+	if err := caller.allowed(op, pack); err != nil {
+		return Caller{}, err
+	}
 	caller.Op, caller.Pack, caller.Client = op, pack, c.Client
-	if op.Operation().AnyPack {
+	if op.Operation().AnyPack && (caller.Grant == nil || len(caller.Grant.Packs) == 0) {
 		if caller.AllPacks, err = g.HasCredits(ctx, caller); err != nil {
 			return Caller{}, err
 		}
@@ -179,6 +209,30 @@ func (g *Gate) byKey(ctx context.Context, c Credentials, op api.Op, pack string)
 		return Caller{}, err
 	}
 	return caller, nil
+}
+
+// ScopeOf is the scope that an agent needs for op.
+func ScopeOf(op api.Op) string {
+	if op == api.OpSubscribe || op == api.OpWatch {
+		return api.ScopeEvents
+	}
+	return api.ScopeRead
+}
+
+// allowed says why an agent that has signed in may not have op on a pack, nil if it may.
+func (c Caller) allowed(op api.Op, pack string) error {
+	if c.Grant == nil {
+		return nil
+	}
+	const again = "have its owner sign in again with this agent, and allow it"
+	if scope := ScopeOf(op); !slices.Contains(c.Grant.Scopes, scope) {
+		return api.Errorf(api.ReasonNoScope, "this agent was not allowed %s", scope).WithHint(again)
+	}
+	if len(c.Grant.Packs) > 0 && !slices.Contains(c.Grant.Packs, pack) {
+		return api.Errorf(api.ReasonPackAccessDenied, "this agent was not allowed pack %s", pack).
+			WithHint("packs allowed: %s; or %s", strings.Join(c.Grant.Packs, ", "), again)
+	}
+	return nil
 }
 
 // byProof admits who has paid for the call.

@@ -21,12 +21,13 @@ const (
 // /api/mcp.
 func TestAccountMode(t *testing.T) {
 	t.Parallel()
-	const told = `resource_metadata="https://context.example.org/.well-known/oauth-protected-resource/mcp"`
+	const where = `resource_metadata="https://context.example.org/.well-known/oauth-protected-resource/mcp"`
+	const told = where + `, scope="context:read events:subscribe"`
 	page, err := web.ConnectPage("https://context.example.org", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStudio(t, func(c *mcp.Config) { c.Challenge, c.Connect, c.PublicDiscovery = told, page, true })
+	s := newStudio(t, func(c *mcp.Config) { c.Metadata, c.Connect, c.PublicDiscovery = where, page, true })
 	key := s.key(10)
 	paid := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"x402/payment":{"x402Version":2}}}}`
 	for name, c := range map[string]struct {

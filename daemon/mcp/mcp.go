@@ -58,7 +58,7 @@ import (
 // Gate admits callers; *gate.Gate is one.
 type Gate interface {
 	gate.Admission
-	Known(bearer string) (gate.Caller, error)
+	Identify(ctx context.Context, c gate.Credentials) (gate.Caller, error)
 	Ended(c gate.Caller) <-chan struct{}
 	HasCredits(ctx context.Context, c gate.Caller) (bool, error)
 }
@@ -82,7 +82,7 @@ type Config struct {
 	Prefix          string          // of tools and resources; "" means DefaultPrefix
 	Origin          web.OriginCheck // who may call at all
 	Connect         web.Handler     // what browsers are shown at api.PathMCPAccount; nil means nothing
-	Challenge       string          // parameters of WWW-Authenticate there, by which clients get a token; "" where keys alone count
+	Metadata        string          // the parameter of WWW-Authenticate there that says how to get a token; "" where keys alone count
 	PublicDiscovery bool            // handshake and lists are free for everybody
 	Crowd           *web.Crowd      // of who has no key; nil bounds nothing
 	Limits          SessionLimits   // of what callers have open

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +74,9 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, rq *request
 		return s.challenge(w, rq, err)
 	}
 	rq.id = w.Header().Get(api.HeaderRequestID)
+	if err := s.allowed(w, rq, m); err != nil {
+		return err
+	}
 	if fault == nil && s.cfg.Watches != nil && m.IsCall() && strings.HasPrefix(m.Method, methodsOfEvents) {
 		return s.answerEvents(w, rq, m)
 	}
@@ -141,11 +146,34 @@ func (s *Server) challenge(w http.ResponseWriter, rq *request, err error) error 
 	if e.Reason != api.ReasonMissingToken {
 		told = append(told, `error="invalid_token"`)
 	}
-	if rq.account && s.cfg.Challenge != "" {
-		told = append(told, s.cfg.Challenge)
+	if rq.account && s.cfg.Metadata != "" {
+		told = append(told, s.cfg.Metadata, fmt.Sprintf("scope=%q", api.ScopeRead+" "+api.ScopeEvents))
 	}
 	w.Header().Set("WWW-Authenticate", strings.TrimSpace("Bearer "+strings.Join(told, ", ")))
 	return err
+}
+
+// allowed refuses an agent that has signed in, and asks with m for what it was not allowed, so that its program sees how to be.
+func (s *Server) allowed(w http.ResponseWriter, rq *request, m message) error {
+	if rq.caller.Grant == nil || slices.Contains(rq.caller.Grant.Scopes, s.scopeOf(m)) {
+		return nil
+	}
+	w.Header().Set("WWW-Authenticate", fmt.Sprintf("Bearer error=%q, scope=%q, %s", api.ReasonNoScope,
+		strings.Join(append(slices.Clone(rq.caller.Grant.Scopes), s.scopeOf(m)), " "), s.cfg.Metadata))
+	return api.Errorf(api.ReasonNoScope, "this agent was not allowed %s", s.scopeOf(m)).
+		WithHint("have its owner sign in again with this agent, and allow it")
+}
+
+// scopeOf is the scope that m needs.
+func (s *Server) scopeOf(m message) string {
+	op, _ := toolOp(s.cfg.Prefix, m.Text("name"))
+	switch {
+	case m.Method == methodSubscribe, m.Method == methodListen, strings.HasPrefix(m.Method, methodsOfEvents):
+		return api.ScopeEvents
+	case m.Method == methodCall:
+		return gate.ScopeOf(op)
+	}
+	return api.ScopeRead
 }
 
 // enter lets in who has a key, or who pays for what m asks, and returns the error to answer with for all others.
@@ -160,7 +188,8 @@ func (s *Server) enter(r *http.Request, rq *request, m message, fault error) (er
 		return err
 	}
 	if rq.who.HasBearer {
-		if rq.caller, err = s.cfg.Gate.Known(rq.who.Bearer); err == nil {
+		rq.who.Account = rq.account
+		if rq.caller, err = s.cfg.Gate.Identify(r.Context(), rq.who); err == nil {
 			rq.ended = s.cfg.Gate.Ended(rq.caller)
 		}
 		return err

@@ -55,6 +55,7 @@ func TestLeadersWrites(t *testing.T) {
 		"calls":    func(ctx context.Context) error { return s.PruneCalls(ctx, at) },
 		"keys":     func(ctx context.Context) error { _, err := s.PruneKeys(ctx, at, at, 1); return err },
 		"sessions": func(ctx context.Context) error { return s.PruneSessions(ctx, at) },
+		"tokens":   func(ctx context.Context) error { return s.PruneTokens(ctx, at) },
 		"answers":  func(ctx context.Context) error { return s.PruneAnswers(ctx, at) },
 		"expired":  func(ctx context.Context) error { return s.ExpireDeposits(ctx, "l2", at, at) },
 		"moved":    func(ctx context.Context) error { return s.Moved(ctx, "l2", x402.MinedTx{}) },

@@ -50,7 +50,8 @@ func (s *Store) OpenDeposit(ctx context.Context, d billing.Deposit, bounds billi
 // admitDeposit says why d may not be opened, and whether its owner has ever paid for one.
 func admitDeposit(ctx context.Context, tx *sql.Tx, d billing.Deposit, bounds billing.DepositBounds) (paid bool, err error) {
 	var keys, named int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE id = ?) FROM keys WHERE owner_id = ? AND revoked_at IS NULL`,
+	if err := tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE id = ?) FROM keys
+		WHERE owner_id = ? AND revoked_at IS NULL AND oauth IS NULL`,
 		d.KeyID, d.OwnerID).Scan(&keys, &named); err != nil {
 		return false, fmt.Errorf("look for keys: %w", err)
 	}
@@ -307,10 +308,9 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Tim
 // unmatched from then on.
 func verifyDeposit(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Transfer, now time.Time) error {
 	// The key that was named, if it is active, else the oldest that is, else any: what was paid for is never lost. One that was replaced
-	// counts as ended: its credits are on the other key.
-	if err := tx.QueryRowContext(ctx,
-		`SELECT id FROM keys WHERE owner_id = ? ORDER BY coalesce(revoked_at, revokes_at) IS NOT NULL, id <> ?, created_at, id LIMIT 1`,
-		d.OwnerID, d.KeyID).Scan(&d.Credited); err != nil {
+	// counts as ended: its credits are on the other key. Those on a key of an agent would be lost when that ends.
+	if err := tx.QueryRowContext(ctx, `SELECT id FROM keys WHERE owner_id = ?
+		ORDER BY oauth IS NOT NULL, coalesce(revoked_at, revokes_at) IS NOT NULL, id <> ?, created_at, id LIMIT 1`, d.OwnerID, d.KeyID).Scan(&d.Credited); err != nil {
 		return fmt.Errorf("find key for deposit %s: %w", d.ID, err)
 	}
 	d.Status, d.Rail, d.TxHash, d.Payer, d.VerifiedAt = api.DepositVerified, a.Rail, a.TxHash, a.Sender, now

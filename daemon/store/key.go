@@ -21,7 +21,7 @@ func (s *Store) Keys(ctx context.Context, owners []string) ([]account.Key, error
 	which, args := ofOwners("owner_id", owners)
 	rows, err := s.db.Read.QueryContext(ctx,
 		`SELECT id, hash, owner_id, name, tier, consent, created_at, last_used_at, revoked_at, revokes_at, unmetered,
-			coalesce(daily_credits, 0) FROM keys
+			coalesce(daily_credits, 0), oauth FROM keys
 		WHERE pruned_at IS NULL AND `+which, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read keys: %w", err)
@@ -32,9 +32,15 @@ func (s *Store) Keys(ctx context.Context, owners []string) ([]account.Key, error
 		var k account.Key
 		var hash []byte
 		var created, used, revoked, revokes sql.NullInt64
+		var grant sql.NullString
 		if err := rows.Scan(&k.ID, &hash, &k.OwnerID, &k.Name, &k.Tier, &k.Consent, &created, &used, &revoked, &revokes,
-			&k.Unmetered, &k.Daily); err != nil {
+			&k.Unmetered, &k.Daily, &grant); err != nil {
 			return nil, fmt.Errorf("read keys: %w", err)
+		}
+		if grant.Valid {
+			if err := json.Unmarshal([]byte(grant.String), &k.Grant); err != nil {
+				return nil, fmt.Errorf("read what was agreed to of key %s: %w", k.ID, err)
+			}
 		}
 		if copy(k.Hash[:], hash) != len(k.Hash) {
 			return nil, fmt.Errorf("read keys: the hash of %s has %d bytes", k.ID, len(hash))
@@ -61,10 +67,19 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 }
 
 func createKey(ctx context.Context, tx *sql.Tx, k account.Key, credits int64) error {
+	var grant sql.NullString
+	if k.Grant != nil {
+		text, err := json.Marshal(k.Grant)
+		if err != nil {
+			return fmt.Errorf("write what was agreed to: %w", err)
+		}
+		grant = sql.NullString{String: string(text), Valid: true}
+	}
 	_, err := tx.ExecContext(ctx,
-		`INSERT INTO keys (id, hash, owner_id, name, tier, consent, created_at, unmetered, credits, daily_credits)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0))`,
-		k.ID, k.Hash[:], k.OwnerID, k.Name, k.Tier, k.Consent, k.CreatedAt.UnixMilli(), k.Unmetered, credits, k.Daily)
+		`INSERT INTO keys (id, hash, owner_id, name, tier, consent, created_at, revokes_at, unmetered, credits, daily_credits, oauth)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?)`,
+		k.ID, k.Hash[:], k.OwnerID, k.Name, k.Tier, k.Consent, k.CreatedAt.UnixMilli(),
+		sql.NullInt64{Int64: k.RevokesAt.UnixMilli(), Valid: !k.RevokesAt.IsZero()}, k.Unmetered, credits, k.Daily, grant)
 	if database.Refused(err) {
 		return account.ErrDuplicate
 	}

@@ -18,9 +18,10 @@ func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err erro
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var owner string
 		var have int64
+		var agent bool
 		var revoked, revokes sql.NullInt64
-		err := tx.QueryRowContext(ctx, `SELECT owner_id, credits, revoked_at, revokes_at FROM keys
-			WHERE id = ? AND pruned_at IS NULL`, e.KeyID).Scan(&owner, &have, &revoked, &revokes)
+		err := tx.QueryRowContext(ctx, `SELECT owner_id, credits, oauth IS NOT NULL, revoked_at, revokes_at FROM keys
+			WHERE id = ? AND pruned_at IS NULL`, e.KeyID).Scan(&owner, &have, &agent, &revoked, &revokes)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return account.NoKey(e.KeyID)
@@ -29,6 +30,9 @@ func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err erro
 		case revoked.Valid:
 			return api.Errorf(api.ReasonInvalidRequest, "key %s was revoked; its credits stay as they are", e.KeyID).
 				WithHint("name an active key of the owner")
+		case agent:
+			return api.Errorf(api.ReasonInvalidRequest, "key %s is of an agent, and ends with it", e.KeyID).
+				WithHint("name another key of its owner: an agent spends their credits")
 		case revokes.Valid:
 			return api.Errorf(api.ReasonInvalidRequest, "key %s is being replaced by another", e.KeyID).WithHint("name the new key")
 		case have+e.Amount < 0:

@@ -33,8 +33,8 @@ func admitPurchase(ctx context.Context, from database.Querier, p account.Purchas
 	bought := "wallet = ?"
 	of := p.Wallet.Subject
 	if b.OwnerID != "" {
-		if err := from.QueryRowContext(ctx, `SELECT count(*) FROM keys WHERE owner_id = ? AND revoked_at IS NULL AND revokes_at IS NULL`,
-			b.OwnerID).Scan(&b.Keys); err != nil {
+		if err := from.QueryRowContext(ctx, `SELECT count(*) FROM keys
+			WHERE owner_id = ? AND revoked_at IS NULL AND (revokes_at IS NULL OR oauth IS NOT NULL)`, b.OwnerID).Scan(&b.Keys); err != nil {
 			return fmt.Errorf("count keys: %w", err)
 		}
 		bought, of = ofOwner, b.OwnerID

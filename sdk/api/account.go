@@ -14,10 +14,26 @@ type APIKeyRow struct {
 	LastUsedAt   *time.Time   `json:"lastUsedAt"` // nil if never used
 	RevokedAt    *time.Time   `json:"revokedAt"`  // nil while active
 	TraceConsent TraceConsent `json:"traceConsent"`
-	RevokesAt    *time.Time   `json:"revokesAt,omitempty"`    // when a key ends that was replaced by another; nil for all others
+	RevokesAt    *time.Time   `json:"revokesAt,omitempty"`    // when a key ends that was replaced by another, or an agent's; nil for all others
 	Unmetered    bool         `json:"unmetered,omitempty"`    // its calls are counted and not charged
 	DailyCredits *int64       `json:"dailyCredits,omitempty"` // that it spends in a UTC day at most; nil means no bound
+	OAuth        *Grant       `json:"oauth,omitempty"`        // of an agent that has signed in, which has no key; nil for keys
 }
+
+// Grant is what an owner has agreed to with an agent that has signed in.
+type Grant struct {
+	ClientID string   `json:"clientId"`
+	Client   string   `json:"client"`          // what it calls itself
+	Redirect string   `json:"redirect"`        // host, or scheme, where its sign-in leads back to
+	Scopes   []string `json:"scopes"`          // such as ScopeRead
+	Packs    []string `json:"packs,omitempty"` // that it may read; none means all
+}
+
+// The scopes of a Grant. There is none to buy, to make keys or to withdraw.
+const (
+	ScopeRead   = "context:read"     // operations that read
+	ScopeEvents = "events:subscribe" // streams and watches
+)
 
 // CreateKeyRequest is the body of POST /api/keys. An empty TraceConsent means ConsentAggregated.
 type CreateKeyRequest struct {

@@ -96,6 +96,7 @@ const (
 	ReasonUnsettled        Reason = "settlement_failed"
 	ReasonIDConflict       Reason = "identifier_conflict"
 	ReasonPackAccessDenied Reason = "pack_access_denied"
+	ReasonNoScope          Reason = "insufficient_scope" // an agent that has signed in was not allowed it
 	ReasonCrossOrigin      Reason = "cross_origin"
 	ReasonReauthentication Reason = "reauthentication_required"
 	ReasonSignupClosed     Reason = "signup_closed"
@@ -134,8 +135,8 @@ func Reasons() []Reason {
 		ReasonInvalidSignIn, ReasonPaymentRequired, ReasonInsufficient, ReasonAmountMismatch, ReasonWrongRecipient,
 		ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch, ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired,
 		ReasonAlreadyUsed, ReasonBadSignature, ReasonNotYetValid, ReasonExpired, ReasonExpiresTooLate, ReasonNoFunds, ReasonAuthUsed,
-		ReasonUnsettled, ReasonIDConflict, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed,
-		ReasonOwnerDisabled,
+		ReasonUnsettled, ReasonIDConflict, ReasonPackAccessDenied, ReasonNoScope, ReasonCrossOrigin, ReasonReauthentication,
+		ReasonSignupClosed, ReasonOwnerDisabled,
 		ReasonPackNotFound, ReasonSnapshotNotFound, ReasonCitationNotFound, ReasonNothingFound, ReasonNotFound, ReasonWatchNotFound,
 		ReasonDepositNotFound, ReasonKeyNotFound, ReasonMethodNotAllowed,
 		ReasonQuotaExhausted, ReasonDailySpent, ReasonRateLimited, ReasonTooManyWatches, ReasonInternal, ReasonStateUnavailable,
@@ -167,7 +168,7 @@ func (r Reason) Answer() (Code, int) {
 		return CodePaymentInvalid, http.StatusPaymentRequired
 	case ReasonPackAccessDenied:
 		return CodePackNotSubscribed, http.StatusForbidden
-	case ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed, ReasonOwnerDisabled:
+	case ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed, ReasonOwnerDisabled, ReasonNoScope:
 		return CodeAuthInvalid, http.StatusForbidden
 	}
 	return r.answerAbsent()

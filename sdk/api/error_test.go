@@ -38,7 +38,7 @@ const answers = `
 409 PAYMENT_INVALID     identifier_conflict
 403 PACK_NOT_SUBSCRIBED pack_access_denied
 403 AUTH_INVALID        cross_origin
-403 AUTH_INVALID        reauthentication_required signup_closed owner_disabled
+403 AUTH_INVALID        reauthentication_required signup_closed owner_disabled insufficient_scope
 404 PACK_NOT_FOUND      pack_not_found
 404 SNAPSHOT_NOT_FOUND  snapshot_not_found
 404 CITATION_NOT_FOUND  citation_not_found

@@ -37,7 +37,7 @@ func shapes() []shape {
 		{api.StreamState{}, "pack state ts seq? leaf? scope? freshness?"},
 		{api.StreamError{}, "message"},
 
-		{api.APIKeyRow{}, "keyId name tier createdAt lastUsedAt0 revokedAt0 traceConsent revokesAt? unmetered? dailyCredits?"},
+		{api.APIKeyRow{}, "keyId name tier createdAt lastUsedAt0 revokedAt0 traceConsent revokesAt? unmetered? dailyCredits? oauth?"},
 		{api.CreateKeyRequest{}, "name traceConsent? dailyCredits?"},
 		{api.EditKeyRequest{}, "name? dailyCredits0?"},
 		{api.KeyBound{}, "keyId dailyCredits spentToday"},
