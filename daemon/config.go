@@ -65,6 +65,9 @@ type Serve struct {
 	ThisMachine bool         // callers on this machine count as its own although PublicURL is not on it
 
 	Watches Watches
+	OAuth   OAuth
+
+	AgentDocuments http.RoundTripper // to the documents of agents that sign in; nil means the real network, public addresses alone
 
 	SignIn    x402.SignInMode   // of wallets that have paid by standard x402; "" means x402.SignInOff
 	Snapshots web.SnapshotCache // who may keep snapshots; "" means web.SnapshotsPublic
@@ -275,7 +278,7 @@ func (c Config) Check() error {
 			return fmt.Errorf("log.beacon.url: %w", err)
 		}
 	}
-	return c.checkRails()
+	return errors.Join(c.checkAgents(), c.checkRails())
 }
 
 // check says what is wrong with r, as far as that can be told without doing it.

@@ -54,6 +54,7 @@ import (
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/metrics"
+	"github.com/contextd/contextd/daemon/oauth"
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/store"
@@ -92,6 +93,8 @@ type Daemon struct {
 	rails    []*rail        // the first one first; none without a chain
 	payments *x402.Payments // nil without a chain
 	gate     *gate.Gate
+	tokens   *account.Tokens
+	agents   *oauth.Server // nil where none sign in
 
 	feed    *feed.Feed
 	served  *servedPacks
@@ -148,7 +151,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 		d.lockDirectory, d.openDatabases, d.joinCluster, d.openLogs, d.openKeys,
 		d.listenPublic, d.openMail, d.openSignIn, d.openChain,
 		d.openScheduler, d.openAlerts, d.assignLeader, d.openEditor, d.servePacks, d.openMembership, d.addJobs,
-		d.openReader, d.openGate, d.openWatches, d.openHealth, d.openConsole, d.openPage, d.openMCP, d.openHTTP,
+		d.openReader, d.openGate, d.openWatches, d.openHealth, d.openConsole, d.openPage, d.openAgents, d.openMCP, d.openHTTP,
 		d.openPublic, d.listenAdmin, d.listenMetrics,
 	} {
 		if err := step(ctx); err != nil {

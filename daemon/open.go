@@ -25,6 +25,7 @@ import (
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/daemon/oauth"
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
@@ -56,6 +57,8 @@ var (
 	_ web.Sheets          = (*reader.Reader)(nil)
 	_ account.SignInStore = (*store.Store)(nil)
 	_ account.InviteStore = (*store.Store)(nil)
+	_ account.TokenStore  = (*store.Store)(nil)
+	_ oauth.Documents     = (*store.Store)(nil)
 	_ account.PromptStore = (*store.Store)(nil)
 	_ web.Books           = (*billing.Credits)(nil)
 	_ mcp.Gate            = (*gate.Gate)(nil)
@@ -322,7 +325,8 @@ func (d *Daemon) openReader(context.Context) error {
 
 // openGate makes the gate, which admits calls, with the credentials that it takes.
 func (d *Daemon) openGate(ctx context.Context) error {
-	rules := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans, Observer: d.metrics}
+	d.tokens = account.NewTokens(account.TokensConfig{Store: d.store, Keys: d.keys, Now: d.cfg.Now})
+	rules := gate.Config{Keys: d.keys, Tokens: d.tokens, Meter: d.meter, Plans: d.cfg.Plans, Observer: d.metrics}
 	if d.payments != nil {
 		rules.Payments = d.payments
 	}
@@ -376,7 +380,7 @@ func (d *Daemon) knows(r *http.Request) bool {
 	if key == "" {
 		return d.console.Knows(r)
 	}
-	_, err := d.keys.Resolve(key)
+	_, err := d.gate.Identify(r.Context(), gate.Credentials{Bearer: key, HasBearer: true, Account: true})
 	return err == nil
 }
 
@@ -428,16 +432,16 @@ func (d *Daemon) openPage(context.Context) error {
 }
 
 func (d *Daemon) openMCP(context.Context) error {
-	connect, err := web.ConnectPage(d.publicURL.String(), false)
-	if err != nil {
-		return err
-	}
-	d.mcp = mcp.New(mcp.Config{
+	cfg := mcp.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Payers: d.payers, Standard: d.standard,
 		Watches: d.watches, Packs: d.packs.ids(), Every: d.cfg.Every, Tells: d.packs.description,
 		Crowd: d.crowd, Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery, Origin: d.origins(),
-		Connect: connect, Now: d.cfg.Now, Logger: d.cfg.Logger, Outage: d.covers,
-	})
+		Now: d.cfg.Now, Logger: d.cfg.Logger, Outage: d.covers,
+	}
+	if err := d.account(&cfg); err != nil {
+		return err
+	}
+	d.mcp = mcp.New(cfg)
 	return nil
 }
 
@@ -457,6 +461,9 @@ func (d *Daemon) openHTTP(context.Context) error {
 		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
 	}
 	routes.Add(d.mcp.Routes())
+	if d.agents != nil {
+		routes.Add(d.agents.Routes())
+	}
 	routes.Add(discovery.Routes())
 	d.web = web.New(web.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.health.Ready, Payers: d.payers, Standard: d.standard,

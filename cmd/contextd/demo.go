@@ -167,7 +167,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 	making := o.progress.Begin("Starting")
 	d, info, err := daemon.OpenDemo(ctx, daemon.Config{
 		DataDir: dir, StoreURL: o.storeURL, Serve: daemon.Serve{Listen: o.listen, Page: web.PagePublic, MCP: o.mcp,
-			Watches: daemon.Watches{HTTPLoopback: true}},
+			Watches: daemon.Watches{HTTPLoopback: true}, OAuth: daemon.OAuth{Enabled: true}},
 		Data:    daemon.Data{Every: o.refresh},
 		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Logger: log,
 		Reloadable: daemon.Reloadable{Packs: packs, Alerts: o.alerts},

@@ -1,6 +1,7 @@
 'use strict';
 (() => {
   const byId = id => document.getElementById(id);
+  const {root = '', next} = document.body.dataset; // where the service is; and whether the page goes on once somebody has signed in
   const wallet = () => window.ethereum;
   const store = 'contextd-deposits';
 
@@ -26,7 +27,7 @@
   const call = async (method, path, body) => {
     let res;
     try {
-      res = await fetch(path, {method, credentials: 'same-origin', cache: 'no-store',
+      res = await fetch(root + path, {method, credentials: 'same-origin', cache: 'no-store',
         headers: body ? {'Content-Type': 'application/json'} : {}, body: body ? JSON.stringify(body) : undefined});
     } catch {
       throw new Error('The service does not answer. Try again.');
@@ -55,16 +56,18 @@
     }
   };
   const press = (id, work) => byId(id) && byId(id).addEventListener('click', e => act(e.currentTarget, work));
-  const submit = (id, work) => byId(id).addEventListener('submit', e => {
+  const submit = (id, work) => byId(id) && byId(id).addEventListener('submit', e => {
     e.preventDefault();
     act(e.submitter, work);
   });
 
   const show = signedIn => {
     byId('signin').hidden = signedIn;
-    byId('mine').hidden = byId('out').hidden = !signedIn;
     byId('nowallet').hidden = !!wallet();
-    byId('wallet').disabled = byId('addwallet').disabled = !wallet();
+    byId('wallet').disabled = !wallet();
+    if (next) return;
+    byId('mine').hidden = byId('out').hidden = !signedIn;
+    byId('addwallet').disabled = !wallet();
     if (!signedIn) byId('who').textContent = '';
   };
   const invite = () => byId('invite').value.trim() ? {invite: byId('invite').value.trim()} : {};
@@ -139,14 +142,14 @@
     const spent = new Map((await call('GET', 'api/console/usage?days=1')).bounds.map(b => [b.keyId, b.spentToday]));
     const bound = k => spent.has(k.keyId) ? spent.get(k.keyId) + ' of ' + k.dailyCredits : k.dailyCredits ? String(k.dailyCredits) : 'no bound';
     byId('keys').replaceChildren(...list.map(k => row(k.name, cell('', el('code', {}, k.keyId)), cell('n m', day(k.lastUsedAt)), cell('n m', bound(k)),
-      k.revokedAt || k.revokesAt ? cell('n', (k.revokedAt ? 'revoked ' : 'ends ') + day(k.revokedAt || k.revokesAt)) : cell('n',
+      k.revokedAt || k.revokesAt && !k.oauth ? cell('n', (k.revokedAt ? 'revoked ' : 'ends ') + day(k.revokedAt || k.revokesAt)) : cell('n',
         button('Bound', k.name, async () => {
           const text = prompt('Credits that ' + k.name + ' spends in a day (UTC) at most, or nothing for no bound:', k.dailyCredits || '');
           if (text === null) return;
           await call('PATCH', 'api/keys/' + k.keyId, {dailyCredits: text.trim() ? Number(text) : null});
           await keys();
         }), ' ',
-        button('Rotate', k.name, async () => {
+        k.oauth ? el('span', {className: 'small'}, 'agent at ' + k.oauth.redirect + (k.revokesAt ? ', ends ' + day(k.revokesAt) : '')) : button('Rotate', k.name, async () => {
           if (!confirm('Create a new key in place of ' + k.name + '? The old one works for another hour.')) return;
           const made = await call('POST', 'api/keys/' + k.keyId + '/rotate', {graceSeconds: 3600});
           reveal(made.key);
@@ -274,6 +277,7 @@
 
   const load = async () => {
     const s = await call('GET', 'api/auth/session');
+    if (next) return location.reload();
     byId('who').textContent = s.email || s.address;
     byId('session').textContent = 'Tier ' + s.tier + '. This session ends on ' + day(s.expiresAt) + ' unless it is used.';
     show(true);
@@ -281,6 +285,9 @@
     deposits();
   };
 
+  if (next) { // the mailed link may have been opened beside it
+    document.addEventListener('visibilitychange', () => document.hidden || load().catch(() => {}));
+  }
   show(false);
   byId('signin').hidden = true;
   load().catch(e => {

@@ -186,6 +186,10 @@ func (c *Console) admit(limit bound, r *http.Request) error {
 	if err := limit.allow(c.cfg.TrustedProxies.ClientsOf(r)); err != nil {
 		return err
 	}
+	return c.ownOrigin(r)
+}
+
+func (c *Console) ownOrigin(r *http.Request) error {
 	if err := c.sameOrigin.Check(r); err != nil {
 		return api.Errorf(api.ReasonCrossOrigin, "the request comes from a page of another origin").
 			WithHint("call from %s, or from a program other than a browser", c.cfg.PublicURL)

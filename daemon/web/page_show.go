@@ -102,7 +102,7 @@ func NewPage(cfg PageConfig) *Page {
 		cfg: cfg, asks: NewLimiter(maxAsks, time.Minute/maxAsks, cfg.Now), sets: map[string]*pageSet{},
 		html: template.Must(template.New("page").Funcs(template.FuncMap{"clock": clock, "moment": moment, "mark": severityMark,
 			"age": func(now, at time.Time) string { return reader.SheetAge(now.Sub(at)) }}).Parse(pageHTML)),
-		accounts: template.Must(template.New("account").Parse(accountHTML)),
+		accounts: template.Must(template.Must(template.New("account").Parse(accountHTML)).Parse(signInHTML)),
 	}
 	p.stopping, p.end = stopper()
 	p.style = feed.NewText([]byte(pageBegin(pageCSS)))

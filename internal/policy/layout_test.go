@@ -26,7 +26,7 @@ func packages() []string {
 		"internal/jsonx", "internal/outbound", "internal/policy", "internal/prose", "internal/setting", "internal/state", "internal/usdg",
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/mail",
 		"daemon/cluster", "daemon/cluster/clustertest", "daemon/demo", "daemon/operate", "daemon/translog/witness",
-		"daemon/mcp", "daemon/metrics", "daemon/store", "daemon/store/history", "daemon/store/database", "daemon/testbed",
+		"daemon/mcp", "daemon/metrics", "daemon/oauth", "daemon/store", "daemon/store/history", "daemon/store/database", "daemon/testbed",
 		"daemon/translog",
 		"daemon/watch", "daemon/web",
 		"daemon/account", "daemon/billing", "daemon/gate", "daemon/x402",

@@ -218,6 +218,7 @@ type Config struct {
 		} `key:"enterprise"`
 	} `key:"tiers,live" doc:"What the tier of a key allows: how far back snapshots reach, such as 24h or 30d, and how"`
 	_       struct{}       `doc:"many calls with credits a key may make in 30 days, 0 for any number."`
+	OAuth   daemon.OAuth   `key:"oauth" doc:"Agents that sign in for an owner: see contextd help agents."`
 	Watches daemon.Watches `key:"watches" doc:"Conditions that owners set, and where they are told: see contextd help watches."`
 	Alerts  []Alert        `key:"alerts,live" doc:"What the operator is told of: flags that go up, by a webhook or by"`
 	_       struct{}       `doc:"mail. Such as [{name: peg, severity: critical, url: \"https://hooks.example.org/peg\","`

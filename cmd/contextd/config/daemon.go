@@ -39,7 +39,7 @@ func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 		Serve: daemon.Serve{
 			Listen: c.Listen, PublicURL: c.PublicURL, Hosts: c.Hosts, Page: c.Web.Page, ThisMachine: c.Web.ThisMachine,
 			Snapshots: c.Snapshots.Cache, SignIn: c.X402.SignIn, MCP: c.MCP,
-			Watches: c.Watches,
+			Watches: c.Watches, OAuth: c.OAuth,
 		},
 		Pay:  daemon.Pay{ChainID: c.ChainID(), Metered: c.Metered()},
 		Data: daemon.Data{PrivateHosts: c.Packs.PrivateHosts, Contact: c.Sources.Contact},
