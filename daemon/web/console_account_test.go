@@ -233,7 +233,7 @@ func TestBalanceAndUsage(t *testing.T) {
 		t.Errorf("usage is %+v, want %+v", usage, want)
 	}
 	d.Clock.Advance(48 * time.Hour)
-	if got := u.call(http.MethodGet, api.PathUsage+"?days=2", nil); string(got.Body) != `{"days":[]}`+"\n" {
+	if got := u.call(http.MethodGet, api.PathUsage+"?days=2", nil); string(got.Body) != `{"days":[],"bounds":[]}`+"\n" {
 		t.Errorf("usage of two quiet days is %s", got.Body)
 	}
 	for _, bad := range []string{"0", "-1", "367", "x", "1.5", "1&days=2"} {
