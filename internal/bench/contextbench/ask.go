@@ -24,6 +24,8 @@ var (
 	heldQuestions []byte
 	//go:embed questions/fresh.jsonl
 	freshQuestions []byte
+	//go:embed questions/later.jsonl
+	laterQuestions []byte
 )
 
 // asked is a question of the sets, with what a right answer holds.
@@ -36,11 +38,11 @@ type asked struct {
 	Want     []want `json:"want"`
 }
 
-// readQuestions reads a set: open, held or fresh.
+// readQuestions reads a set: open, held, fresh or later.
 func readQuestions(set string) (list []asked, err error) {
-	text, known := map[string][]byte{"open": openQuestions, "held": heldQuestions, "fresh": freshQuestions}[set]
+	text, known := map[string][]byte{"open": openQuestions, "held": heldQuestions, "fresh": freshQuestions, "later": laterQuestions}[set]
 	if !known {
-		return nil, fmt.Errorf("no set %q, there are open, held and fresh", set)
+		return nil, fmt.Errorf("no set %q, there are open, held, fresh and later", set)
 	}
 	for line := range bytes.Lines(text) {
 		var q asked

@@ -19,6 +19,8 @@
 // open set is there to work with. The held set is scored once, at the end of the work, and is neither read nor quoted before.
 // The fresh set (questions/fresh.jsonl) was written later, from tables, fields and raw payloads, by somebody who had seen neither the
 // reader nor its answers, but some of the words that the crypto and perps packs declare. It is scored once.
+// The later set (questions/later.jsonl) came after it, from raw payloads, by somebody who had seen neither the reader nor its answers, but
+// the questions of the fresh set and the forms of T1. It is scored once too.
 //
 // With -statements it holds sentences about real states against the check that a model's brief has to pass (brief.Check). The sentences of
 // statements.txt are filled with what a state says, and are true; ten kinds of false ones have the figure of another row, another span,
@@ -56,7 +58,7 @@ func main() {
 	flag.IntVar(&cfg.questions, "lookups", 500, "questions of T1")
 	flag.IntVar(&cfg.wrong, "wrong", 3, "wrong answers shown of each class")
 	flag.StringVar(&cfg.only, "pack", "", "measure this shipped `pack` alone")
-	set := flag.String("questions", "", "ask this `set` of questions alone: open, held or fresh")
+	set := flag.String("questions", "", "ask this `set` of questions alone: open, held, fresh or later")
 	statements := flag.Bool("statements", false, "judge the check of briefs by true and false sentences alone")
 	verbose := flag.Bool("v", false, "with -questions and -statements, list each case that is wrong")
 	dir := flag.String("o", "", "write contextbench.md and contextbench.json to this `directory` too")
