@@ -102,8 +102,9 @@ func cryptoKinds() []state.Kind {
 		}},
 		{Name: kindIndex, Words: []string{"fear and greed", "fear greed", "fear index", "greed index", "greed and fear", "sentiment",
 			"market sentiment", "sentiment of market", "sentiment of the market", "mood of the market", "market mood",
-			"fear and greed index"}, Fields: []state.Field{
-			field("value", "value", "index", "today"), field("label", "label", "mood"), field("previousDay", "yesterday"),
+			"fear and greed index", "fear and greed gauge", "fear and greed meter", "fear and greed reading",
+			"fear and greed thing"}, Fields: []state.Field{
+			field("value", "value", "index", "today", "mood"), field("label", "label", "mood"), field("previousDay", "yesterday"),
 			field("weekAgo", "week", "week ago"),
 		}},
 		{Name: kindFee, Words: []string{"fee", "sats", "sat vb", "sats per vbyte", "sat per vbyte", "fee rate", "fee level",

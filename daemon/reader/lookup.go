@@ -85,7 +85,8 @@ func (l *looked) citation(of, i int) []byte {
 
 // questions are those of v. A comma parts them, unless what it parts says nothing by itself and the whole is one: "the price of bitcoin,
 // please". A part such as "first five" belongs to what stands before it, and is not answered as if it stood alone, even where the whole
-// cannot be read either. Of several packs, one that reads it is enough.
+// cannot be read either; nor is a name beside a question that cannot: "which has the better ratio, the euro or the yen".
+// Of several packs, one that reads it is enough.
 func (v View) questions() []string {
 	list := parted(v.Text)
 	if len(list) == 1 {
@@ -97,13 +98,15 @@ func (v View) questions() []string {
 	unreadable := func(read state.Question) bool { // or what it finds may be another thing than was meant
 		return len(read.Missing) > 0 || slices.ContainsFunc(read.Parts, func(p state.Part) bool { return !p.Match.Sure() })
 	}
-	unread, partial := false, false
+	unread, partial, asks, bare := false, false, false, false
 	for _, q := range list {
-		unread = unread || all(q, unreadable)
+		missed := all(q, unreadable)
+		unread, asks = unread || missed, asks || missed && all(q, func(read state.Question) bool { return read.Asks })
 		partial = partial || all(q, func(read state.Question) bool { return read.Partial })
+		bare = bare || all(q, func(read state.Question) bool { return read.Bare })
 	}
 	whole := strings.Join(list, ", ")
-	if partial || unread && !all(whole, unreadable) {
+	if partial || asks && bare || unread && !all(whole, unreadable) {
 		return []string{whole}
 	}
 	return list

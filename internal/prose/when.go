@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,14 +19,15 @@ type When struct {
 	Future bool          // it is to come
 	Since  bool          // from the moment until now
 
-	ago   time.Duration // so long before now, where it is set
-	days  int           // days before today, of a Day
-	week  int           // 1 + the day of the week, of a day of the last seven
-	date  time.Time     // a Day, or a moment where exact is set
-	year  int           // a whole one
-	since string        // unit of the calendar whose current one it is: month or year
-	clock int           // 1 + minutes since midnight UTC, where one was written
-	exact bool
+	ago      time.Duration // so long before now, where it is set
+	days     int           // days before today, of a Day
+	week     int           // 1 + the day of the week, of a day of the last seven
+	date     time.Time     // a Day, or a moment where exact is set
+	year     int           // a whole one
+	yearless bool          // the date has a month and a day alone
+	since    string        // unit of the calendar whose current one it is: month or year
+	clock    int           // 1 + minutes since midnight UTC, where one was written
+	exact    bool
 }
 
 // Begin is the moment, or when the span begins. ok is false for one that cannot be: a day without a time of day, or what is not over.
@@ -46,6 +48,10 @@ func (w When) Begin(now time.Time) (at time.Time, ok bool) {
 		return now.Add(-w.ago), true
 	case w.exact:
 		return w.date, !w.date.After(now)
+	case w.yearless:
+		if at = time.Date(now.Year(), w.date.Month(), w.date.Day(), 0, 0, 0, 0, time.UTC); at.After(now) {
+			at = at.AddDate(-1, 0, 0) // the last one that was
+		}
 	case !w.date.IsZero():
 		at = w.date
 	case w.week > 0:
@@ -437,11 +443,71 @@ func (r *whenReader) clocked() bool {
 		"in the evening")
 }
 
+var dayForm = regexp.MustCompile(`^(\d{1,2})(st|nd|rd|th)?$`)
+
+// named reads a date with the name of its month: 26 November 2026, November 26th, the 26th of Nov.
+func (r *whenReader) named(w *When) bool {
+	begin := r.at
+	day, month := r.day(), r.month()
+	if day == nil {
+		if month == 0 {
+			month = r.month()
+		}
+		day = r.day()
+	} else if month == 0 {
+		r.skip("of")
+		month = r.month()
+	}
+	if day == nil || month == 0 {
+		r.at = begin
+		return false
+	}
+	year := 0
+	if yearForm.MatchString(r.next()) {
+		year, _ = strconv.Atoi(r.next())
+		r.at++
+	} else if month == time.May && day[2] == "" { // you may 5
+		r.at = begin
+		return false
+	}
+	number, _ := strconv.Atoi(day[1])
+	const leap = 2024
+	at := time.Date(cmp.Or(year, leap), month, number, 0, 0, 0, 0, time.UTC)
+	if at.Month() != month || number == 0 {
+		r.at = begin
+		return false
+	}
+	w.date, w.Vague, w.yearless = at, true, year == 0
+	return true
+}
+
+// day reads the number of a day.
+func (r *whenReader) day() []string {
+	m := dayForm.FindStringSubmatch(r.next())
+	if m != nil {
+		r.at++
+	}
+	return m
+}
+
+// month reads the name of a month, in full or in three letters; 0 for none.
+func (r *whenReader) month() time.Month {
+	w := r.next()
+	for i, name := range [...]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+		"november", "december"} {
+		if w == name || w == name[:3] || w == "sept" && name == "september" {
+			r.at++
+			return time.Month(i + 1)
+		}
+	}
+	return 0
+}
+
 // date reads a date, or a moment as RFC 3339 has it.
 func (r *whenReader) date(w *When) bool {
 	m := isoForm.FindStringSubmatch(r.next())
 	if m == nil {
-		return false
+		return r.named(w)
 	}
 	layout, text := time.DateOnly, m[1]
 	if m[2] != "" {

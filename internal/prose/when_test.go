@@ -18,43 +18,54 @@ func TestReadWhen(t *testing.T) {
 		begin string // "" for what cannot be
 		span  time.Duration
 	}{
-		"yesterday":                 {"", "2026-11-19T14:05", 0},
-		"yesterday at noon":         {"", "2026-11-19T12:00", 0},
-		"yesterday price":           {"price", "2026-11-19T14:05", 0},
-		"the day before yesterday":  {"", "2026-11-18T14:05", 0},
-		"a week ago":                {"", "2026-11-13T14:05", 0},
-		"3 days ago":                {"", "2026-11-17T14:05", 0},
-		"half an hour ago":          {"", "2026-11-20T13:35", 0},
-		"looking back a week":       {"", "2026-11-13T14:05", 0},
-		"back a full week from now": {"", "2026-11-13T14:05", 0},
-		"last 4 hours":              {"", "2026-11-20T10:05", 4 * time.Hour},
-		"in the last hour":          {"", "2026-11-20T13:05", time.Hour},
-		"this week":                 {"", "2026-11-13T14:05", prose.Week},
-		"this month":                {"", "2026-11-01T00:00", 30 * prose.Day},
-		"this year":                 {"", "2026-01-01T00:00", 365 * prose.Day},
-		"last year":                 {"", "2025-11-20T14:05", 365 * prose.Day},
-		"24h":                       {"", "2026-11-19T14:05", prose.Day},
-		"today":                     {"", "2026-11-19T14:05", prose.Day},
-		"since monday":              {"", "2026-11-16T00:00", 0},
-		"since friday":              {"", "2026-11-20T00:00", 0}, // which it is
-		"since saturday":            {"", "2026-11-14T00:00", 0},
-		"friday at 09:30":           {"", "2026-11-13T09:30", 0}, // the one before
-		"since friday morning at 9": {"", "2026-11-20T09:00", 0},
-		"friday morning at 12":      {"12", "", 0},
-		"friday":                    {"", "", 0}, // has many moments
-		"14:05":                     {"", "2026-11-20T14:05", 0},
-		"14:06":                     {"", "2026-11-19T14:06", 0}, // the last one that was
-		"at 14:05 utc today":        {"", "2026-11-20T14:05", 0},
-		"2pm":                       {"", "2026-11-20T14:00", 0},
-		"2 in the afternoon today":  {"", "2026-11-20T14:00", 0},
-		"2026-11-20t14:05":          {"", "2026-11-20T14:05", 0},
-		"2026-11-20t14:06":          {"", "", 0}, // is to come
-		"2026-11-20t16:05+02:00":    {"", "2026-11-20T14:05", 0},
-		"2026-11-19":                {"", "", 0},
-		"since 2026-11-19":          {"", "2026-11-19T00:00", 0},
-		"in 2025":                   {"", "2025-01-01T00:00", 0},
-		"in 2026":                   {"", "2026-01-01T00:00", 0},
-		"in 2027":                   {"", "", 0},
+		"yesterday":                         {"", "2026-11-19T14:05", 0},
+		"yesterday at noon":                 {"", "2026-11-19T12:00", 0},
+		"yesterday price":                   {"price", "2026-11-19T14:05", 0},
+		"the day before yesterday":          {"", "2026-11-18T14:05", 0},
+		"a week ago":                        {"", "2026-11-13T14:05", 0},
+		"3 days ago":                        {"", "2026-11-17T14:05", 0},
+		"half an hour ago":                  {"", "2026-11-20T13:35", 0},
+		"looking back a week":               {"", "2026-11-13T14:05", 0},
+		"back a full week from now":         {"", "2026-11-13T14:05", 0},
+		"last 4 hours":                      {"", "2026-11-20T10:05", 4 * time.Hour},
+		"in the last hour":                  {"", "2026-11-20T13:05", time.Hour},
+		"this week":                         {"", "2026-11-13T14:05", prose.Week},
+		"this month":                        {"", "2026-11-01T00:00", 30 * prose.Day},
+		"this year":                         {"", "2026-01-01T00:00", 365 * prose.Day},
+		"last year":                         {"", "2025-11-20T14:05", 365 * prose.Day},
+		"24h":                               {"", "2026-11-19T14:05", prose.Day},
+		"today":                             {"", "2026-11-19T14:05", prose.Day},
+		"since monday":                      {"", "2026-11-16T00:00", 0},
+		"since friday":                      {"", "2026-11-20T00:00", 0}, // which it is
+		"since saturday":                    {"", "2026-11-14T00:00", 0},
+		"friday at 09:30":                   {"", "2026-11-13T09:30", 0}, // the one before
+		"since friday morning at 9":         {"", "2026-11-20T09:00", 0},
+		"friday morning at 12":              {"12", "", 0},
+		"friday":                            {"", "", 0}, // has many moments
+		"14:05":                             {"", "2026-11-20T14:05", 0},
+		"14:06":                             {"", "2026-11-19T14:06", 0}, // the last one that was
+		"at 14:05 utc today":                {"", "2026-11-20T14:05", 0},
+		"2pm":                               {"", "2026-11-20T14:00", 0},
+		"2 in the afternoon today":          {"", "2026-11-20T14:00", 0},
+		"2026-11-20t14:05":                  {"", "2026-11-20T14:05", 0},
+		"2026-11-20t14:06":                  {"", "", 0}, // is to come
+		"2026-11-20t16:05+02:00":            {"", "2026-11-20T14:05", 0},
+		"2026-11-19":                        {"", "", 0},
+		"since 2026-11-19":                  {"", "2026-11-19T00:00", 0},
+		"26 november 2025":                  {"", "", 0}, // a day has many moments
+		"on 18 november at 09:30":           {"", "2026-11-18T09:30", 0},
+		"on nov 18th at 09:30":              {"", "2026-11-18T09:30", 0},
+		"the 18th of november 2026 at noon": {"", "2026-11-18T12:00", 0},
+		"09:30 on november 18 2026":         {"", "2026-11-18T09:30", 0},
+		"since 21 november":                 {"", "2025-11-21T00:00", 0}, // the last one that was
+		"since november 20":                 {"", "2026-11-20T00:00", 0},
+		"since 31 november":                 {"since 31 november", "", 0},
+		"since may 5":                       {"since may 5", "", 0}, // which may be a verb
+		"since may 5th":                     {"", "2026-05-05T00:00", 0},
+		"november":                          {"november", "", 0},
+		"in 2025":                           {"", "2025-01-01T00:00", 0},
+		"in 2026":                           {"", "2026-01-01T00:00", 0},
+		"in 2027":                           {"", "", 0},
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()

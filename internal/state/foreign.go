@@ -65,7 +65,7 @@ func foreign(words []term) (list []term) {
 // short says in full what people shorten, as words of the table of words have it.
 func short(w string) string {
 	switch w {
-	case "px", "quotation", "quotations", "quoted", "quoting", "priced", "pricing":
+	case "px", "quotation", "quotations", "quoted", "quoting", "priced", "pricing", "costing":
 		return "price"
 	case "vol", "vols":
 		return "volume"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -51,10 +52,52 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 		return unread(q)
 	}
 	read := t.read(q, words, kind, limit)
-	read.Partial = read.Partial || slices.ContainsFunc(words, func(w term) bool {
+	if len(read.Parts) == 0 {
+		if behind := t.preamble(words); behind > 0 {
+			if again := t.read(q, words[behind:], kind, limit); len(again.Parts) > 0 {
+				read = again
+			}
+		}
+	}
+	said := texts(words)
+	_, timed := prose.ReadWhen(said)
+	read.Asks = slices.ContainsFunc(said, asksSomething)
+	read.Partial = read.Partial || timed == len(said) || slices.ContainsFunc(words, func(w term) bool {
 		return w.text == "one" || w.text == "ones" || w.text == "if"
 	}) || len(words) > 0 && slices.Contains([]string{"of", "among", "amongst", "out", "within"}, words[0].text) // the top ten
 	return read
+}
+
+// asksSomething reports whether a word makes a question of what it stands in.
+func asksSomething(w string) bool {
+	return slices.Contains([]string{
+		"which", "what", "whats", "who", "whos", "whose", "how", "hows", "is", "are", "was", "were", "do", "does", "did", "will",
+		"would", "should", "can", "could", "has", "have", "why", "when", "where", "compare", "better", "worse", "between",
+	}, w)
+}
+
+// preamble is where the question begins behind words that say who asks, and why, and nothing that rows could say: I am writing a note and
+// need to know. It is 0 where there are none.
+func (t *Tables) preamble(words []term) (behind int) {
+	folded := texts(words)
+	asks := [...][]string{{"to", "know"}, {"to", "quote"}, {"to", "cite"}, {"to", "see"}, {"to", "learn"}, {"find", "out"},
+		{"tell", "me"}, {"i", "need"}, {"we", "need"}, {"me", "know"}}
+	for i := range words {
+		for _, a := range asks {
+			if i+2 < len(words) && folded[i] == a[0] && folded[i+1] == a[1] {
+				behind = i + 2
+			}
+		}
+	}
+	for i := range behind {
+		says := func(p piece) bool {
+			return p.role != grammar && p.role != doing && p.role != describing && p.role != joining && p.role != unknown
+		}
+		if slices.ContainsFunc(t.pieces(words, folded, i), says) || t.covered(words, folded, i) && len(t.pieces(words, folded, i)) == 0 {
+			return 0
+		}
+	}
+	return behind
 }
 
 // maxWords is how many words are read as one question: more than one may have, but for a sentence with commas.
@@ -193,7 +236,7 @@ func (t *Tables) askClause(list []piece, words []term, kind string, limit int, m
 	if len(a.missing) > 0 {
 		return Question{Missing: a.missing, Partial: a.partial()}
 	}
-	return Question{Parts: parts, Partial: a.partial()}
+	return Question{Parts: parts, Partial: a.partial(), Bare: a.bare() && len(a.times) == 0}
 }
 
 // asksWhen reports whether the question asks when something is, and rows have no time of their own.
@@ -214,7 +257,8 @@ func (a *asking) partial() bool {
 	if slices.ContainsFunc(a.missing, ambiguous) {
 		return true
 	}
-	qualified := len(a.times)+len(a.sorted) > 0 || a.rank > 0 || a.bound != nil
+	left := len(a.others) + len(a.refused) + len(a.without) // and of what it is left out, what stands before says
+	qualified := len(a.times)+len(a.sorted)+left > 0 || a.rank > 0 || a.bound != nil
 	if !qualified || a.flags || a.happened || a.order != nil {
 		return false
 	}

@@ -82,24 +82,32 @@ func readWords(q string) (words []term) {
 
 var (
 	leftOut = regexp.MustCompile(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:\w+ )?\w+) ` +
-		`(?:excluded|left out|aside|omitted|not (?:included|counted))\b`)
+		`(?:excluded|left out|aside|omitted|not (?:included|counted)|(?:doesnt|dont|does not|do not|not) count(?:ing)?)\b`)
 	exStables     = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|minus|excl)[ -]stables\b`)
 	dominanceForm = regexp.MustCompile(`(?i)\b(\w+)\.d\b`)                   // BTC.D
 	perMillion    = regexp.MustCompile(`(?i)(?:^|\s)(?:\$|usd)/m(?:tok)?\b`) // $/M
-	shareForm     = regexp.MustCompile(`\b(?:share|percentage|portion) of (\w+(?: \w+)?) (?:in|of|within) ` + marketForm + `$`)
+	shareForm     = regexp.MustCompile(`\b` + partForm + ` of (\w+(?: \w+)?) (?:in|of|within) ` + marketForm + `$`)
+	ownForm       = regexp.MustCompile(`\b(\w+) ` + partForm + ` (?:in|of|within) ` + marketForm + `$`)
 	madeForm      = regexp.MustCompile(`\b(?:how much|what share|what percentage|what part) of ` + marketForm +
 		` (?:is|does|comes from) ?(?:made up of|made of|accounted for by|make up|from)? (\w+)\b`)
 )
 
-const marketForm = `(?:the )?(?:(?:total|overall|whole|entire|global) )?(?:crypto(?:currency)? )?market(?: cap(?:itali[sz]ation)?)?`
+const (
+	partForm   = `(?:share|percentage|portion|slice|chunk|fraction)`
+	marketForm = `(?:the )?(?:(?:total|overall|whole|entire|global) )?` +
+		`(?:(?:crypto(?:currency)? )?market(?: cap(?:itali[sz]ation)?)?|crypto(?:currency)? cap(?:itali[sz]ation)?)`
+)
 
 // shares says what is a share of the whole market by the word for it.
 func shares(words []term) []term {
 	text := strings.Join(texts(words), " ")
-	if !strings.Contains(text, "market") {
+	if !strings.Contains(text, "market") && !strings.Contains(text, " cap") {
 		return words
 	}
-	said := madeForm.ReplaceAllString(shareForm.ReplaceAllString(text, "$1 dominance"), "$1 dominance")
+	said := text
+	for _, form := range [...]*regexp.Regexp{shareForm, ownForm, madeForm} {
+		said = form.ReplaceAllString(said, "$1 dominance")
+	}
 	if said == text {
 		return words
 	}
@@ -168,6 +176,10 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 	if n, rank := t.rank(words[i:]); n > 0 {
 		add(piece{role: ranking, to: i + n, number: rank})
 	}
+	// with a million tokens: so many, and no figure for each million
+	sized := i > 1 && slices.Contains([]string{
+		"with", "has", "have", "having", "holds", "takes", "supports", "accepts", "over", "least", "than",
+	}, folded[i-2])
 	begins := ""
 	if first := wordsOf(folded[i]); len(first) > 0 {
 		begins = first[0]
@@ -176,6 +188,9 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 		phrase := strings.Join(folded[i:i+n], " ")
 		if n <= maxPhrase {
 			for _, p := range t.meanings(phrase) {
+				if scale, percent := unitOf(folded[i]); sized && p.role == ofField && scale > 1 && !percent {
+					continue
+				}
 				p.to = i + n
 				add(p)
 			}
@@ -195,13 +210,13 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 			add(piece{role: naming, to: i + n, hits: hits})
 		}
 	}
-	if scale := scales()[at(folded, i+1)]; scale > 1 && (folded[i] == "a" || folded[i] == "one") {
+	if scale, _ := unitOf(at(folded, i+1)); scale > 1 && (folded[i] == "a" || folded[i] == "one") {
 		add(piece{role: figuring, to: i + 2, number: scale})
 	}
 	if x, ok := figure(folded[i]); ok {
 		p := piece{role: figuring, to: i + 1, number: x, percent: words[i].cent}
-		if scale := scales()[at(folded, i+1)]; scale > 0 {
-			p.to, p.number, p.percent = i+2, x*scale, p.percent || scale == 1
+		if scale, percent := unitOf(at(folded, i+1)); scale > 0 {
+			p.to, p.number, p.percent = i+2, x*scale, p.percent || percent
 		}
 		add(p)
 	}
@@ -223,8 +238,23 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 	return list
 }
 
-func scales() map[string]float64 {
-	return map[string]float64{"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "percent": 1}
+// unitOf is what a word behind a number multiplies it by, 0 for none, and whether it makes it one of percent.
+func unitOf(word string) (scale float64, percent bool) {
+	switch word {
+	case "thousand":
+		return 1e3, false
+	case "million":
+		return 1e6, false
+	case "billion":
+		return 1e9, false
+	case "trillion":
+		return 1e12, false
+	case "cents", "cent":
+		return 0.01, false
+	case "percent", "pct":
+		return 1, true
+	}
+	return 0, false
 }
 
 // at is the word at a place, "" beyond the last.
@@ -244,7 +274,7 @@ func shortSpan(w string) bool {
 // meanings are what a phrase means that is no name.
 func (t *Tables) meanings(phrase string) (list []piece) {
 	r, known := t.vocabulary[phrase]
-	if known && r != unkept && r != ranking {
+	if _, asks := t.asks[phrase]; known && r != unkept && r != ranking && !(asks && (r == rising || r == falling)) {
 		list = append(list, piece{role: r})
 	}
 	for _, name := range [...]string{phrase, singular(phrase)} {

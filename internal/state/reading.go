@@ -18,6 +18,9 @@ type Question struct {
 	// Partial says that it has a time, an order, a place or a bound, and no thing, kind or field that these could be of; or that it is
 	// ambiguous. In a list of questions it may belong to the one before.
 	Partial bool
+	// Bare says that it names things, and nothing that would be asked of them; Asks that it has a word of questions, such as which. Where
+	// one that asks cannot be answered, a bare one beside it is what it was asked of.
+	Bare, Asks bool
 }
 
 // Part is a query that a question became. Its times go by the clock of whoever answers it.
@@ -172,7 +175,9 @@ func (a *asking) collect(list []piece) {
 		case figuring:
 			a.figure(list, i)
 		case above, below:
-			if next.role != figuring {
+			if next.role == naming && len(a.subjects) > 0 { // is SOFR above the fed funds rate
+				a.asides = append(a.asides, p)
+			} else if next.role != figuring {
 				a.miss(p.text, api.MissingUnknownWord)
 			}
 		case summing, counting, averaging:
@@ -191,7 +196,8 @@ func (a *asking) collect(list []piece) {
 			a.asides = append(a.asides, p)
 		case describing, comparing, everTime:
 			a.asides = append(a.asides, p)
-			if before := beside(list, i, -1); before.role == most || before.role == least || before.role == top {
+			if before := beside(list, i, -1); p.role != describing {
+			} else if before.role == most || before.role == least || before.role == top {
 				a.miss(p.text, api.MissingUnknownWord) // the most tracked coins stand in an order of their own
 			}
 		}
@@ -209,9 +215,13 @@ func (a *asking) aside() {
 		switch p.role {
 		case doing:
 			goes = !a.bare() || p.text == "going" && len(a.words) > 0 && a.words[0].text == "how"
-		case comparing:
+		case comparing, above, below:
 			if p.text == "stronger" || p.text == "weaker" {
 				a.fields = append(a.fields, piece{role: ofField, from: p.from, to: p.to, text: "change"})
+			}
+			if len(a.fields) == 0 && a.alike(p) {
+				k := a.t.kinds[a.t.kindOf[a.subjects[0].rows[0]]]
+				a.fields = append(a.fields, piece{role: ofField, from: p.from, to: p.to, text: k.Fields[0].Name})
 			}
 			goes = len(a.fields) > 0 && len(a.sorted) == 0 && a.order == nil && max(len(a.subjects), len(a.values)) > 1
 		case everTime:
@@ -226,6 +236,22 @@ func (a *asking) aside() {
 	if word := a.beyondRows(); word != "" {
 		a.miss(word, api.MissingUnknownWord)
 	}
+}
+
+// alike reports whether a word that compares says above or below, of things of which one figure is all that can be meant.
+func (a *asking) alike(p piece) bool {
+	if p.role == comparing && !strings.Contains(p.text, " ") || len(a.subjects) == 0 {
+		return false
+	}
+	kind := -1
+	for _, s := range a.subjects {
+		of := a.t.kindOf[s.rows[0]]
+		if k := a.t.kinds[of]; kind >= 0 && of != kind || len(k.Fields) == 0 || strings.HasPrefix(k.Fields[0].Name, "price") {
+			return false
+		}
+		kind = of
+	}
+	return true
 }
 
 // bare reports whether things are named, and nothing that would be asked of them.

@@ -56,6 +56,9 @@ func (f Field) means(phrase string) bool {
 // spanned reports whether f is of a span.
 func spanned(f Field, w prose.When) bool {
 	has := spanForm.FindString(f.Name)
+	if w.Span > 0 && prose.SpanOf(has) == w.Span {
+		return true
+	}
 	return slices.ContainsFunc(w.Names, func(name string) bool { return name == has || slices.Contains(f.Words, name) })
 }
 

@@ -114,7 +114,10 @@ func (a *asking) askTotal() *Part {
 	if len(a.kinds) == 0 && !slices.ContainsFunc(a.fields, func(p piece) bool { return !moving(p) }) { // what changed
 		return nil
 	}
-	if len(a.fields) == 0 || len(a.kinds) == 0 && slices.ContainsFunc(a.words, func(w term) bool { return refersBack(w.text) }) {
+	if len(a.fields) == 0 || a.listed() {
+		return nil
+	}
+	if len(a.kinds) == 0 && slices.ContainsFunc(a.words, func(w term) bool { return refersBack(w.text) }) {
 		return nil
 	}
 	var of []string
@@ -146,6 +149,13 @@ func (a *asking) askTotal() *Part {
 		return &p
 	}
 	return nil
+}
+
+// listed reports whether a question is about what is listed here, and not about all that there is.
+func (a *asking) listed() bool {
+	said := strings.Join(texts(a.words), " ")
+	scopes := []string{"your list", "the list", "you list", "you track", "you cover", "you follow"}
+	return slices.ContainsFunc(scopes, func(phrase string) bool { return strings.Contains(said, phrase) })
 }
 
 // moving reports whether p says that a figure moves, and nothing of which.

@@ -93,7 +93,7 @@ const (
 func (t *Tables) newSpellings() (list []string) {
 	add := func(text string) {
 		for _, w := range wordsOf(text) {
-			if len(w) >= leastKnown {
+			if len(w) >= leastKnown-1 { // the least may stand beside one that is written wrong
 				list = append(list, w)
 			}
 		}
@@ -144,6 +144,9 @@ func (t *Tables) spelled(w string, least int) (list []string) {
 		nearest = 2
 	}
 	for _, known := range t.spellings() {
+		if len(known) < leastKnown {
+			continue
+		}
 		d := human.Distance(w, known, nearest)
 		if swapped(w, known) {
 			d = 1
@@ -155,6 +158,9 @@ func (t *Tables) spelled(w string, least int) (list []string) {
 			list, nearest = nil, d
 		}
 		list = append(list, known)
+	}
+	if same := slices.DeleteFunc(slices.Clone(list), func(known string) bool { return known[0] != w[0] }); len(same) > 0 {
+		list = same // the first letter is seldom wrong: litcoin is no bitcoin
 	}
 	if len(list) > most {
 		return nil

@@ -51,7 +51,8 @@ func vocabulary() map[string]role {
 	all := make(map[string]role)
 	for r, phrases := range map[role]string{
 		grammar: grammarWords,
-		joining: "and, or, vs, versus, v, as well as, plus, along with, together with, compared to, compared with, against, then",
+		joining: "and, or, vs, versus, v, as well as, plus, along with, together with, compared to, compared with, against, then, " +
+			"next to, alongside, beside",
 		negating: "not, no, non, without, except, excluding, exclude, but not, but no, leave out, leaving out, ignoring, leave aside, " +
 			"leaving aside, not counting, not including, setting aside, other than, ex, minus, never, isnt, arent, dont, doesnt, " +
 			"wasnt, neither, nor, none, outside, apart from, aside from, besides, everything but",
@@ -63,10 +64,14 @@ func vocabulary() map[string]role {
 			"rallying, pumped, " +
 			"pumping, " +
 			"jumped, soared, surged, grew, grown, growing, increase, increased, higher, green, advancing, advanced, in the green, " +
-			"going up, positive",
+			"going up, positive, ripped, mooned, mooning, spiked, spiking, popped, jumping, soaring, surging, climbing, climbs, " +
+			"went up, gone up, shot up, moved up, gainer, gainers, winner, winners, riser, risers",
 		falling: "down, fall, falls, fell, falling, fallen, lose, lost, losing, dropped, dropping, drop, declined, declining, " +
 			"dumped, dumping, " +
-			"crashed, crashing, sank, slid, plunged, decrease, decreased, lower, red, in the red, going down, negative",
+			"crashed, crashing, sank, slid, plunged, decrease, decreased, lower, red, in the red, going down, negative, tanked, tanking, " +
+			"nuked, wrecked, rekt, bled, bleeding, slumped, slumping, tumbled, tumbling, plummeted, plummeting, cratered, dipped, " +
+			"sinking, sliding, plunging, went down, gone down, came down, moved down, sold off, smoked, got smoked, hammered, " +
+			"loser, losers, decliner, decliners, faller, fallers",
 		summing: "total, totals, sum, sum of, combined, overall, altogether, in total, entire, whole, aggregate, agg, " +
 			"all together, taken together, in all, in sum",
 		counting:  "how many, number of, count, count of, the number of",
@@ -76,7 +81,10 @@ func vocabulary() map[string]role {
 			"what is going on with, what s going on with, whats going on with, what s up with, whats up with, what s new with, why, " +
 			"how come, " +
 			"what happened, what is happening to, what s happening to, what happened on, what went wrong at, " +
-			"what went wrong with, anything on, anything about, anything new on, anything new about, " +
+			"what went wrong with, what s going on at, what is going on at, whats going on at, what s going on over at, " +
+			"what is going on over at, whats going on over at, what s happening at, what is happening at, whats happening at, " +
+			"what s happening over at, whats happening over at, what happened at, what happened over at, what s up at, " +
+			"anything on, anything about, anything new on, anything new about, " +
 			"what is new with, whats new with, whats new, what s new, what is new, what is known about, what about the situation of",
 		flagging: "critical flag, critical flags, critical alert, critical alerts, critical warning, critical warnings, " +
 			"flag, flags, warning, warnings, alert, alerts, alarm, alarms, anomaly, anomalies, anything unusual, " +
@@ -89,7 +97,9 @@ func vocabulary() map[string]role {
 			"depegs, fee spikes, gas spikes, tvl drops, price moves, suspicious names, stale sources, failing sources, sources failing",
 		describing: "tracked, recorded, monitored, covered, logged, registered, held, received, fit, fit into, fits into",
 		comparing: "more, less, stronger, weaker, relative, relative size, relative size of, relative sizes of, difference, " +
-			"the difference, difference between, the difference between, gap between, differ, differs",
+			"the difference, difference between, the difference between, gap between, differ, differs, bigger, larger, smaller, " +
+			"above or below, below or above, higher or lower, above that of, below that of, higher than that of, lower than that of, " +
+			"greater than that of, more than that of, less than that of",
 		doing: "made, make, makes, making, take, takes, taking, taken, took, put, puts, keep, keeps, kept, come, " +
 			"comes, came, coming, think, thinks, thinking, thought, believe, guess, suppose, hear, heard, " +
 			"hearing, learn, learning, say, says, said, saying, mention, happen, happens, went, go, goes, gone, " +
@@ -179,7 +189,9 @@ const grammarWords = "" +
 	"if you dont mind, if you do not mind, thank you very much, thanks very much, many thanks, will you, would you, " +
 	"remember, to remember, measured by, among all, among all of, out of all, of all the, how many dollar, how many dollars, " +
 	"how many cost, how many costs, how many usd, " +
-	"nowadays, i think, i guess, i hear, i heard, going on, say i, let us say"
+	"rigth, rihgt, curent, currnet, curently, currenty, waht, whta, hte, " +
+	"the united states, united states, among, amongst, across all exchanges, " +
+	"across exchanges, nowadays, i think, i guess, i hear, i heard, going on, say i, let us say"
 
 // refersBack reports whether a word speaks of something that was named before the question.
 func refersBack(w string) bool {

@@ -19,8 +19,12 @@ func TestPerpsQuestions(t *testing.T) {
 			"funding/BTC/Bybit funding8hPct fundingAnnualPct; funding/BTC/Binance funding8hPct fundingAnnualPct",
 		"what is bitcoin's funding rate?": "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; " +
 			"funding/BTC/Bybit funding8hPct fundingAnnualPct; funding/BTC/Binance funding8hPct fundingAnnualPct",
-		"btc funding on binance":  "funding/BTC/Binance funding8hPct fundingAnnualPct",
-		"solana funding at bybit": "funding/SOL/Bybit funding8hPct fundingAnnualPct",
+		"bybit btc 8 hour funding":                                 "funding/BTC/Bybit funding8hPct fundingAnnualPct",
+		"is the implied volatility of ether above that of bitcoin": "volatility/ETH dvolPct; volatility/BTC dvolPct",
+		"biggest gainer in perps":                                  "perp/ZEC change24hPct; perp/VIRTUAL change24hPct; perp/JTO change24hPct",
+		"which coin has the most open interest":                    "perp/BTC openInterestUsd",
+		"btc funding on binance":                                   "funding/BTC/Binance funding8hPct fundingAnnualPct",
+		"solana funding at bybit":                                  "funding/SOL/Bybit funding8hPct fundingAnnualPct",
 		"highest funding": "funding/MORPHO/Hyperliquid funding8hPct; funding/MORPHO/Bybit funding8hPct; " +
 			"funding/ZEC/Hyperliquid funding8hPct",
 		"lowest funding": "funding/TRUMP/Hyperliquid funding8hPct; funding/PUMP/Hyperliquid funding8hPct; " +
