@@ -59,6 +59,9 @@ func (o *creditOptions) balance(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if b.FreeCalls > 0 {
+		o.Note("without credits, your keys share %d free calls in 24 hours", b.FreeCalls)
+	}
 	return o.Show(ctx, b, &cli.Rows{Columns: []string{"credits", "active keys"}, Right: []bool{true, true},
 		Rows: [][]string{{strconv.FormatInt(b.Balance, 10), strconv.Itoa(b.KeyCount)}}})
 }

@@ -217,7 +217,11 @@ func (s *Credits) balanceLines() []string {
 			pending++
 		}
 	}
-	lines := []string{" " + t.Bold.On(human.Count(b.Balance)+" credits"), " on " + human.Plural(b.KeyCount, "active key"),
+	have := t.Bold.On(human.Count(b.Balance) + " credits")
+	if b.FreeCalls > 0 {
+		have += ", and " + human.Count(int64(b.FreeCalls)) + " free calls in 24 h"
+	}
+	lines := []string{" " + have, " on " + human.Plural(b.KeyCount, "active key"),
 		fmt.Sprintf(" %s spent since the start", s.env.Session.Costs(s.env.Session.Spent.Total()))}
 	if s.env.Session.Foreign {
 		lines = append(lines, " "+t.Warn.On(t.Glyphs.Warn+" another account's key is in use"))

@@ -111,7 +111,11 @@ func (b *Credits) Audit(ctx context.Context) ([]Finding, error) { return b.Ledge
 // Balance reports an owner's pool, or the credits of one of their keys where keyID is not "". What was deposited is for Deposits to report.
 func (b *Credits) Balance(ctx context.Context, ownerID, keyID string) (api.CreditBalanceResponse, error) {
 	credits, keys, err := b.Ledger.Balance(ctx, ownerID, keyID)
-	return api.CreditBalanceResponse{Balance: credits, KeyCount: keys}, err
+	answer := api.CreditBalanceResponse{Balance: credits, KeyCount: keys}
+	if credits == 0 && keyID == "" && b.Meter != nil {
+		answer.FreeCalls = b.Meter.FreeCalls()
+	}
+	return answer, err
 }
 
 // Usage reports the calls of the last days of an owner, today included.

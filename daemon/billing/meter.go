@@ -135,6 +135,13 @@ func (m *Meter) SetPlans(plans Plans, freeCalls, perClient int) {
 	m.cfg.Plans, m.cfg.FreeCalls, m.cfg.PerClient = next.Plans, next.FreeCalls, next.PerClient
 }
 
+// FreeCalls is how many calls an owner without credits has in 24 hours.
+func (m *Meter) FreeCalls() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cfg.FreeCalls
+}
+
 // Charge charges c and returns the remaining calls once the charge is on disk, or the *api.Error that refuses the call. A caller who leaves
 // before they are booked is not charged; one who leaves later is.
 func (m *Meter) Charge(ctx context.Context, c Call) (Left, error) {

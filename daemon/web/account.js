@@ -168,6 +168,7 @@
       byId('recent').closest('table').hidden = !byId('recent').children.length;
     }
     byId('balance').textContent = credits.balance.toLocaleString('en');
+    byId('free').textContent = credits.freeCalls ? 'and ' + credits.freeCalls.toLocaleString('en') + ' free calls in 24 hours' : '';
   };
 
   const identities = async () => {

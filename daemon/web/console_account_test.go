@@ -209,6 +209,13 @@ func TestBalanceAndUsage(t *testing.T) {
 	u := newUser(t, d)
 	u.signIn("books@example.org")
 	key, other := u.issue("a"), u.issue("b")
+	for free, query := range map[int]string{api.FreeCallsPerDay: "", 0: "?keyId=" + key.KeyID} { // which all keys share
+		var none api.CreditBalanceResponse
+		u.into(u.call(http.MethodGet, api.PathCredits+query, nil), http.StatusOK, &none)
+		if none.Balance != 0 || none.FreeCalls != free {
+			t.Errorf("without credits it says %+v, want %d free calls", none, free)
+		}
+	}
 	if _, err := d.Credits().Move(t.Context(), "", billing.Entry{KeyID: key.KeyID, Amount: 10, Kind: billing.KindGrant, Reason: "test"}); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +225,7 @@ func TestBalanceAndUsage(t *testing.T) {
 	var b api.CreditBalanceResponse
 	got := u.call(http.MethodGet, api.PathCredits, nil)
 	u.into(got, http.StatusOK, &b)
-	if b.Balance != 7 || b.KeyCount != 2 || !strings.Contains(string(got.Body), `"recentDeposits":[]`) {
+	if b.Balance != 7 || b.KeyCount != 2 || b.FreeCalls != 0 || !strings.Contains(string(got.Body), `"recentDeposits":[]`) {
 		t.Errorf("the balance is %s", got.Body)
 	}
 	u.into(u.call(http.MethodGet, api.PathCredits+"?keyId="+other.KeyID, nil), http.StatusOK, &b)

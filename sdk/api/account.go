@@ -244,7 +244,8 @@ type VerifyDepositRequest struct {
 type CreditBalanceResponse struct {
 	Balance        int64     `json:"balance"`
 	KeyCount       int       `json:"keyCount"`
-	RecentDeposits []Deposit `json:"recentDeposits"` // at most RecentDeposits, newest first
+	FreeCalls      int       `json:"freeCalls,omitempty"` // in 24 hours, while the owner has no credits; left out while there are some
+	RecentDeposits []Deposit `json:"recentDeposits"`      // at most RecentDeposits, newest first
 }
 
 // UsageRow counts the calls of one key, operation and day.

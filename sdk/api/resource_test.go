@@ -59,7 +59,7 @@ func shapes() []shape {
 		{api.CreateDepositRequest{}, "pack keyId? rail?"},
 		{api.DepositIntent{}, "id rail recipient amountUsdc nonce expiresAt paymentUri chainId token nonceRequired? notices? warning?"},
 		{api.VerifyDepositRequest{}, "txHash"},
-		{api.CreditBalanceResponse{}, "balance keyCount recentDeposits"},
+		{api.CreditBalanceResponse{}, "balance keyCount freeCalls? recentDeposits"},
 		{api.UsageRow{}, "day keyId op calls"},
 		{api.UsageResponse{}, "days bounds"},
 		{api.PromptBody{}, "prompt"},
