@@ -16,6 +16,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief/llm"
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack"
@@ -99,6 +100,9 @@ type Data struct {
 
 	// PrivateHosts are those on private addresses that packs of manifests may ask; they reach no others.
 	PrivateHosts []string
+
+	// Evidence is how much is kept of what sources answered; nil means nothing.
+	Evidence *evidence.Bounds
 
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none

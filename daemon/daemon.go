@@ -49,6 +49,7 @@ import (
 	"github.com/contextd/contextd/daemon/cluster"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/demo"
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mail"
@@ -78,6 +79,8 @@ type Daemon struct {
 	history *history.History
 	secrets secrets
 	logs    *translog.Logs
+
+	evidence *evidence.Store // nil where none is kept
 
 	node       *cluster.Node
 	membership *cluster.Membership
@@ -148,7 +151,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	}
 	d := &Daemon{cfg: cfg, metrics: metrics.New(cfg.Now), feed: feed.New(), served: &servedPacks{}}
 	for _, step := range []func(context.Context) error{ // each needs what those before it have made
-		d.lockDirectory, d.openDatabases, d.joinCluster, d.openLogs, d.openKeys,
+		d.lockDirectory, d.openDatabases, d.joinCluster, d.openLogs, d.openEvidence, d.openKeys,
 		d.listenPublic, d.openMail, d.openSignIn, d.openChain,
 		d.openScheduler, d.openAlerts, d.assignLeader, d.openEditor, d.servePacks, d.openMembership, d.addJobs,
 		d.openReader, d.openGate, d.openWatches, d.openHealth, d.openConsole, d.openPage, d.openAgents, d.openMCP, d.openHTTP,
@@ -291,6 +294,9 @@ func (d *Daemon) Close() error {
 	}
 	for _, r := range d.rails {
 		r.client.Close()
+	}
+	if d.evidence != nil {
+		d.evidence.Close()
 	}
 	if d.demo != nil {
 		errs = append(errs, d.demo.Close())

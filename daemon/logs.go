@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/daemon/web"
@@ -66,6 +68,17 @@ func (d *Daemon) openLogs(ctx context.Context) error {
 	})
 	return nil
 }
+
+// openEvidence opens where evidence of sources is kept.
+func (d *Daemon) openEvidence(context.Context) (err error) {
+	if d.cfg.Evidence != nil {
+		d.evidence, err = evidence.Open(filepath.Join(d.cfg.DataDir, evidence.Dir), *d.cfg.Evidence, d.cfg.Logger)
+	}
+	return err
+}
+
+// Evidence is what is kept of the answers of sources, nil for nothing.
+func (d *Daemon) Evidence() *evidence.Store { return d.evidence }
 
 // askBeacon asks the beacon for its newest round, which a leaf has from then on; nil without a beacon. A state does without one that
 // does not answer.

@@ -292,7 +292,8 @@ func (d *Daemon) openEditor(ctx context.Context) (err error) {
 // servePacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) servePacks(ctx context.Context) error {
 	d.packs = &packSet{
-		servedPacks: d.served, cfg: d.cfg, node: d.node, sources: newSources(d.cfg), feed: d.feed, history: d.history,
+		servedPacks: d.served, cfg: d.cfg, node: d.node, sources: newSources(d.cfg, d.evidence),
+		evidence: d.evidence, feed: d.feed, history: d.history,
 		models: d.editor.Models(), jobs: d.jobs, metrics: d.metrics, alerts: d.alerts, look: d.lookForWatches,
 		notBefore: d.askBeacon(),
 	}

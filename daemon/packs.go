@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/cluster"
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/operate"
@@ -197,6 +198,7 @@ type packSet struct {
 	look    func(ctx context.Context, pack string)
 
 	notBefore func(context.Context) *api.LogNotBefore // nil without a beacon
+	evidence  *evidence.Store                         // nil where none is kept
 
 	changing sync.Mutex                               // held by who changes the packs; guards what follows
 	each     []func(ctx context.Context, pack string) // that every node runs for every pack; nil before run
@@ -276,7 +278,7 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 	for _, warning := range p.Warnings {
 		s.cfg.Logger.Warn("manifest: "+warning, "pack", p.ID)
 	}
-	store := servedHistory{s.history, func(string) *pack.Pack { return p.Pack }}
+	store := keepingHistory{servedHistory{s.history, func(string) *pack.Pack { return p.Pack }}, s.evidence}
 	var err error
 	if next.line, err = pipeline.Open(ctx, pipeline.Config{
 		Pack: p.Pack, Writer: p.Writer, Fetcher: s.sources.Fetcher, Store: store, Feed: s.feed, Models: s.models,

@@ -6,15 +6,17 @@ import (
 	"iter"
 	"time"
 
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/internal/state"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 var (
-	_ pipeline.Store = servedHistory{}
+	_ pipeline.Store = keepingHistory{}
 	_ reader.History = servedHistory{}
 )
 
@@ -23,6 +25,30 @@ var (
 type servedHistory struct {
 	*history.History
 	pack func(id string) *pack.Pack // nil where it is not served
+}
+
+// keepingHistory is one that keeps evidence of the sources too, once what was made of it is saved.
+type keepingHistory struct {
+	servedHistory
+	evidence *evidence.Store // nil for none
+}
+
+// SavePulse is that of the history.
+func (h keepingHistory) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) (api.Proof, error) {
+	proof, err := h.servedHistory.SavePulse(ctx, p, b, changed)
+	if err == nil && h.evidence != nil {
+		h.evidence.Keep(p.Pack, changed)
+	}
+	return proof, err
+}
+
+// SaveSources is that of the history.
+func (h keepingHistory) SaveSources(ctx context.Context, pack string, changed []state.SourceRecord) error {
+	err := h.servedHistory.SaveSources(ctx, pack, changed)
+	if err == nil && h.evidence != nil {
+		h.evidence.Keep(pack, changed)
+	}
+	return err
 }
 
 func (h servedHistory) serves(p state.Pulse) bool {

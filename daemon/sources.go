@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"sync/atomic"
+	"time"
 
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/source"
 )
 
@@ -14,9 +16,12 @@ type sources struct {
 }
 
 // newSources makes what asks sources as cfg says.
-func newSources(cfg Config) sources {
+func newSources(cfg Config, kept *evidence.Store) sources {
 	fetch := source.Config{
 		Transport: cfg.Transport, Contact: cfg.Contact, CoinGecko: cfg.CoinGecko, PrivateHosts: cfg.PrivateHosts, Now: cfg.Now,
+	}
+	if kept != nil {
+		fetch.Answered = kept.Answered
 	}
 	unasked := func(c source.Connector) string { return c.Unasked(cfg.Contact) }
 	rec := cfg.Recording
@@ -24,6 +29,13 @@ func newSources(cfg Config) sources {
 		return sources{Fetcher: source.NewFetcher(fetch), unasked: unasked}
 	}
 	fetch.Transport, fetch.Shift = rec, rec.Shift
+	if kept != nil {
+		fetch.Shift = func(id string) time.Duration {
+			by := rec.Shift(id)
+			kept.Shifted(id, by)
+			return by
+		}
+	}
 	var started atomic.Bool                                         // the first refresh plays the moment the recording stands at
 	unasked = func(c source.Connector) string { return c.Withheld } // nobody is asked for an address
 	return sources{Fetcher: source.NewFetcher(fetch), unasked: unasked, advance: func() {

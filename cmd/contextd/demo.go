@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/demo"
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pack/manifest"
@@ -164,11 +165,12 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 	if err != nil {
 		return fmt.Errorf("--packs: %w", err)
 	}
+	kept := evidence.DefaultBounds()
 	making := o.progress.Begin("Starting")
 	d, info, err := daemon.OpenDemo(ctx, daemon.Config{
 		DataDir: dir, StoreURL: o.storeURL, Serve: daemon.Serve{Listen: o.listen, Page: web.PagePublic, MCP: o.mcp,
 			Watches: daemon.Watches{HTTPLoopback: true}, OAuth: daemon.OAuth{Enabled: true}},
-		Data:    daemon.Data{Every: o.refresh},
+		Data:    daemon.Data{Every: o.refresh, Evidence: &kept},
 		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Logger: log,
 		Reloadable: daemon.Reloadable{Packs: packs, Alerts: o.alerts},
 	}, demo.Play{ChainListen: o.chainListen, History: o.history, Sparse: o.sparse, Progress: func(made, total int) {

@@ -63,7 +63,7 @@ func newRoot(system cli.System) *cobra.Command {
 		{Title: "Keys and owners", Commands: []*cobra.Command{newKeys(s.operate), newAdmin(s.operate)}},
 		{Title: "Money", Commands: []*cobra.Command{newDeposits(s.operate), newSettlements(s.operate), newReconcile(s.operate)}},
 		{Title: "Look after", Commands: []*cobra.Command{newDoctor(s), newHealthcheck(s), newMonitoring(), newJobs(s.operate), newBrief(s),
-			newBackup(s.data), newRestore(s.data), newDB(s.data), newLog(s.data),
+			newBackup(s.data), newRestore(s.data), newDB(s.data), newLog(s.data), newEvidence(s),
 			newCluster(s.data)}},
 		{Title: "About", Commands: []*cobra.Command{newOpenAPI(), newVersion(), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},
 	})

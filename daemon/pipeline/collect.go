@@ -63,15 +63,11 @@ func newTrack(c source.Connector, r state.SourceRecord, off string, log *slog.Lo
 	if r.Doc == nil {
 		return t
 	}
-	text, via := r.Doc, ""
-	if said := new(saidFor); json.Unmarshal(r.Doc, said) == nil && said.Via != "" {
-		text, via = said.Doc, said.Via
-	}
+	doc, via, err := readDoc(c, r.Doc)
 	if !c.Serves(via) {
 		return &track{connector: c}
 	}
-	doc := c.New()
-	if err := json.Unmarshal(text, doc); err != nil {
+	if err != nil {
 		log.Warn("stored answer of a source dropped: unreadable", "source", c.ID, "error", err)
 		return &track{connector: c, notBefore: t.notBefore}
 	}
@@ -79,6 +75,30 @@ func newTrack(c source.Connector, r state.SourceRecord, off string, log *slog.Lo
 	t.made = documentHashes{at: r.AskedAt, from: r.From}
 	t.write()
 	return t
+}
+
+// readDoc reads a document as it is kept, and who answered in place of its source.
+func readDoc(c source.Connector, text []byte) (doc source.Doc, via string, err error) {
+	if said := new(saidFor); json.Unmarshal(text, said) == nil && said.Via != "" {
+		text, via = said.Doc, said.Via
+	}
+	doc = c.New()
+	return doc, via, json.Unmarshal(text, doc)
+}
+
+// ReadDoc reads a document as it is kept.
+func ReadDoc(c source.Connector, text []byte) (source.Doc, error) {
+	doc, _, err := readDoc(c, text)
+	return doc, err
+}
+
+// WriteDoc is the text of a document as it is kept, where via answered in place of its source.
+func WriteDoc(doc source.Doc, via string) ([]byte, error) {
+	text, err := json.Marshal(doc)
+	if err == nil && via != "" {
+		text, err = json.Marshal(saidFor{via, text})
+	}
+	return text, err
 }
 
 // documentHashes are what a leaf tells of the document of a source.
@@ -90,9 +110,7 @@ type documentHashes struct {
 
 // write writes the document of t, and sets its hashes. What cannot be written fails where it is to be kept.
 func (t *track) write() {
-	if t.text, t.textErr = json.Marshal(t.reading.Doc); t.textErr == nil && t.reading.Via != "" {
-		t.text, t.textErr = json.Marshal(saidFor{t.reading.Via, t.text})
-	}
+	t.text, t.textErr = WriteDoc(t.reading.Doc, t.reading.Via)
 	t.made.doc, t.made.rows = digest(t.text), ""
 	if rows, whole := source.RowsOf(t.reading.Doc); !whole && t.textErr == nil {
 		var text []byte

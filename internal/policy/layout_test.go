@@ -30,7 +30,7 @@ func packages() []string {
 		"daemon/translog",
 		"daemon/watch", "daemon/web",
 		"daemon/account", "daemon/billing", "daemon/gate", "daemon/x402",
-		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/event", "daemon/feed", "daemon/pack", "daemon/pack/manifest",
+		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/event", "daemon/evidence", "daemon/feed", "daemon/pack", "daemon/pack/manifest",
 		"daemon/packtest", "daemon/pipeline",
 		"daemon/reader", "daemon/source", "daemon/source/replay",
 	}

@@ -104,6 +104,9 @@ func (p *Place) Field(path string) string {
 // Ref is the source that the row names, 0 where it names none.
 func (p *Place) Ref() int { return refOf(p.object) }
 
+// Raw is the row as it stands in the state.
+func (p *Place) Raw() []byte { return p.object.Raw }
+
 // URL is the page of the row, "" where the state has none.
 func (p *Place) URL() string { return memberText(p.object, "url") }
 

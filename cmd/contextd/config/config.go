@@ -65,6 +65,14 @@ type Config struct {
 		Keep  int      `key:"keep" default:"7" min:"0" not:"0 (all) or more" doc:"How many are kept, the newest; 0 keeps"`
 		_     struct{} `doc:"all."`
 	} `key:"backup" doc:"Backups by the daemon itself. contextd backup makes one at any time."`
+	Evidence struct {
+		Keep    bool     `key:"keep" doc:"Whether what sources answer is kept, in evidence in the data directory, so that states can"`
+		_       struct{} `doc:"be recomputed: contextd evidence. All packs take some 25 MB a day. Many sources do not"`
+		_       struct{} `doc:"allow it for long: read their terms."`
+		For     string   `key:"for" default:"48h" doc:"How long, such as 48h or 7d."`
+		MaxMB   int      `key:"max_mb" default:"2048" min:"1" not:"1 or more" doc:"The most on disk, in MB; the oldest goes first."`
+		OfOneMB int      `key:"max_source_mb" default:"256" min:"1" not:"1 or more" doc:"The most of one source, in MB."`
+	} `key:"evidence" doc:"What the sources answered."`
 	Litestream bool `key:"litestream" doc:"Leave checkpoints of the databases to Litestream."`
 	Web        struct {
 		Page web.PageMode `key:"page" default:"on" enum:"off,on,public" doc:"Who sees the state there: off has no pages;"`

@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/llm"
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack"
@@ -161,6 +162,19 @@ func (c *Config) putTimes(d *daemon.Config) (err error) {
 	}
 	if d.Drain, err = setting.ParseSpan(c.DrainDelay); err != nil || d.Drain < 0 {
 		return cli.Invalid("drain_delay is %q, not a time such as 5s", c.DrainDelay)
+	}
+	return c.putEvidence(d)
+}
+
+// putEvidence puts into d how much is kept of what sources answered.
+func (c *Config) putEvidence(d *daemon.Config) (err error) {
+	bounds := evidence.DefaultBounds()
+	if bounds.For, err = setting.ParseSpan(c.Evidence.For); err != nil || bounds.For < time.Hour {
+		return cli.Invalid("evidence.for is %q, not a time such as 48h or 7d, of an hour or more", c.Evidence.For)
+	}
+	bounds.All, bounds.OfOne = int64(c.Evidence.MaxMB)<<20, int64(c.Evidence.OfOneMB)<<20
+	if c.Evidence.Keep {
+		d.Evidence = &bounds
 	}
 	return nil
 }
