@@ -20,7 +20,7 @@ import (
 func dataCommands(f *factory) []*cobra.Command {
 	return []*cobra.Command{
 		newFresh(f), newBrief(f), newLookup(f), newPrice(f), newQuery(f), newWatchlist(f), newSearch(f), newSnapshot(f), newChanges(f),
-		newSeries(f), newExport(f), newCite(f), newOpen(f), newPacks(f), newAPI(f),
+		newSeries(f), newExport(f), newCite(f), newCheck(f), newOpen(f), newPacks(f), newAPI(f),
 	}
 }
 

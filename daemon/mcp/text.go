@@ -34,6 +34,8 @@ func toolText(op api.Op, pack string, body []byte) string {
 		text, err = changesText(pack, body)
 	case api.OpQuery:
 		text, err = queryText(body)
+	case api.OpCheck:
+		text, err = checkText(body)
 	default:
 		text, err = answerText(pack, body)
 	}

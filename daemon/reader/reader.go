@@ -175,6 +175,10 @@ func (r *Reader) Ready(q api.Query) (View, error) {
 		return r.readyQuery(q)
 	case q.Op == api.OpLookup:
 		return r.readyLookup(q)
+	case q.Op == api.OpCheck:
+		if err := readyCheck(q); err != nil {
+			return View{}, err
+		}
 	case q.Op == api.OpSeries:
 		if err := state.CheckSeries(p.Shown, q.Path, q.Field); err != nil {
 			return View{}, err
@@ -286,6 +290,8 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 		return r.series(ctx, v, window)
 	case api.OpQuery:
 		return r.query(ctx, v, window)
+	case api.OpCheck:
+		return r.check(ctx, v, window)
 	}
 	return Answer{}, fmt.Errorf("operation %q has no answer", v.Op)
 }
@@ -313,6 +319,8 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 		return r.spanned(ctx, v, window)
 	case api.OpQuery:
 		return r.anyRow(ctx, v, window)
+	case api.OpCheck:
+		return r.anyJudged(ctx, v, window)
 	}
 	return nil
 }

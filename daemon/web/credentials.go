@@ -52,7 +52,7 @@ func (p *Payers) Missed(clients []string, served gate.Served[reader.Answer], err
 // subject is what the call r, of a canonical and a former form, is to a payment.
 func subject(r *http.Request, op api.Op, canonical, former string) x402.Subject {
 	method := r.Method
-	if method == http.MethodHead || op == api.OpQuery { // a query is one request, however it is sent
+	if method == http.MethodHead || op == api.OpQuery || op == api.OpCheck { // one request, however it is sent
 		method = http.MethodGet
 	}
 	s := x402.Subject{Op: op, Fingerprint: x402.Fingerprint(method, r.URL.Path, canonical)}

@@ -116,6 +116,8 @@ func CostOf(q api.Query) int {
 		return row
 	case api.OpSeries:
 		return past
+	case api.OpCheck: // earlier states are read for a figure that is not that of the moment
+		return row + past
 	case api.OpCite:
 		if q.At != (api.Moment{}) {
 			return past

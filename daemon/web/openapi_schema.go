@@ -49,6 +49,10 @@ func listed(of reflect.Type) any {
 		return api.DeliveryTypes()
 	case reflect.TypeFor[api.WatchStatus]():
 		return api.WatchStatuses()
+	case reflect.TypeFor[api.CheckVerdict]():
+		return api.CheckVerdicts()
+	case reflect.TypeFor[api.CheckReason]():
+		return api.CheckReasons()
 	case reflect.TypeFor[api.Match]():
 		return api.Matches()
 	case reflect.TypeFor[api.FlagChange]():

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -135,11 +136,15 @@ func JSONFault(err error) string {
 }
 
 // readBody returns the members of r's JSON object as parameters, none for an empty body. What is null counts as not given. Its
-// Content-Type does not matter: JSON is all that a body can be.
+// Content-Type does not matter, but for an operation that takes a whole text: there a body of text/plain is that, and every other JSON.
 func readBody(w http.ResponseWriter, r *http.Request, params []api.Param) (url.Values, error) {
 	text, err := ReadText(w, r, api.MaxBodyBytes)
 	if err != nil {
 		return nil, err
+	}
+	draft := slices.IndexFunc(params, func(p api.Param) bool { return p.Kind == api.KindDraft })
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); draft >= 0 && kind == "text/plain" && len(text) > 0 {
+		return url.Values{params[draft].Name: {string(text)}}, nil
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 {
 		return nil, nil

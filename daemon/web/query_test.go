@@ -223,3 +223,22 @@ func TestCredentials(t *testing.T) {
 		}
 	}
 }
+
+// TestTextInBody: the body of a check is JSON, or with text/plain the text itself, of at most so many bytes.
+func TestTextInBody(t *testing.T) {
+	t.Parallel()
+	p := newParsed(t)
+	whole := strings.Repeat("x", api.MaxCheckBytes)
+	for _, c := range []struct{ path, kind, body, want, reason string }{
+		{"?all=true", "text/plain", "BTC: $5", "BTC: $5", ""}, {"?all=true", "text/plain; charset=utf-8", " {\"text\":1}\n", " {\"text\":1}\n", ""},
+		{"?all=true", "application/json", `{"text":"BTC: $5"}`, "BTC: $5", ""}, {"", "", `{"text":"BTC: $5","all":true}`, "BTC: $5", ""},
+		{"?all=true", "text/plain", whole, whole, ""}, {"?all=true", "text/plain", whole + "x", "", "invalid_text"},
+		{"?all=true", "text/plain", "", "", "invalid_text"}, {"?all=true", "text/plain", " \n", "", "invalid_text"},
+		{"?all=true&text=a", "text/plain", "b", "", "invalid_request"}, {"?all=true", "application/json", "BTC: $5", "", "invalid_request"},
+	} {
+		q, reason := p.ask(t, http.MethodPost, api.OpCheck.Path()+c.path, sending(c.body), with("Content-Type", c.kind))
+		if q.Text != c.want || reason != c.reason || reason == "" && !q.All {
+			t.Errorf("%.40q as %q: %.40q %s, want %.40q %s", c.body, c.kind, q.Text, reason, c.want, c.reason)
+		}
+	}
+}

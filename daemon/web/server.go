@@ -159,7 +159,7 @@ func (s *Server) routes() Routes {
 			routes[op.Path()] = map[string]Handler{http.MethodGet: s.operation(op)}
 		}
 	}
-	for _, op := range [...]api.Op{api.OpCite, api.OpQuery} {
+	for _, op := range [...]api.Op{api.OpCite, api.OpQuery, api.OpCheck} {
 		routes[op.Path()][http.MethodPost] = s.operation(op)
 	}
 	return routes

@@ -398,6 +398,7 @@ func (s *stage) read() {
 			s.do(403, method, path+query+"&pack=ai", "", openapiBearer(free))
 			s.do(404, method, path+query+"&pack=none", "", openapiBearer(s.key))
 			s.do(429, method, path+query, "", openapiBearer(spent))
+			s.back.Add(-int64(2 * time.Second)) // of the minute in which a client may present so many proofs
 			s.pay(method, path+query)
 			s.identify(method, path+query)
 		}
@@ -407,7 +408,7 @@ func (s *stage) read() {
 			s.do(503, "GET", eventsOf(api.PackAI), "")
 		}
 	}
-	for _, op := range [...]api.Op{api.OpCite, api.OpQuery} {
+	for _, op := range [...]api.Op{api.OpCite, api.OpQuery, api.OpCheck} {
 		s.do(413, "POST", op.Path(), large(), openapiBearer(s.key))
 	}
 	s.do(200, "GET", api.OpQuery.Path()+"?describe=true", "")

@@ -35,6 +35,7 @@ const (
 	ExitPaid        = 13  // paid for, and not answered
 	ExitUnproven    = 14  // a proof does not hold, or the log of a service is not the one that was known
 	ExitRestored    = 15  // the log of a service is another one, as it restored a backup
+	ExitRefuted     = 16  // a text says what the data do not
 	ExitConsistent  = 17  // a proof holds, by a key that only the file with it names
 	ExitInterrupted = 130 // Ctrl-C
 )

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +25,7 @@ func addTopics(root *cobra.Command, others []*cobra.Command) {
 		&cobra.Command{Use: "formatting", Short: "JSON, filters, templates and tables", Long: formatting})
 	root.AddCommand(others...)
 	root.InitDefaultHelpCmd()
+	commandsFirst(root)
 	i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == "help" })
 	help := root.Commands()[i]
 	shown := help.Run
@@ -49,6 +51,19 @@ func addTopics(root *cobra.Command, others []*cobra.Command) {
 		}
 		return names, directive
 	}
+}
+
+// commandsFirst has the command before the topic of the same name, which cobra sorts in an order of chance: the first of them is run.
+func commandsFirst(root *cobra.Command) {
+	topic := func(c *cobra.Command) int {
+		if c.IsAdditionalHelpTopicCommand() {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(root.Commands(), func(a, b *cobra.Command) int {
+		return cmp.Or(strings.Compare(a.Name(), b.Name()), cmp.Compare(topic(a), topic(b)))
+	})
 }
 
 func helpNames(root *cobra.Command) (names []string) {
@@ -127,12 +142,13 @@ const exitCodes = `A code that is not listed here is a failure.
     7  not found (404)
     8  quota used up or too many calls (429); stderr tells when to retry
     9  no answer in time, or nothing to answer with yet (502, 503, 504)
-   10  the state is older than --max-age
+   10  the state is older than --max-age, or a figure of a text is stale
    11  the wallet's policy refuses the payment
    12  the chain refuses the payment, or the wallet has not enough
    13  paid for, and not answered: ctx pay resume
    14  a proof does not hold, or a service's log is not the one that was known: it forked, shrank or changed its key
    15  a service restored a backup and began a new log: ctx verify --accept-new-log
+   16  a figure of a text is refuted: ctx check
    17  the proof in a file holds, and only the file says whose key it is by: ctx verify FILE --key KEY
   130  Ctrl-C; 0 if a stream had shown something
 `

@@ -7,7 +7,7 @@ const (
 	MaxCheckBytes   = 16 << 10
 	MaxCheckFigures = 300
 	CheckWithin     = 15 * time.Minute // by default
-	CheckWithinMax  = 24 * time.Hour
+	CheckWithinMin  = time.Minute
 )
 
 // CheckVerdict says what became of a figure of a text, or of the whole text, which is as good as the worst of its figures.
@@ -20,6 +20,19 @@ const (
 	CheckUnknown  CheckVerdict = "unknown"  // not judged; the reason says why
 	CheckVerified CheckVerdict = "verified" // the row says so
 )
+
+// CheckMark is a sign for a verdict.
+func CheckMark(v CheckVerdict) string {
+	switch v {
+	case CheckRefuted:
+		return "✗"
+	case CheckStale:
+		return "~"
+	case CheckVerified:
+		return "✓"
+	}
+	return "?"
+}
 
 // CheckVerdicts are the verdicts, the worst first.
 func CheckVerdicts() []CheckVerdict {

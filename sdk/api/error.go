@@ -63,6 +63,7 @@ const (
 	ReasonInvalidOrder     Reason = "invalid_order"
 	ReasonInvalidAgg       Reason = "invalid_agg"
 	ReasonInvalidOver      Reason = "invalid_over"
+	ReasonInvalidText      Reason = "invalid_text"
 	ReasonInvalidType      Reason = "invalid_type" // from here on of watches
 	ReasonInvalidArguments Reason = "invalid_arguments"
 	ReasonInvalidDelivery  Reason = "invalid_delivery"
@@ -129,6 +130,7 @@ func Reasons() []Reason {
 		ReasonInvalidMin, ReasonInvalidPath, ReasonInvalidField, ReasonInvalidPoints, ReasonInvalidSpan, ReasonInvalidMembers,
 		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonInvalidTable, ReasonInvalidWhere, ReasonInvalidOrder,
 		ReasonInvalidAgg, ReasonInvalidOver, ReasonInvalidType, ReasonInvalidArguments, ReasonInvalidDelivery, ReasonCallbackRefused,
+		ReasonInvalidText,
 		ReasonMissingToken,
 		ReasonInvalidRequest,
 		ReasonMalformedProof, ReasonPaymentsDisabled, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
@@ -151,6 +153,7 @@ func (r Reason) Answer() (Code, int) {
 		ReasonInvalidMin, ReasonInvalidPath, ReasonInvalidField, ReasonInvalidPoints, ReasonInvalidSpan, ReasonInvalidMembers,
 		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonInvalidTable, ReasonInvalidWhere, ReasonInvalidOrder,
 		ReasonInvalidAgg, ReasonInvalidOver, ReasonInvalidType, ReasonInvalidArguments, ReasonInvalidDelivery, ReasonCallbackRefused,
+		ReasonInvalidText,
 		ReasonMissingToken,
 		ReasonInvalidRequest:
 		return CodeValidation, http.StatusBadRequest

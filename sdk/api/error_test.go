@@ -29,7 +29,7 @@ const answers = `
 402 PAYMENT_REQUIRED    payment_required
 400 VALIDATION_ERROR    invalid_kind invalid_limit invalid_since invalid_min invalid_path invalid_field
 400 VALIDATION_ERROR    invalid_points invalid_span invalid_members invalid_row invalid_range invalid_every
-400 VALIDATION_ERROR    invalid_table invalid_where invalid_order invalid_agg invalid_over
+400 VALIDATION_ERROR    invalid_table invalid_where invalid_order invalid_agg invalid_over invalid_text
 400 VALIDATION_ERROR    invalid_type invalid_arguments invalid_delivery callback_refused
 402 PAYMENT_REQUIRED    insufficient_credits
 402 PAYMENT_INVALID     amount_mismatch wrong_recipient wrong_token wrong_network payer_mismatch nonce_mismatch

@@ -98,6 +98,7 @@ const (
 	KindRowKind         // a kind of rows of the pack
 	KindRowKinds        // several, with commas between
 	KindQuestions       // of lookup, with commas between
+	KindDraft           // a text of at most Max bytes, which the body of a request may be
 	KindSeverity
 	KindSwitch // true or false
 	KindWhole  // a whole number from Min to Max
@@ -337,6 +338,13 @@ func (p Param) readText(v *string, text string) error {
 	case KindRow:
 		if kind, key, _ := strings.Cut(text, "/"); kind == "" || key == "" {
 			return p.fault(text)
+		}
+	case KindDraft:
+		if strings.TrimSpace(text) == "" {
+			return p.fault("")
+		}
+		if len(text) > p.Max {
+			return Errorf(p.Reason, "%s has %d bytes, more than %d", p.Name, len(text), p.Max).WithHint("%s", p.Hint)
 		}
 	case KindQuestions:
 		var err error

@@ -20,6 +20,7 @@ const (
 	OpSeries    Op = "series"
 	OpHistory   Op = "history"
 	OpQuery     Op = "query"
+	OpCheck     Op = "check"
 	OpWatch     Op = "watch" // a day of a watch; it is counted as the others, and has routes of its own: see PathWatches
 )
 
@@ -34,6 +35,7 @@ func declarations() []declaration {
 	return []declaration{
 		{OpFresh, fresh}, {OpBrief, brief}, {OpSearch, search}, {OpSnapshot, snapshot}, {OpSubscribe, subscribe}, {OpCite, cite},
 		{OpLookup, lookup}, {OpChanges, changes}, {OpSeries, series}, {OpHistory, history}, {OpQuery, query},
+		{OpCheck, check},
 	}
 }
 
@@ -42,15 +44,15 @@ type Query struct {
 	Op   Op
 	Pack string
 
-	Text    string        // what is looked for: search, words; lookup, questions with commas between
+	Text    string        // what is looked for: search, words; lookup, questions with commas between; check, a text
 	Limit   int           // search: matches; lookup: rows per question; query: rows
-	At      Moment        // snapshot, changes since then, and cite and query, where it may be zero
+	At      Moment        // snapshot, changes since then, and cite, query and check, where it may be zero
 	Ref     int           // cite: the anchor, counted from 1
 	Row     string        // cite: kind/key of the row that is meant, "" for the source
 	Path    string        // series: a member or a row; history: a member, or with dots a part of one
 	Field   string        // series: the number; "" means the first of the rows
 	Points  int           // series
-	Span    time.Duration // series
+	Span    time.Duration // series; check, how long before its moment a value counts
 	From    time.Time     // history
 	To      time.Time     // history; zero means now, or as far as a call may reach
 	Every   time.Duration // history
@@ -67,6 +69,8 @@ type Query struct {
 	Agg      string        // with commas between
 	Over     time.Duration // 0 means none
 	Describe bool          // over HTTP: the tables in place of rows
+
+	All bool // check: with what is verified
 
 	Severity Severity // the tool subscribe: the least of the flags that are news; "" means that all changes are
 	Full     bool     // the tool subscribe: with the whole state
@@ -376,6 +380,39 @@ func query() Operation {
 			Title: "Query rows",
 			Description: "Rows by structure: filter, rank, total, now or then. 24h high: table=asset, where=[\"symbol = BTC\"], " +
 				"agg=max:priceUsd, over=24h. Tables and fields: context://tables/{pack}; a wrong name is answered with them, free.",
+		},
+	}
+}
+
+func check() Operation {
+	return Operation{
+		PriceMicros: 2_000, Answer: reflect.TypeFor[CheckResponse](),
+		Params: func() []Param {
+			at := momentParam()
+			at.Required, at.Missing, at.Pattern, at.Component = false, "", "", "CheckAt"
+			at.ToolDoc = "As snapshot has it"
+			at.Doc = "The time that the text is about, as `at` of a snapshot. The text is judged by the state of that time alone."
+			return []Param{packParam(), {
+				Name: "text", Kind: KindDraft, Required: true, Max: MaxCheckBytes, field: func(q *Query) any { return &q.Text },
+				Reason: ReasonInvalidText, Missing: "missing or empty", Hint: "send the text that is to be judged, in parts if it is long",
+				Doc: "The text, of at most " + strconv.Itoa(MaxCheckBytes) + " bytes with " + strconv.Itoa(MaxCheckFigures) +
+					" numbers. It is not kept.",
+				ToolDoc: "Your draft", Example: "Bitcoin trades at $120,000.",
+			}, at, {
+				Name: "within", Kind: KindSpan, Least: CheckWithinMin, Default: FormatSpan(CheckWithin),
+				field:  func(q *Query) any { return &q.Span },
+				Reason: ReasonInvalidSpan, Hint: "write it as 15m or 1h; leave it out for 15m", Pattern: spanPattern,
+				Doc: "A value that the row had so long before the moment counts as that of the moment.", Example: "1h",
+			}, {
+				Name: "all", Kind: KindSwitch, field: func(q *Query) any { return &q.All },
+				Reason: ReasonInvalidRequest, Hint: "leave it out for false", ToolDoc: "Also verified",
+				Doc: "Also list what is verified.", Example: "true",
+			}}
+		},
+		Tool: Tool{
+			Title: "Check a draft",
+			Description: "Before you send an answer with figures: judges each by the data. refuted: wrong, with the right value; " +
+				"stale: was so; unknown: not judged.",
 		},
 	}
 }

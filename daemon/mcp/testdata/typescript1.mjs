@@ -17,7 +17,7 @@ for (const [headers, code] of [[{}, 402], [{ Authorization: 'Bearer cv_test_0000
 }
 const { client, transport } = await connect({ Authorization: `Bearer ${key}` });
 const { tools } = await client.listTools();
-assert.equal(tools.length, 10);
+assert.equal(tools.length, 11);
 const found = await client.callTool({ name: 'context.search', arguments: { q: 'bitcoin', k: 2 } });
 assert.equal(found.structuredContent.matches.length, 2);
 const refused = await client.callTool({ name: 'context.cite', arguments: { ref: 99 } }); // it checks results against the schema

@@ -13,7 +13,7 @@ await assert.rejects(connect({}), /PAYMENT_REQUIRED/);
 const client = await connect({ Authorization: `Bearer ${key}` });
 assert.equal(client.getNegotiatedProtocolVersion(), version);
 const { tools } = await client.listTools();
-assert.equal(tools.length, 10);
+assert.equal(tools.length, 11);
 const found = await client.callTool({ name: 'context.search', arguments: { q: 'bitcoin', k: 2 } });
 assert.equal(found.structuredContent.matches.length, 2);
 const refused = await client.callTool({ name: 'context.cite', arguments: { ref: 99 } });
