@@ -22,6 +22,7 @@ type elsewhere struct {
 	address string
 	logs    *logs
 	client  *sdk.Client // with the key of the profile of the address, nil without such a profile
+	why     string      // its key cannot be used
 }
 
 // Elsewhere is the service at an address. No setting of the configured service goes there: a key is sent only if a profile has both.
@@ -56,10 +57,14 @@ func (f *factory) Elsewhere(address string) (*elsewhere, error) {
 		return e, nil
 	}
 	key, _, err := other.Key()
-	if err == nil && !key.IsZero() {
+	switch {
+	case err != nil: // the log can be read without
+		e.why = err.Error()
+	case !key.IsZero():
 		e.client, err = other.KeyedClient(key)
+		return e, err
 	}
-	return e, err
+	return e, nil
 }
 
 // corroboration is what the log of another service says of the sources of a state.
@@ -234,6 +239,9 @@ func (b *beside) meet(s api.LogSource, l api.LogLeaf) {
 
 // compareFigures reads both states and tells for each source whose rows are not equal how far apart its figures are.
 func (o verifyOptions) compareFigures(ctx context.Context, c *corroboration, p *sdk.Proven, here json.RawMessage, other *elsewhere) error {
+	if c.why = other.why; c.why != "" {
+		return nil
+	}
 	if other.client == nil {
 		c.why = "no profile has the address and a key, so that the state there was not read: ctx profile add NAME --base-url " +
 			other.address + " --api-key-file FILE"

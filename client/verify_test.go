@@ -782,6 +782,20 @@ func TestCorroborated(t *testing.T) {
 		!strings.Contains(stderr, "log_forked") {
 		t.Errorf("the other log forks: exit %d %s%s", code, stdout, stderr)
 	}
+	delete(env, "CTX_API_KEY_FILE")
+	three := newProven(t, originTwo, 0) // whose profile has no key
+	for range 5 {
+		three.add(t, state(1, 1, "x"), leaf(three, "b", "b9"))
+	}
+	for _, args := range [][]string{{"config", "set", "api_key_file", mine}, {"profile", "add", "third", "--base-url", three.URL}} {
+		if code, _, stderr := ctx(args...); code != cli.ExitOK {
+			t.Fatalf("exit %d %s", code, stderr)
+		}
+	}
+	if code, stdout, stderr := ctx("verify", file, "--corroborate", three.URL); code != cli.ExitOK || !strings.Contains(stdout, "the key file at the top of the configuration is for another one") ||
+		len(three.keys) > 0 {
+		t.Errorf("a profile without a key: exit %d %s%s, and it is sent %q", code, stdout, stderr, three.keys)
+	}
 }
 
 // TestNamed has verify name what the sources' answers rest on, and whether the rows behind the state are covered.

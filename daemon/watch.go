@@ -91,7 +91,7 @@ func (d *Daemon) logReadings(ctx context.Context) ([]metrics.Log, error) {
 		if l.Ended || d.packs.of(l.Pack) == nil {
 			continue
 		}
-		m := metrics.Log{Pack: l.Pack, Leaves: l.Size, Appended: l.AppendedAt}
+		m := metrics.Log{Pack: l.Pack, Leaves: l.Size, Appended: l.AppendedAt, Anchored: l.AnchoredAt}
 		for _, w := range d.logs.Witnesses(l.Pack) {
 			if w.Since != nil {
 				m.Missing++

@@ -61,7 +61,7 @@ func everything(t *testing.T) *metrics.Metrics {
 			return metrics.Cluster{Nodes: 3, Takeovers: 8, Lag: map[string]time.Duration{"crypto": 1500 * time.Millisecond}}, nil
 		},
 		Proven: func(context.Context) ([]metrics.Log, error) {
-			return []metrics.Log{{Pack: "crypto", Leaves: 12, Appended: now.Add(-40 * time.Second), Missing: 1, Unsigned: 30 * time.Second}}, nil
+			return []metrics.Log{{Pack: "crypto", Leaves: 12, Appended: now.Add(-40 * time.Second), Anchored: now.Add(-70 * time.Second), Missing: 1, Unsigned: 30 * time.Second}}, nil
 		},
 		Settling: func(context.Context) ([]x402.Standing, error) {
 			return []x402.Standing{{Rail: "l2chain", Balance: "7", GasPrice: "8", Lost: "9"}}, nil
@@ -115,7 +115,7 @@ func TestMetrics(t *testing.T) {
 		`contextd_streams_stalled_total 1`, `contextd_deposits{status="pending"} 4`, `contextd_scanner_lag_blocks{rail="base"} 10`, `contextd_sqlite_wal_bytes{database="books"} 4096`,
 		`contextd_sqlite_busy_total 1`, `contextd_job_failures_total{job_name="prune"} 2`, `contextd_ready 1`, `contextd_mcp_sessions 3`, `contextd_payments_vanished_total 1`,
 		`contextd_alert_deliveries_total{alert="ops",by="webhook",outcome="error"} 1`, `contextd_alert_deliveries_total{alert="ops",by="webhook",outcome="ok"} 0`, `contextd_alert_events_waiting 6`,
-		`contextd_log_leaves{pack="crypto"} 12`, `contextd_log_checkpoint_age_seconds{pack="crypto"} 40`, `contextd_log_witnesses_missing{pack="crypto"} 1`, `contextd_log_unwitnessed_seconds{pack="crypto"} 30`,
+		`contextd_log_leaves{pack="crypto"} 12`, `contextd_log_checkpoint_age_seconds{pack="crypto"} 40`, `contextd_log_anchor_age_seconds{pack="crypto"} 70`, `contextd_log_witnesses_missing{pack="crypto"} 1`, `contextd_log_unwitnessed_seconds{pack="crypto"} 30`,
 		`contextd_connections_open 11`, `contextd_connections_most 12`, `contextd_connections_closed_total{why="refused"} 13`,
 		`contextd_leader 1`, `contextd_cluster_nodes 3`, `contextd_takeovers_total 8`, `contextd_state_lag_seconds{pack="crypto"} 1.5`,
 		"go_goroutines ", "go_info{", "go_gc_duration_seconds{", "go_memstats_heap_inuse_bytes ", "go_memstats_alloc_bytes_total ", "go_threads ",

@@ -52,6 +52,7 @@ type Log struct {
 	Pack     string
 	Leaves   int64
 	Appended time.Time     // to it, the last time
+	Anchored time.Time     // the hour of the newest checkpoint that is kept with signatures of witnesses, zero for none
 	Missing  int           // witnesses that have not signed the newest checkpoint
 	Unsigned time.Duration // that the one of them has not signed which is missing for longest, 0 for none
 }
@@ -127,6 +128,7 @@ func values() map[string]value {
 		{"alert_events_waiting", "Events that wait to be delivered to the operator.", g, ""},
 		{"log_leaves", "Leaves of the transparency log.", g, "pack"},
 		{"log_checkpoint_age_seconds", "Age of the newest checkpoint of the transparency log.", g, "pack"},
+		{"log_anchor_age_seconds", "Age of the hour of the newest checkpoint that is kept with signatures of witnesses.", g, "pack"},
 		{"log_witnesses_missing", "Witnesses that have not signed the newest checkpoint.", g, "pack"},
 		{"log_unwitnessed_seconds", "For how long the witness that is missing for longest has not signed, 0 without one.", g, "pack"},
 		{"leader", "1 while this daemon leads: it asks sources, writes briefs and scans the chain.", g, ""},
@@ -241,6 +243,9 @@ func (r *reader) money(ctx context.Context, emit func(name string, n float64, la
 			for _, l := range list {
 				emit("log_leaves", float64(l.Leaves), l.Pack)
 				emit("log_checkpoint_age_seconds", r.now().Sub(l.Appended).Seconds(), l.Pack)
+				if !l.Anchored.IsZero() {
+					emit("log_anchor_age_seconds", r.now().Sub(l.Anchored).Seconds(), l.Pack)
+				}
 				emit("log_witnesses_missing", float64(l.Missing), l.Pack)
 				emit("log_unwitnessed_seconds", l.Unsigned.Seconds(), l.Pack)
 			}

@@ -428,6 +428,7 @@ func (e examiner) logs(ctx context.Context) {
 		public = cmp.Or(public, l.Public)
 		e.OK("log "+l.Pack, "%d leaves, the last from %s", l.Size, l.AppendedAt.UTC().Format("2006-01-02 15:04:05 MST"))
 		e.witnesses("witnesses "+l.Pack, standing[l.Origin])
+		e.anchors("anchors "+l.Pack, l.AnchoredAt, len(standing[l.Origin]) > 0)
 	}
 	if public == "" {
 		return
@@ -441,6 +442,23 @@ func (e examiner) logs(ctx context.Context) {
 			"client must accept", "%s", wrong)
 	default:
 		e.OK("log key", "matches the logs")
+	}
+}
+
+// unanchoredLong is how old the hour of the newest kept checkpoint may be before the doctor warns: each hour has one.
+const unanchoredLong = 2 * time.Hour
+
+// anchors looks at the checkpoints that are kept of a log with signatures of witnesses, and whether there are witnesses.
+func (e examiner) anchors(check string, newest time.Time, witnessed bool) {
+	const fix = "see its witnesses: states of now will have no outside time later"
+	switch old := e.Now().Sub(newest); {
+	case newest.IsZero() && witnessed:
+		e.Warn(check, fix, "no checkpoint is kept with signatures of witnesses")
+	case newest.IsZero():
+	case old > unanchoredLong && witnessed:
+		e.Warn(check, fix, "the newest checkpoint that witnesses signed is %s old", human.Age(old))
+	default:
+		e.OK(check, "the newest checkpoint that witnesses signed is of the hour of %s", newest.UTC().Format("2006-01-02 15:04 MST"))
 	}
 }
 

@@ -10,6 +10,35 @@ import (
 	"github.com/contextd/contextd/internal/doctor"
 )
 
+// TestAnchorFindings: the doctor warns where witnesses are asked and no checkpoint of the last two hours is kept with their signatures.
+func TestAnchorFindings(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	for name, tt := range map[string]struct {
+		newest    time.Time
+		witnessed bool
+		want      []doctor.Outcome
+		found     string
+	}{
+		"no witness":     {time.Time{}, false, nil, ""},
+		"none yet":       {time.Time{}, true, []doctor.Outcome{doctor.Warning}, "no checkpoint is kept"},
+		"two hours":      {now.Add(-2 * time.Hour), true, []doctor.Outcome{doctor.OK}, "is of the hour of 2027-01-15 06:00 UTC"},
+		"more":           {now.Add(-2*time.Hour - 1), true, []doctor.Outcome{doctor.Warning}, "is 2h00m old"},
+		"of before":      {now.Add(-48 * time.Hour), false, []doctor.Outcome{doctor.OK}, "is of the hour of 2027-01-13"},
+		"a clock behind": {now.Add(time.Hour), true, []doctor.Outcome{doctor.OK}, "is of the hour of"},
+	} {
+		var got []doctor.Outcome
+		var text []string
+		e := examiner{Config{Now: func() time.Time { return now }}, func(f doctor.Finding) {
+			got, text = append(got, f.Outcome), append(text, f.Found)
+		}}
+		e.anchors("anchors crypto", tt.newest, tt.witnessed)
+		if !slices.Equal(got, tt.want) || !strings.Contains(strings.Join(text, "\n"), tt.found) {
+			t.Errorf("%s: %v %q", name, got, text)
+		}
+	}
+}
+
 // TestWitnessFindings: the doctor warns of a witness that has not signed for ten minutes, and of none before.
 func TestWitnessFindings(t *testing.T) {
 	t.Parallel()

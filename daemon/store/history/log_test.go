@@ -99,6 +99,9 @@ func TestAnchors(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, dir)
+	if list, err := s.Logs(t.Context()); err != nil || len(list) != 1 || !list[0].AnchoredAt.Equal(hour.Add(time.Hour)) {
+		t.Errorf("of its checkpoints it says %+v, %v", list, err)
+	}
 	for _, w := range []struct {
 		seq, size int64
 		text      string

@@ -20,9 +20,10 @@ type LogStatus struct {
 	api.LogHead
 	Pack       string    `json:"pack"`
 	AppendedAt time.Time `json:"appendedAt"`
-	Ended      bool      `json:"ended"`         // another one of the pack follows it
-	Public     string    `json:"-"`             // the public key in base64, "" while nothing was signed
-	Key        string    `json:"key,omitempty"` // that verifies its checkpoints
+	Ended      bool      `json:"ended"`               // another one of the pack follows it
+	Public     string    `json:"-"`                   // the public key in base64, "" while nothing was signed
+	Key        string    `json:"key,omitempty"`       // that verifies its checkpoints
+	AnchoredAt time.Time `json:"anchoredAt,omitzero"` // the hour of the newest checkpoint that is kept with signatures of witnesses
 
 	Witnesses []translog.Cosigner `json:"witnesses,omitempty"` // who are asked to sign, while the daemon runs
 
@@ -32,14 +33,18 @@ type LogStatus struct {
 // Logs are all logs, the oldest first.
 func (h *History) Logs(ctx context.Context) ([]LogStatus, error) {
 	list, err := database.Query(ctx, h.db.Read, func(rows *sql.Rows) (l LogStatus, err error) {
-		var at sql.NullInt64
-		err = rows.Scan(&l.id, &l.Pack, &l.Origin, &l.Size, &l.Root, &at, &l.Ended, &l.Public)
+		var at, hour sql.NullInt64
+		err = rows.Scan(&l.id, &l.Pack, &l.Origin, &l.Size, &l.Root, &at, &l.Ended, &l.Public, &hour)
+		if hour.Valid {
+			l.AnchoredAt = time.Unix(hour.Int64*3600, 0).UTC()
+		}
 		l.AppendedAt = database.FromMillis(at)
 		if err == nil && l.Public != "" {
 			l.Key, err = translog.Verifier(l.Origin, l.Public)
 		}
 		return l, err
-	}, "SELECT id, pack, origin, size, root, appended_at, ended, public_key FROM logs ORDER BY id")
+	}, `SELECT id, pack, origin, size, root, appended_at, ended, public_key,
+		(SELECT max(hour) FROM log_anchors WHERE log = logs.id) FROM logs ORDER BY id`)
 	if err != nil {
 		return nil, fmt.Errorf("list logs: %w", err)
 	}
