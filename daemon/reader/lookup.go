@@ -99,14 +99,17 @@ func (v View) questions() []string {
 		return len(read.Missing) > 0 || slices.ContainsFunc(read.Parts, func(p state.Part) bool { return !p.Match.Sure() })
 	}
 	unread, partial, asks, bare := false, false, false, false
+	about, nameless := false, false
 	for _, q := range list {
 		missed := all(q, unreadable)
 		unread, asks = unread || missed, asks || missed && all(q, func(read state.Question) bool { return read.Asks })
 		partial = partial || all(q, func(read state.Question) bool { return read.Partial })
 		bare = bare || all(q, func(read state.Question) bool { return read.Bare })
+		about = about || missed && all(q, func(read state.Question) bool { return read.Asks && read.Named })
+		nameless = nameless || !missed && all(q, func(read state.Question) bool { return !read.Named })
 	}
 	whole := strings.Join(list, ", ")
-	if partial || asks && bare || unread && !all(whole, unreadable) {
+	if partial || asks && bare || about && nameless || unread && !all(whole, unreadable) {
 		return []string{whole}
 	}
 	return list

@@ -73,25 +73,29 @@ func TestLookupOnTheWire(t *testing.T) {
 func TestCommasOfASentence(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
-		"btc price,odd":                         2,
-		"btc price,nothing":                     2, // a name that is not known
-		"btc price,supply of btc":               2, // a figure that is not known
-		"btc, price":                            1,
-		"rises, news":                           1, // what is found by words alone may be another thing
-		"assets, first two":                     1,
-		"assets, highest":                       1,
-		"of all assets, which one is highest":   1,
-		"if I went there, btc price":            1,
-		"looking back a week, btc price":        1,
-		"assets above 91,000":                   1,
-		"assets above 91,000,odd":               2,
-		"assets below 1,000,000":                1,
-		"which has the better ratio, btc":       1, // which is what it was asked of
-		"btc, which has the better ratio":       1,
-		"which has the better ratio, btc price": 2,
-		"how strange is btc, 24h":               1,
-		"highest asset, btc doesn't count":      1,
-		"btc price,12,odd":                      3, // no thousands
+		"btc price,odd":                                   2,
+		"btc price,nothing":                               2, // a name that is not known
+		"btc price,supply of btc":                         2, // a figure that is not known
+		"btc, price":                                      1,
+		"rises, news":                                     1, // what is found by words alone may be another thing
+		"assets, first two":                               1,
+		"assets, highest":                                 1,
+		"of all assets, which one is highest":             1,
+		"if I went there, btc price":                      1,
+		"looking back a week, btc price":                  1,
+		"assets above 91,000":                             1,
+		"assets above 91,000,odd":                         2,
+		"assets below 1,000,000":                          1,
+		"which has the better ratio, btc":                 1, // which is what it was asked of
+		"btc, which has the better ratio":                 1,
+		"how strange is btc, news":                        1, // of what it is about
+		"how strange is it, news":                         2,
+		"highest asset, btc left aside":                   1,
+		"highest asset, btc put strangely excluded aside": 1,
+		"which has the better ratio, btc price":           2,
+		"how strange is btc, 24h":                         1,
+		"highest asset, btc doesn't count":                1,
+		"btc price,12,odd":                                3, // no thousands
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()

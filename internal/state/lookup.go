@@ -62,6 +62,16 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	said := texts(words)
 	_, timed := prose.ReadWhen(said)
 	read.Asks = slices.ContainsFunc(said, asksSomething)
+	for i := range words {
+		list := t.pieces(words, said, i)
+		read.Named = read.Named || len(list) > 0 && (list[0].role == naming || list[0].role == valued)
+	}
+	leaves := func(w string) bool {
+		return t.vocabulary[w] == negating || w == "aside" || w == "excluded" || w == "excl" || w == "ignore"
+	}
+	if len(read.Parts) == 0 && slices.ContainsFunc(said, leaves) { // of what it is left out, what stands before says
+		read.Partial = true
+	}
 	read.Partial = read.Partial || timed == len(said) || slices.ContainsFunc(words, func(w term) bool {
 		return w.text == "one" || w.text == "ones" || w.text == "if"
 	}) || len(words) > 0 && slices.Contains([]string{"of", "among", "amongst", "out", "within"}, words[0].text) // the top ten

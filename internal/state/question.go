@@ -81,8 +81,8 @@ func readWords(q string) (words []term) {
 }
 
 var (
-	leftOut = regexp.MustCompile(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:\w+ )?\w+) ` +
-		`(?:excluded|left out|aside|omitted|not (?:included|counted)|(?:doesnt|dont|does not|do not|not) count(?:ing)?)\b`)
+	leftOut = regexp.MustCompile(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:[\w.-]+ ){0,3}[\w.-]+) ` +
+		`(?:excluded|(?:left|put|set) (?:out|aside)|aside|omitted|not (?:included|counted)|(?:doesnt|dont|does not|do not|not) count(?:ing)?)\b`)
 	exStables     = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|minus|excl)[ -]stables\b`)
 	dominanceForm = regexp.MustCompile(`(?i)\b(\w+)\.d\b`)                   // BTC.D
 	perMillion    = regexp.MustCompile(`(?i)(?:^|\s)(?:\$|usd)/m(?:tok)?\b`) // $/M
@@ -187,6 +187,9 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 	for n := min(max(maxPhrase, t.longest[begins]), len(words)-i); n > 0; n-- {
 		phrase := strings.Join(folded[i:i+n], " ")
 		if n <= maxPhrase {
+			if _, counted := figure(at(folded, i+n)); counted && phrase == "the number" {
+				continue // the number two hack stands second
+			}
 			for _, p := range t.meanings(phrase) {
 				if scale, percent := unitOf(folded[i]); sized && p.role == ofField && scale > 1 && !percent {
 					continue

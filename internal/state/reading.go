@@ -18,9 +18,10 @@ type Question struct {
 	// Partial says that it has a time, an order, a place or a bound, and no thing, kind or field that these could be of; or that it is
 	// ambiguous. In a list of questions it may belong to the one before.
 	Partial bool
-	// Bare says that it names things, and nothing that would be asked of them; Asks that it has a word of questions, such as which. Where
-	// one that asks cannot be answered, a bare one beside it is what it was asked of.
-	Bare, Asks bool
+	// Bare says that it names things, and nothing that would be asked of them; Named that it names things at all; Asks that it has a word
+	// of questions, such as which. Where one that asks cannot be answered, a bare one beside it is what it was asked of, and one without a
+	// name a figure of what it names.
+	Bare, Named, Asks bool
 }
 
 // Part is a query that a question became. Its times go by the clock of whoever answers it.

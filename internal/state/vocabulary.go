@@ -55,11 +55,14 @@ func vocabulary() map[string]role {
 			"next to, alongside, beside",
 		negating: "not, no, non, without, except, excluding, exclude, but not, but no, leave out, leaving out, ignoring, leave aside, " +
 			"leaving aside, not counting, not including, setting aside, other than, ex, minus, never, isnt, arent, dont, doesnt, " +
-			"wasnt, neither, nor, none, outside, apart from, aside from, besides, everything but",
-		most: "most, the most, most positive, highest, largest, biggest, greatest, maximum, max, furthest above, strongest, richest, " +
+			"wasnt, neither, nor, none, outside, apart from, aside from, besides, everything but, " +
+			"but skip, skip, skipping",
+		most: "most, the most, most positive, the most positive, " +
+			"highest, largest, biggest, greatest, maximum, max, furthest above, strongest, richest, " +
 			"farthest above, heaviest, hardest, " +
 			"furthest, farthest",
-		least: "least, the least, most negative, lowest, smallest, fewest, minimum, min, weakest, furthest below, farthest below, tiniest",
+		least: "least, the least, most negative, the most negative, " +
+			"lowest, smallest, fewest, minimum, min, weakest, furthest below, farthest below, tiniest",
 		rising: "up, rise, rises, rose, rising, risen, gain, gains, gained, gaining, growth, ripping, climbed, climbing, rallied, " +
 			"rallying, pumped, " +
 			"pumping, " +
@@ -71,7 +74,7 @@ func vocabulary() map[string]role {
 			"crashed, crashing, sank, slid, plunged, decrease, decreased, lower, red, in the red, going down, negative, tanked, tanking, " +
 			"nuked, wrecked, rekt, bled, bleeding, slumped, slumping, tumbled, tumbling, plummeted, plummeting, cratered, dipped, " +
 			"sinking, sliding, plunging, went down, gone down, came down, moved down, sold off, smoked, got smoked, hammered, " +
-			"loser, losers, decliner, decliners, faller, fallers",
+			"loser, losers, bleeder, bleeders, decliner, decliners, faller, fallers",
 		summing: "total, totals, sum, sum of, combined, overall, altogether, in total, entire, whole, aggregate, agg, " +
 			"all together, taken together, in all, in sum",
 		counting:  "how many, number of, count, count of, the number of",
@@ -190,7 +193,7 @@ const grammarWords = "" +
 	"remember, to remember, measured by, among all, among all of, out of all, of all the, how many dollar, how many dollars, " +
 	"how many cost, how many costs, how many usd, " +
 	"rigth, rihgt, curent, currnet, curently, currenty, waht, whta, hte, " +
-	"the united states, united states, among, amongst, across all exchanges, " +
+	"the united states, united states, the states, usa, on offer, in bucks, bucks, wich, among, amongst, across all exchanges, " +
 	"across exchanges, nowadays, i think, i guess, i hear, i heard, going on, say i, let us say"
 
 // refersBack reports whether a word speaks of something that was named before the question.

@@ -22,6 +22,8 @@ func TestPerpsQuestions(t *testing.T) {
 		"bybit btc 8 hour funding":                                 "funding/BTC/Bybit funding8hPct fundingAnnualPct",
 		"is the implied volatility of ether above that of bitcoin": "volatility/ETH dvolPct; volatility/BTC dvolPct",
 		"biggest gainer in perps":                                  "perp/ZEC change24hPct; perp/VIRTUAL change24hPct; perp/JTO change24hPct",
+		"who's paying the most negative hourly funding":            "perp/TRUMP funding1hPct payer",
+		"tao perp: mark, open interest, hourly funding":            "perp/TAO funding1hPct openInterestUsd markUsd",
 		"which coin has the most open interest":                    "perp/BTC openInterestUsd",
 		"btc funding on binance":                                   "funding/BTC/Binance funding8hPct fundingAnnualPct",
 		"solana funding at bybit":                                  "funding/SOL/Bybit funding8hPct fundingAnnualPct",
