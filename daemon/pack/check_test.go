@@ -73,7 +73,7 @@ func TestCheck(t *testing.T) {
 	const verified, refuted = string(api.CheckVerified), string(api.CheckRefuted)
 	for _, c := range []struct{ text, want string }{
 		{"Bitcoin is at $91,443.", verified}, {"BTC: 91.443 $", verified}, {"$BTC is at 91,443", verified},
-		{"Bitcoin trades at $91.4k.", verified}, {"Bitcoin kostet 91.443 Dollar.", verified}, {"Bitcoin costs 91'442.90 dollars", verified},
+		{"Bitcoin trades at $91.4k.", verified}, {"Bitcoin kostet 91.443 Dollar.", verified}, {"Bitcoinは91,443ドルです。", verified}, {"Bitcoin costs 91'442.90 dollars", verified},
 		{"Bitcoin trades at about $90k.", verified}, {"Bitcoin trades over $90,000.", verified}, {"Bitcoin costs almost $92,000.", verified},
 		{"Bitcoin is between $91,000 and $92,000.", verified}, {"XRP rose 382 basis points.", verified},
 		{"Ethereum fell 2.9% today.", verified}, {"Bitcoin dominance is 54.9%.", verified}, {"Solana holds $9.09 billion.", verified},
@@ -92,6 +92,7 @@ func TestCheck(t *testing.T) {
 		{"He said “Bitcoin is at $120,000”.", "quoted"}, {"Analysts said Bitcoin is at $120,000.", "quoted"}, {"`Bitcoin: $120,000`", "quoted"},
 		{"We bought Bitcoin at $45,000.", "own_position"}, {"Bitcoin is at $120,000 on Binance.", "other_venue"},
 		{"Bitcoin was at $120,000 yesterday.", "other_time"}, {"Bitcoin is down from $126,000.", "other_time"},
+		{"The hack of Bitcoin cost $5.", "ambiguous_field"}, {"Tether minted $500 on Solana.", "ambiguous_field"},
 		{"Bitcoin costs 80.000 Euro.", "other_currency"}, {"Bitcoin lost $2,000 today.", "computed"},
 		{"Bitcoin's average price is $120,000.", "computed"}, {"The S&P 500 rose 2%.", "no_subject"}, {"It is at $120,000.", "no_subject"},
 		{"Bitcoin miners hold $120,000.", "ambiguous_field"}, {"Bitcoin kostet 120.443 Dollar.", "ambiguous_field"},

@@ -195,8 +195,10 @@ func (t *statement) clause(i int) *clause {
 	c.from = from
 	c.choose(from, to, end)
 	start := from
-	if m := c.subject; m != nil && m.end <= w.Start {
-		start = max(start, m.end)
+	for _, m := range t.named {
+		if c.subject != nil && c.subject.end <= w.Start && m.end <= c.subject.start { // what stands before it is of that name
+			start = max(start, m.end)
+		}
 	}
 	c.before = t.between(start, w.Start)
 	if stop := strings.IndexAny(t.flat.Text[end:to], ",;:.()—\n"); stop >= 0 {

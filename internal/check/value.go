@@ -329,22 +329,29 @@ func (c *clause) spread(v value) (low, high, slack float64, since time.Time, kno
 			last = then
 		}
 	}
-	const few = 3
-	if len(moves) >= few {
-		slices.Sort(moves)
-		return low, high, 3 * moves[len(moves)/2], since, true
-	}
-	switch { // without a past, as much as is usual in a day
+	switch { // as much as is usual between what was seen
 	case signed(v.field):
 		slack = max(2, 0.2*math.Abs(v.now))
 	case human.FieldUnit(v.field) == "USD":
 		slack = 0.05 * math.Abs(v.now)
+		if strings.HasPrefix(v.field, "volume") {
+			slack *= 2
+		}
 	case human.FieldUnit(v.field) == "%":
 		slack = 2
 	default:
 		slack = 0.1 * math.Abs(v.now)
 	}
-	return low, high, slack, since, false
+	const few = 3
+	if len(moves) < few {
+		return low, high, slack, since, false
+	}
+	slices.Sort(moves)
+	usual := 3 * moves[len(moves)/2]
+	if len(moves) == len(c.Samples) && c.At.Sub(since) > 12*time.Hour { // it was seen all day
+		slack /= 4
+	}
+	return low, high, max(usual, slack), since, true
 }
 
 // refute refutes f where all holds that has to, else it says what does not.

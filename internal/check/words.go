@@ -53,7 +53,7 @@ func ending(w, next string) api.CheckReason {
 		"estimate", "estimates", "estimated":
 		return api.CheckQuoted
 	case "i", "we", "my", "our", "me", "us", "your", "you", "position", "positions", "bought", "sold", "basis", "pnl", "portfolio",
-		"holding", "holdings", "wallet", "invested", "paid", "shares", "share", "profit", "loss", "balance", "margin", "leverage",
+		"holding", "holdings", "wallet", "invested", "paid", "shares", "profit", "loss", "balance", "margin", "leverage",
 		"stake", "staked", "exposure", "allocation", "order", "orders", "he", "she", "his", "her":
 		return api.CheckOwnPosition
 	case "binance", "coinbase", "kraken", "okx", "bybit", "bitfinex", "upbit", "bitstamp", "kucoin", "futures", "perp", "perps",
@@ -179,7 +179,8 @@ func (c *clause) closed() bool {
 		}
 		for _, v := range c.values {
 			for _, f := range c.Tables.KindNamed(v.row.Kind).Fields {
-				if slices.ContainsFunc(f.Words, func(p string) bool { return slices.Contains(strings.Fields(p), w.Text) }) {
+				own := f.Name == v.field // Tether minted $5 is not about its price
+				if own && slices.ContainsFunc(f.Words, func(p string) bool { return slices.Contains(strings.Fields(p), w.Text) }) {
 					return true
 				}
 			}
@@ -191,10 +192,7 @@ func (c *clause) closed() bool {
 			return false
 		}
 	}
-	if c.subject.start >= c.w.End { // it stands behind: nothing before the figure may be unknown either
-		return true
-	}
-	for _, w := range c.between(c.subject.end, c.w.Start) {
+	for _, w := range c.between(c.Start, c.w.Start) {
 		if !known(w) {
 			return false
 		}

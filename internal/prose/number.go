@@ -73,6 +73,9 @@ func readWritten(t string, i, last int) (w Written, ok bool) {
 		f.Kind, f.Raw = Date, t[f.Start:f.End]
 		return Written{Figure: f}, true
 	}
+	if t[f.Start] == '$' && len(list) == 2 && list[0].decimals == 0 { // a sign in front is of who writes 1,234.5
+		list = list[:1]
+	}
 	bare, behind := !strings.ContainsAny(t[f.Start:f.End], ".,+-–"), f.End
 	for _, n := range list {
 		g := f

@@ -21,13 +21,18 @@ func Flatten(t string) *Flat {
 	f := &Flat{at: make([]int32, 0, len(t)+1)}
 	var b strings.Builder
 	b.Grow(len(t))
-	n := int32(0)
+	n, last := int32(0), rune(0)
 	for i := 0; i < len(t); n++ {
 		r, size := utf8.DecodeRuneInString(t[i:])
 		i += size
 		if r = flat(r); r < 0 {
 			continue
 		}
+		if unicode.IsLetter(r) && unicode.IsLetter(last) && unspaced(r) != unspaced(last) { // Bitcoinは
+			f.at = append(f.at, n)
+			b.WriteByte(' ')
+		}
+		last = r
 		for range max(utf8.RuneLen(r), 1) {
 			f.at = append(f.at, n)
 		}
