@@ -280,6 +280,47 @@ func TestAdmitAllPacks(t *testing.T) {
 	}
 }
 
+// TestAdmitAgents: a token counts where an account is asked for, for the operations and packs that its owner has allowed.
+func TestAdmitAgents(t *testing.T) {
+	t.Parallel()
+	_, keys := open(t)
+	for _, c := range []struct {
+		grant   api.Grant
+		account bool
+		op      api.Op
+		pack    string
+		want    api.Reason // "" for none
+		all     bool
+	}{
+		{api.Grant{Scopes: []string{api.ScopeRead}}, true, api.OpFresh, "ai", "", false},
+		{api.Grant{Scopes: []string{api.ScopeRead}}, false, api.OpFresh, "ai", api.ReasonInvalidToken, false},
+		{api.Grant{Scopes: []string{api.ScopeRead}}, true, api.OpQuery, "*", "", true},
+		{api.Grant{Scopes: []string{api.ScopeRead}}, true, api.OpSubscribe, "ai", api.ReasonNoScope, false},
+		{api.Grant{Scopes: []string{api.ScopeRead}}, true, api.OpWatch, "ai", api.ReasonNoScope, false},
+		{api.Grant{Scopes: []string{api.ScopeEvents}}, true, api.OpSubscribe, "ai", "", false},
+		{api.Grant{Scopes: []string{api.ScopeEvents}}, true, api.OpFresh, "ai", api.ReasonNoScope, false},
+		{api.Grant{Scopes: []string{api.ScopeRead}, Packs: []string{"ai"}}, true, api.OpFresh, "ai", "", false},
+		{api.Grant{Scopes: []string{api.ScopeRead}, Packs: []string{"ai"}}, true, api.OpFresh, "crypto", api.ReasonPackAccessDenied, false},
+		{api.Grant{Scopes: []string{api.ScopeRead}, Packs: []string{"ai"}}, true, api.OpQuery, "ai", "", false},
+		{api.Grant{Scopes: []string{api.ScopeRead}, Packs: []string{"ai"}}, true, api.OpQuery, "*", api.ReasonPackAccessDenied, false},
+	} {
+		g := gate.New(gate.Config{Keys: keys, Tokens: agent{&c.grant}, Meter: purse{rich: true}})
+		who := bearer(account.AccessPrefix + "x")
+		who.Account = c.account
+		caller, err := g.Admit(t.Context(), who, c.op, c.pack)
+		if c.want == "" && (err != nil || caller.AllPacks != c.all || caller.Grant == nil) || c.want != "" && api.AsError(err).Reason != c.want {
+			t.Errorf("%+v: %+v, %v", c, caller, err)
+		}
+	}
+}
+
+// agent is who every token is of.
+type agent struct{ grant *api.Grant }
+
+func (a agent) Resolve(context.Context, string) (account.Key, error) {
+	return account.Key{ID: "cv_test_agent", Grant: a.grant}, nil
+}
+
 // purse is a meter of somebody who has credits, or none.
 type purse struct {
 	gate.Meter
