@@ -35,7 +35,7 @@ type keyOptions struct {
 // rowFields are the members of a listed key.
 func rowFields() []string {
 	return []string{"keyId", "name", "tier", "createdAt", "lastUsedAt", "revokedAt", "traceConsent", "revokesAt", "unmetered",
-		"dailyCredits"}
+		"dailyCredits", "oauth"}
 }
 
 func newKeys(f *factory) *cobra.Command {
@@ -146,7 +146,12 @@ func (o *keyOptions) list(ctx context.Context, _ []string) error {
 
 func (o *keyOptions) cells(r api.APIKeyRow) []string {
 	state := "active"
-	if r.RevokesAt != nil {
+	switch {
+	case r.OAuth != nil && r.RevokesAt != nil:
+		state = "agent until " + o.date(r.RevokesAt)
+	case r.OAuth != nil:
+		state = "agent"
+	case r.RevokesAt != nil:
 		state = "ends " + o.date(r.RevokesAt)
 	}
 	if r.RevokedAt != nil {

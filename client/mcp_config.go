@@ -15,6 +15,7 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // place says where a client keeps its configuration, and under which name servers stand there.
@@ -42,8 +43,9 @@ func newMCPConfig(f *factory) *cobra.Command {
 	o := &mcpConfigOptions{factory: f}
 	c := f.Command(&cobra.Command{
 		Use: "config", Short: "Print the settings for an MCP client",
-		Long: "Print the settings for an MCP client. By default, the client runs ctx mcp stdio with the profile in use, which\n" +
-			"has the key. With --http, it calls the service itself, with a key from the environment. No key is printed.",
+		Long: "Print the URL that a client takes as a connector, and settings for clients that take none. With these, the client\n" +
+			"runs ctx mcp stdio with the profile in use, which has the key. With --http, it calls the service itself, with a key\n" +
+			"from the environment. No key is printed.",
 		Example: "  ctx mcp config --client claude\n  ctx mcp config --client cursor --http\n" +
 			"  ctx mcp config --client vscode --profile agent > .vscode/mcp.json",
 	}, []string{"mcpServers", "servers", "inputs"}, func(ctx context.Context, _ []string) error { return o.run(ctx) })
@@ -75,7 +77,14 @@ func (o *mcpConfigOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Note("for %s", at.file)
+	c, err := o.Config()
+	if err != nil {
+		return err
+	}
+	if base := strings.TrimSuffix(c.Get(config.BaseURL).Text, "/"); base != "" {
+		o.Note("paste %s as a connector: the client signs in, where the service has that switched on", base+api.PathMCPAccount)
+	}
+	o.Note("else for %s", at.file)
 	if !o.remote && !o.Payments.On() {
 		o.warn()
 	}

@@ -103,7 +103,8 @@ func (d Discovery) Front(w http.ResponseWriter, r *http.Request) error {
 		{api.PathLLMs, "how to call it, in short, for language models and their authors"},
 		{api.PathDocs, "every operation, and the handbook"},
 		{api.PathOpenAPIRoot, "OpenAPI 3.1"},
-		{api.PathMCP, "the Model Context Protocol, over streamable HTTP"},
+		{api.PathMCPAccount, "the Model Context Protocol, with a key or an account: paste this URL into an agent"},
+		{api.PathMCP, "the same, paid by call or with a key"},
 		{pathAccount, "keys and credits, in a browser"},
 	} {
 		line("  %s\n      %s", base+link.path, link.title)

@@ -2,9 +2,11 @@ package web_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -78,6 +80,59 @@ func (s *stage) mcpAccount() {
 	}
 	s.do(204, "DELETE", api.PathMCPAccount, "", mine, in, version)
 	s.do(404, "DELETE", api.PathMCPAccount, "", mine, in, version)
+}
+
+// oauth signs an agent in, as far as that is described, and asks too often.
+func (s *stage) oauth() {
+	for _, path := range []string{"server", "resource", "resource/mcp"} {
+		name := strings.NewReplacer("server", "oauth-authorization-server", "resource", "oauth-protected-resource").Replace(path)
+		s.do(200, "GET", "/.well-known/"+name, "")
+	}
+	const redirect = "http://localhost:1/back"
+	var agent struct {
+		ID string `json:"client_id"`
+	}
+	s.decode(s.do(201, "POST", "/oauth/register", `{"client_name":"agent","redirect_uris":["`+redirect+`"]}`), &agent)
+	s.do(400, "POST", "/oauth/register", `{"redirect_uris":[]}`)
+	s.do(413, "POST", "/oauth/register", large())
+	verifier := strings.Repeat("x", 43)
+	sum := sha256.Sum256([]byte(verifier))
+	ask := url.Values{"response_type": {"code"}, "client_id": {agent.ID}, "redirect_uri": {redirect}, "code_challenge_method": {"S256"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}}
+	me := session(s.jar)
+	page := call(s.t, "GET", s.d.URL()+"/oauth/authorize?"+ask.Encode(), func(r *http.Request) { me(r) })
+	_, form, _ := strings.Cut(string(page.Body), `name="form" value="`)
+	form, _, _ = strings.Cut(form, `"`)
+	agreed := url.Values{"form": {form}, "decision": {"allow"}, "name": {"agent"}, "daily": {"5"}, "days": {"none"}, "packs": {api.PackCrypto}}
+	sent := call(s.t, "POST", s.d.URL()+"/oauth/authorize", sending(agreed.Encode()), func(r *http.Request) {
+		me(r)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	})
+	to, err := url.Parse(sent.Header.Get("Location"))
+	if err != nil || to.Query().Get("code") == "" {
+		s.t.Fatalf("%d %v %s", sent.Status, sent.Header, sent.Body)
+	}
+	token := url.Values{"grant_type": {"authorization_code"}, "client_id": {agent.ID}, "code": {to.Query().Get("code")},
+		"redirect_uri": {redirect}, "code_verifier": {verifier}}
+	var tokens struct {
+		Access string `json:"access_token"`
+	}
+	s.decode(s.do(200, "POST", "/oauth/token", token.Encode()), &tokens)
+	s.do(200, "POST", api.PathMCPAccount, callFresh, openapiBearer(tokens.Access))
+	s.do(200, "GET", api.PathKeys, "", me)
+	for _, path := range []string{"/oauth/token", "/oauth/revoke"} {
+		s.do(400, "POST", path, "client_id=x")
+		s.do(401, "POST", path, "token=x")
+		s.do(413, "POST", path, large())
+	}
+	s.do(200, "POST", "/oauth/revoke", url.Values{"token": {tokens.Access}, "client_id": {agent.ID}}.Encode())
+	for range 60 {
+		call(s.t, "POST", s.d.URL()+"/oauth/token", sending("x"))
+		call(s.t, "POST", s.d.URL()+"/oauth/register", sending("x"))
+	}
+	for _, path := range []string{"/oauth/token", "/oauth/revoke", "/oauth/register"} {
+		s.do(429, "POST", path, "client_id=x")
+	}
 }
 
 // crowd has as many calls of a key under way as there may be, and then calls.

@@ -57,6 +57,7 @@ func newStage(t *testing.T, c *contract) *stage {
 		cfg.Packs = []daemon.Pack{{Pack: pack.Crypto()}, {Pack: second()}}
 		cfg.StoreURL = "" // tables are dropped from its file
 		cfg.Chain.SettleKey, cfg.Watches.HTTPLoopback = s.chain.Gas().PrivateKey, true
+		cfg.OAuth.Enabled = true
 		cfg.Limits = daemon.Limits{FreeCalls: 1, SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
 	})
 	s.make(api.PackCrypto)
@@ -124,7 +125,8 @@ func (s *stage) at(d *daemontest.Daemon, want int, method, path, body string, ch
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if r.Header.Set("Content-Type", "application/json"); path == api.PathAuthEmailLanding {
+	if r.Header.Set("Content-Type", "application/json"); path == api.PathAuthEmailLanding ||
+		path == "/oauth/token" || path == "/oauth/revoke" || path == "/oauth/authorize" {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	if body == "" {
@@ -509,7 +511,7 @@ func (s *stage) console() [][2]string {
 	for name, op := range s.c.operations() {
 		method, path, _ := strings.Cut(name, " ")
 		switch {
-		case slices.Contains(op.Tags, "MCP"), slices.Contains(op.Tags, "Description"), slices.Contains(op.Tags, "Pages"),
+		case slices.Contains(op.Tags, "MCP"), slices.Contains(op.Tags, "OAuth"), slices.Contains(op.Tags, "Description"), slices.Contains(op.Tags, "Pages"),
 			slices.Contains(op.Tags, "Log"), slices.Contains(op.Tags, "Health"):
 		case strings.HasPrefix(path, "/v1/") || name == "GET "+api.PathAuthEmailLanding:
 		default:
