@@ -50,7 +50,7 @@ func DefaultBounds() Bounds {
 
 // Body is a body that upstream sent.
 type Body struct {
-	URL  string `json:"url"` // that it was asked for at
+	URL  string `json:"url"` // that is declared for it
 	Hash string `json:"hash"`
 }
 
@@ -203,12 +203,10 @@ func (s *Store) Shifted(id string, by time.Duration) {
 
 // Answered is for source.Config.Answered: it hears the bodies while they are read.
 func (s *Store) Answered(resp *http.Response) {
-	id := source.Asker(resp.Request.Context())
+	id, address := source.Asker(resp.Request.Context())
 	if id == "" || resp.StatusCode != http.StatusOK {
 		return
 	}
-	u := *resp.Request.URL
-	u.User = nil
 	resp.Body = &tee{ReadCloser: resp.Body, most: s.bounds.OneBody, closed: func(text []byte) {
 		if resp.Header.Get("Content-Encoding") == "gzip" {
 			zipped, err := gzip.NewReader(bytes.NewReader(text))
@@ -221,7 +219,7 @@ func (s *Store) Answered(resp *http.Response) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.heard[id] = append(s.heard[id], heard{Body{u.String(), Hash(text)}, text})
+		s.heard[id] = append(s.heard[id], heard{Body{address, Hash(text)}, text})
 	}}
 }
 

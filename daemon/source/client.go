@@ -95,13 +95,17 @@ func (cfg Config) heard(next http.RoundTripper) http.RoundTripper {
 	return listener{next, cfg.Answered}
 }
 
-// asker is the key of the source that a request is for.
+// asker is the key of what a request is for.
 type asker struct{}
 
-// Asker is the id of the source that a request with ctx is for.
-func Asker(ctx context.Context) string {
-	id, _ := ctx.Value(asker{}).(string)
-	return id
+// asking is what a request is for.
+type asking struct{ source, address string }
+
+// Asker is the id of the source that a request with ctx is for, and the address that is declared for it: that at which the operator has it
+// asked may have a secret in it.
+func Asker(ctx context.Context) (id, address string) {
+	a, _ := ctx.Value(asker{}).(asking)
+	return a.source, a.address
 }
 
 // listener is a transport whose answers are heard.
@@ -142,6 +146,7 @@ type request struct {
 	IfChanged bool  // ask only for a version other than the one that was last accepted
 
 	declared *declaration // nil for a connector of ours
+	address  string       // as it is declared
 	moved    bool         // to where the operator says
 }
 
@@ -206,6 +211,7 @@ func (c *client) version(url string) Version {
 // Get asks for a document and lets use read its body; use may be called again on a retry. The error is errNotModified or a
 // failure.
 func (a *attempt) Get(ctx context.Context, r request, use func(body io.Reader) error) error {
+	r.address = r.URL
 	r.URL, r.moved = a.address(r.URL)
 	for {
 		err := a.once(ctx, r, use)
@@ -262,7 +268,7 @@ func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error
 	if r.moved && r.declared == nil {
 		client = a.c.safe
 	}
-	resp, err := client.Do(req.WithContext(context.WithValue(ctx, asker{}, a.source)))
+	resp, err := client.Do(req.WithContext(context.WithValue(ctx, asker{}, asking{a.source, r.address})))
 	if err != nil {
 		if unreachable(err) {
 			a.c.unsent(req.URL.Host)

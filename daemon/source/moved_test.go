@@ -35,6 +35,9 @@ func TestMovedAddress(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					asked[c.Moved] = append(asked[c.Moved], r.URL.String())
+					if id, address := source.Asker(r.Context()); id != c.ID || address == "" || strings.Contains(address, "moved.example") {
+						t.Errorf("%s is asked at %s, told as %q of %q", c.ID, r.URL, address, id)
+					}
 					return nil, fmt.Errorf("down")
 				})
 				noPause := func(string) time.Duration { return 0 }

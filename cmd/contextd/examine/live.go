@@ -163,7 +163,7 @@ func (t *tape) hear(resp *http.Response) {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(text), resp.Body), resp.Body}
-	id := source.Asker(resp.Request.Context())
+	id, _ := source.Asker(resp.Request.Context())
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.heard[id] = append(t.heard[id], h)
