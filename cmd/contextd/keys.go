@@ -160,7 +160,12 @@ func keysTable(list []api.APIKeyRow) cli.Answer {
 	}
 	for _, k := range list {
 		state, used := "active", "never"
-		if k.RevokesAt != nil {
+		switch {
+		case k.OAuth != nil && k.RevokesAt != nil:
+			state = "agent until " + k.RevokesAt.Format(time.DateTime)
+		case k.OAuth != nil:
+			state = "agent"
+		case k.RevokesAt != nil:
 			state = "ends " + k.RevokesAt.Format(time.DateTime)
 		}
 		if k.RevokedAt != nil {
