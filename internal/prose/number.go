@@ -81,9 +81,7 @@ func readWritten(t string, i, last int) (w Written, ok bool) {
 		g := f
 		g.Value, g.Half = n.value, 0.5*math.Pow10(n.exponent-n.decimals)
 		g.Loose = n.decimals > 0 || n.exponent != 0 || n.value >= 1000
-		for _, s := range g.suffixes(t) {
-			w.Also = append(w.Also, s)
-		}
+		w.Also = append(w.Also, g.suffixes(t)...)
 	}
 	w.Figure, w.Also, w.Odd = w.Also[0], w.Also[1:], odd && w.Also[0].Unit == Plain
 	glued := w.End < len(t) && !strings.HasPrefix(t[w.End:], " ") && wordLength(t[w.End:]) > 0 && !unspacedAt(t, w.End)
