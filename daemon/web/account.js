@@ -140,8 +140,11 @@
   const keys = async () => {
     const list = (await call('GET', 'api/keys')).keys;
     const spent = new Map((await call('GET', 'api/console/usage?days=1')).bounds.map(b => [b.keyId, b.spentToday]));
-    const bound = k => spent.has(k.keyId) ? spent.get(k.keyId) + ' of ' + k.dailyCredits : k.dailyCredits ? String(k.dailyCredits) : 'no bound';
-    byId('keys').replaceChildren(...list.map(k => row(k.name, cell('', el('code', {}, k.keyId)), cell('n m', day(k.lastUsedAt)), cell('n m', bound(k)),
+    const about = k => [
+      k.oauth && 'agent at ' + k.oauth.redirect + (k.revokesAt ? ', until ' + day(k.revokesAt) : ''),
+      spent.has(k.keyId) && spent.get(k.keyId) + ' of ' + k.dailyCredits + ' credits spent today',
+    ].filter(Boolean).map(text => el('small', {}, text));
+    byId('keys').replaceChildren(...list.map(k => row(el('span', {}, k.name, el('code', {}, k.keyId), ...about(k)), cell('n m', day(k.lastUsedAt)),
       k.revokedAt || k.revokesAt && !k.oauth ? cell('n', (k.revokedAt ? 'revoked ' : 'ends ') + day(k.revokedAt || k.revokesAt)) : cell('n',
         button('Bound', k.name, async () => {
           const text = prompt('Credits that ' + k.name + ' spends in a day (UTC) at most, or nothing for no bound:', k.dailyCredits || '');
@@ -149,7 +152,7 @@
           await call('PATCH', 'api/keys/' + k.keyId, {dailyCredits: text.trim() ? Number(text) : null});
           await keys();
         }), ' ',
-        k.oauth ? el('span', {className: 'small'}, 'agent at ' + k.oauth.redirect + (k.revokesAt ? ', ends ' + day(k.revokesAt) : '')) : button('Rotate', k.name, async () => {
+        k.oauth ? '' : button('Rotate', k.name, async () => {
           if (!confirm('Create a new key in place of ' + k.name + '? The old one works for another hour.')) return;
           const made = await call('POST', 'api/keys/' + k.keyId + '/rotate', {graceSeconds: 3600});
           reveal(made.key);
