@@ -10,7 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -399,8 +398,6 @@ func (c *checking) foreignOnes(ctx context.Context, named []*thing, _ map[string
 	}
 	return nil
 }
-
-var figureForm = regexp.MustCompile(`[$+−]?\d[\d,]*(?:\.\d+)?%?`)
 
 // tamper has a brief of the service judged, and then each of its figures changed, one at a time.
 func (c *checking) tamper(ctx context.Context, brief string) error {
