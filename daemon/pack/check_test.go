@@ -100,6 +100,7 @@ func TestCheck(t *testing.T) {
 		{"Bitcoin is at 1400,1777", "number_format"}, {"Bitcoin rose 5% in 30 days.", "no_such_field"},
 
 		{"Bitcoin came in 2009; see [3], V3, 24h, 2026-11-20 and 12:30.", "other_time"}, {"There are 5 of them.", ""}, {"", ""},
+		{"Zcash rose 25% in the last hour.", "no_history"}, {"Zcash fell 25% in the last hour.", "no_history"},
 		{"Bitcoin\u202e is here.", "character"}, {"https://example.com/Bitcoin/120000", ""},
 	} {
 		r := check.Judge(c.text, m)

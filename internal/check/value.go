@@ -381,7 +381,11 @@ func (c *clause) refute(f *api.CheckFinding, opposed *value) {
 		return
 	}
 	for _, v := range c.values {
-		low, high, slack, _, _ := c.spread(v)
+		low, high, slack, _, known := c.spread(v)
+		if hourly := strings.Contains(v.field, "1h"); hourly && !known { // it is another one in minutes
+			f.Reason = api.CheckNoHistory
+			return
+		}
 		for _, r := range c.readings {
 			if opposed == nil && r.Kind == prose.Number && c.reaches(r, v.field, low-slack, high+slack) {
 				f.Reason = api.CheckNear

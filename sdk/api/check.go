@@ -56,6 +56,7 @@ const (
 	CheckNear             CheckReason = "near" // neither the value nor far from it
 	CheckOtherCurrency    CheckReason = "other_currency"
 	CheckOtherVenue       CheckReason = "other_venue"
+	CheckNoHistory        CheckReason = "no_history" // how it moved is not known
 	CheckForecast         CheckReason = "forecast"
 	CheckLevel            CheckReason = "level"
 	CheckNegated          CheckReason = "negated"
