@@ -483,7 +483,11 @@ func (r *whenReader) named(w *When) bool {
 
 // day reads the number of a day.
 func (r *whenReader) day() []string {
-	m := dayForm.FindStringSubmatch(r.next())
+	w := r.next()
+	if w == "" || w[0] < '0' || w[0] > '9' { // as most words, for which no form is tried
+		return nil
+	}
+	m := dayForm.FindStringSubmatch(w)
 	if m != nil {
 		r.at++
 	}

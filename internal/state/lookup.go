@@ -62,9 +62,9 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	said := texts(words)
 	_, timed := prose.ReadWhen(said)
 	read.Asks = slices.ContainsFunc(said, asksSomething)
-	for i := range words {
+	for i := 0; len(read.Parts) == 0 && read.Asks && !read.Named && i < len(words); i++ {
 		list := t.pieces(words, said, i)
-		read.Named = read.Named || len(list) > 0 && (list[0].role == naming || list[0].role == valued)
+		read.Named = len(list) > 0 && (list[0].role == naming || list[0].role == valued)
 	}
 	leaves := func(w string) bool {
 		return t.vocabulary[w] == negating || w == "aside" || w == "excluded" || w == "excl" || w == "ignore"
@@ -123,6 +123,7 @@ func (t *Tables) read(q string, words []term, kind string, limit int) Question {
 		return best
 	}
 	if found, ok := t.anywhere(words, kind, limit, true); ok { // words of the texts of a kind that is named
+		found.Named = true
 		return found
 	}
 	if found, ok := t.byParts(words, kind, limit); ok {
@@ -218,7 +219,7 @@ func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit 
 		if len(got.Parts) == 0 {
 			return Question{}
 		}
-		whole.Parts = append(whole.Parts, got.Parts...)
+		whole.Parts, whole.Named = append(whole.Parts, got.Parts...), whole.Named || got.Named
 	}
 	return whole
 }
@@ -246,7 +247,7 @@ func (t *Tables) askClause(list []piece, words []term, kind string, limit int, m
 	if len(a.missing) > 0 {
 		return Question{Missing: a.missing, Partial: a.partial()}
 	}
-	return Question{Parts: parts, Partial: a.partial(), Bare: a.bare() && len(a.times) == 0}
+	return Question{Parts: parts, Partial: a.partial(), Bare: a.bare() && len(a.times) == 0, Named: len(a.subjects)+len(a.values) > 0}
 }
 
 // asksWhen reports whether the question asks when something is, and rows have no time of their own.

@@ -187,8 +187,10 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 	for n := min(max(maxPhrase, t.longest[begins]), len(words)-i); n > 0; n-- {
 		phrase := strings.Join(folded[i:i+n], " ")
 		if n <= maxPhrase {
-			if _, counted := figure(at(folded, i+n)); counted && phrase == "the number" {
-				continue // the number two hack stands second
+			if phrase == "the number" {
+				if _, counted := figure(at(folded, i+n)); counted {
+					continue // the number two hack stands second
+				}
 			}
 			for _, p := range t.meanings(phrase) {
 				if scale, percent := unitOf(folded[i]); sized && p.role == ofField && scale > 1 && !percent {
