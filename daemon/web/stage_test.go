@@ -525,7 +525,7 @@ func (s *stage) console() [][2]string {
 func (s *stage) hurry() {
 	now := time.Now()
 	d := daemontest.Start(s.t, daemontest.On(s.chain), daemontest.WithPages, func(cfg *daemon.Config) {
-		cfg.Limits = daemon.Limits{SignIns: 1, Mails: 1, Requests: 1}
+		cfg.Limits, cfg.OAuth.Enabled = daemon.Limits{SignIns: 1, Mails: 1, Requests: 1}, true
 		cfg.Now = func() time.Time { return now } // what a client has used up does not come back
 	})
 	for res := new(http.Response); res.StatusCode != 429; {
@@ -546,6 +546,9 @@ func (s *stage) hurry() {
 		s.at(d, 429, call[0], call[1], "")
 	}
 	s.at(d, 429, "GET", eventsOf(api.PackCrypto), "", elsewhere, session("x"))
+	if s.speaksMCP() {
+		s.oauthHurry(d)
+	}
 }
 
 // fail calls everything while the chain is gone, and then while tables are.
