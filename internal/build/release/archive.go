@@ -121,11 +121,17 @@ func writeSums(dir string) error {
 		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		sum, err := fileSum(filepath.Join(dir, e.Name()))
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), e.Name())
+		fmt.Fprintf(&sums, "%s  %s\n", sum, e.Name())
 	}
 	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), sums.Bytes(), 0o644)
+}
+
+// fileSum is the SHA-256 of a file, in hexadecimal.
+func fileSum(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	return fmt.Sprintf("%x", sha256.Sum256(text)), err
 }

@@ -1,5 +1,6 @@
 // Command release builds what users install: archives of the static programs, deb and rpm packages with completions, manual pages
-// and the systemd unit, for each program a list of what is in it (CycloneDX) and the licences of that, and SHA256SUMS.
+// and the systemd unit, for each program a list of what is in it (CycloneDX) and the licences of that, what else ctx is installed by
+// (install.sh, a formula for Homebrew), and SHA256SUMS.
 //
 //	go run ./internal/build/release                          all of it, into .dist
 //	go run ./internal/build/release --only ctx/linux/amd64   one program for one platform
@@ -66,7 +67,32 @@ func run(ctx context.Context, dir string, args []string, w io.Writer) error {
 			}
 		}
 	}
+	if err := r.channels(targets); err != nil {
+		return err
+	}
 	return writeSums(r.out)
+}
+
+// channels writes what else ctx is installed by, as far as the targets make it up.
+func (r *release) channels(targets []target) error {
+	for _, c := range []struct {
+		name  string
+		needs []string
+		write func() error
+	}{
+		{"install.sh", []string{"ctx/linux/" + runtime.GOARCH}, r.installer},
+		{"formula", []string{"ctx/darwin/amd64", "ctx/darwin/arm64", "ctx/linux/amd64", "ctx/linux/arm64"}, r.formula},
+	} {
+		i := slices.IndexFunc(c.needs, func(name string) bool {
+			return !slices.ContainsFunc(targets, func(t target) bool { return t.String() == name })
+		})
+		if i >= 0 {
+			fmt.Fprintf(r.log, "  no %s without %s\n", c.name, c.needs[i])
+		} else if err := c.write(); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	return nil
 }
 
 type target struct{ program, os, arch string }
@@ -112,6 +138,11 @@ func choose(all []target, only string) ([]target, error) {
 	return chosen, nil
 }
 
+// archiveName is the name of the archive of t, without its extension, and of the directory in it.
+func (r *release) archiveName(t target) string {
+	return fmt.Sprintf("%s_%s_%s_%s", t.program, r.number(), t.os, t.arch)
+}
+
 // publish writes everything that is made of t to the output directory, packages only where it is told to.
 func (r *release) publish(ctx context.Context, t target, packages bool) error {
 	binary, err := r.binary(ctx, t)
@@ -134,7 +165,7 @@ func (r *release) publish(ctx context.Context, t target, packages bool) error {
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%s_%s_%s_%s", t.program, r.number(), t.os, t.arch)
+	name := r.archiveName(t)
 	if err := errors.Join(put(filepath.Join(r.out, name+".cdx.json"), bom, 0o644), r.archive(name, t.os, stage)); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func checkout(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module github.com/contextd/contextd\n\ngo 1.26.0\n", "LICENSE": "a licence\n", "README.md": "# ctx\n", ".gitignore": "/.dist/\n",
-		"completions/ctx.bash": "complete ctx\n", "internal/build/build.go": "package build\n\nvar version, commit, date string\n\nfunc Version() string { return version + \" \" + commit[:7] + \" \" + date }\n",
+		"completions/ctx.bash": "complete ctx\n", files + "/install.sh": "# ctx @VERSION@\n", "internal/build/build.go": "package build\n\nvar version, commit, date string\n\nfunc Version() string { return version + \" \" + commit[:7] + \" \" + date }\n",
 		"cmd/ctx/main.go": `package main
 
 import (
@@ -106,7 +106,8 @@ func TestRelease(t *testing.T) {
 	}
 
 	name := "ctx_1.2.3_linux_" + runtime.GOARCH
-	if lines := strings.Split(strings.TrimSpace(sums), "\n"); len(lines) != 2 || !strings.HasSuffix(lines[0], "  "+name+".cdx.json") || !strings.HasSuffix(lines[1], "  "+name+".tar.gz") {
+	if lines := strings.Split(strings.TrimSpace(sums), "\n"); len(lines) != 3 || !strings.HasSuffix(lines[0], "  "+name+".cdx.json") ||
+		!strings.HasSuffix(lines[1], "  "+name+".tar.gz") || !strings.HasSuffix(lines[2], "  install.sh") {
 		t.Errorf("SHA256SUMS:\n%s", sums)
 	}
 	if text, err := command(t, out, "sha256sum", "--check", "SHA256SUMS"); err != nil {
