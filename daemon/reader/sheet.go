@@ -21,16 +21,27 @@ type Sheet struct {
 	Pack        string
 	GeneratedAt time.Time
 	Flags       []api.Flag // the worst first, those of one severity as they came
-	Brief       [][]Span   // paragraphs
-	BriefAt     time.Time  // when it was written, zero for none
-	BriefOf     time.Time  // of another state than this, zero for this one
-	Since       [][]Span   // what came after the brief, by rules
+	Groups      []state.FlagGroup
+	Tiles       []Tile
+	Brief       [][]Span  // paragraphs
+	BriefAt     time.Time // when it was written, zero for none
+	BriefOf     time.Time // of another state than this, zero for this one
+	Since       [][]Span  // what came after the brief, by rules
 	Tables      []state.ViewTable
 	Sources     []SheetSource
 
 	edition *feed.Edition
 	trends  map[string][]*float64 // by kind/key
 	drawn   time.Time             // when trends were read
+}
+
+// Tile is a row that stands above all others: the number that it is about, and how that moved or what it means.
+type Tile struct {
+	Row   state.ViewRow
+	Table int // among those of its sheet
+	Value state.Cell
+	Move  state.Cell // labelled with its span; without a text where there is none
+	Note  string
 }
 
 // Span is a piece of a brief: text, an anchor, or a figure that a row holds.
@@ -99,6 +110,7 @@ func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, e
 			}
 		}
 	}
+	s.setTiles()
 	narration, err := r.claimed(ctx, v, e.Brief)
 	if err != nil {
 		return nil, err
@@ -203,8 +215,63 @@ func (s *Sheet) setFlags(flags []api.Flag) {
 	slices.SortStableFunc(flags, func(a, b api.Flag) int {
 		return cmp.Compare(slices.Index(api.Severities(), b.Severity), slices.Index(api.Severities(), a.Severity))
 	})
-	s.Flags = flags
+	s.Flags, s.Groups = flags, state.GroupFlags(flags)
 }
+
+const sheetTiles = 4
+
+// setTiles chooses the rows that stand above all others: those that lead their pack or, of other packs, the first of each table.
+func (s *Sheet) setTiles() {
+	for _, id := range state.Leads(s.Pack) {
+		for i, t := range s.Tables {
+			if j := slices.IndexFunc(t.Rows, func(r state.ViewRow) bool { return r.ID == id }); j >= 0 {
+				s.tile(i, j)
+				break
+			}
+		}
+	}
+	for j := 0; j < sheetTiles && state.Leads(s.Pack) == nil; j++ {
+		for i, t := range s.Tables {
+			if j < len(t.Rows) && len(s.Tiles) < sheetTiles {
+				s.tile(i, j)
+			}
+		}
+	}
+}
+
+// tile makes a tile of a row of a table, if it is about a number.
+func (s *Sheet) tile(table, row int) {
+	t := s.Tables[table]
+	made := Tile{Row: t.Rows[row], Table: table}
+	switch {
+	case t.Readings && len(made.Row.Cells) > 0:
+		made.Value = made.Row.Cells[0]
+	case len(t.Columns) > 0 && !t.Columns[0].Words:
+		made.Value = t.Columns[0].Cells[row]
+		made.Value.Label = human.FieldLabel(t.Columns[0].Field)
+	default:
+		return
+	}
+	if !made.Value.Known() || made.Value.Text == "" {
+		return
+	}
+	for _, f := range made.Row.Fields {
+		_, number := f.Value.(float64)
+		text, _ := f.Value.(string)
+		_, notTime := time.Parse(time.RFC3339, text)
+		day := strings.Contains(f.Name, "24h") || strings.Contains(f.Name, "1d")
+		switch {
+		case number && day && human.FieldMoves(f.Name) && made.Move.Text == "":
+			made.Move = state.NewCell(f.Name, f.Value)
+			made.Move.Label = human.FieldLabel(f.Name)
+		case text != "" && notTime != nil && made.Note == "" && text != made.Row.Of:
+			made.Note = human.Short(text, tileNote)
+		}
+	}
+	s.Tiles = append(s.Tiles, made)
+}
+
+const tileNote = 32 // runes
 
 func (s *Sheet) setSources(list []api.SourceStatus, names map[string]string) {
 	for _, one := range list {

@@ -1,12 +1,42 @@
 package reader_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
+
+// TestSheetTiles: rows that lead the crypto pack stand above all, in their order; of other packs the first numbers of each table.
+func TestSheetTiles(t *testing.T) {
+	t.Parallel()
+	const rows = `"assets":[{"id":"ethereum","name":"Ethereum","symbol":"ETH","priceUsd":3184,"ref":1},` +
+		`{"id":"bitcoin","name":"Bitcoin","symbol":"BTC","priceUsd":91240,"change24hPct":-1.84,"word":"up","ref":1}]`
+	for _, c := range []struct{ pack, doc, want string }{
+		{"crypto", `{` + rows + `}`, "BTC $91,240.00 -1.84% up, ETH $3,184.00"},
+		{"ai", `{` + rows + `,"mood":{"name":"Mood","value":24,"word":"Fear","ref":2}}`,
+			"24 Fear, ETH $3,184.00, BTC $91,240.00 -1.84% up"},
+		{"ai", `{"words":[{"id":"a","name":"A","said":"so","ref":1}]}`, ""},
+	} {
+		w := newWorld(t)
+		if err := w.feed.Publish(pulse(c.pack, newest().Add(time.Minute), c.doc), state.Narration{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.Sheet(t.Context(), c.pack, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		for _, tile := range s.Tiles {
+			told = append(told, strings.Join(strings.Fields(tile.Row.Symbol+" "+tile.Value.Text+" "+tile.Move.Text+" "+tile.Note), " "))
+		}
+		if got := strings.Join(told, ", "); got != c.want {
+			t.Errorf("%s: tiles %q, want %q", c.doc, got, c.want)
+		}
+	}
+}
 
 // TestSheet: what people read of a state is cleaned, rounded and told with its source; the same edition gives the same sheet.
 func TestSheet(t *testing.T) {
@@ -32,6 +62,9 @@ func TestSheet(t *testing.T) {
 	}
 	if len(s.Flags) != 3 || s.Flags[0].Message != "b" || s.Flags[1].ID != "c" {
 		t.Errorf("flags %+v", s.Flags)
+	}
+	if len(s.Groups) != 3 || s.Groups[0].Text != "b" {
+		t.Errorf("lines of flags %+v", s.Groups)
 	}
 	if len(s.Tables) != 2 || !s.Tables[0].Readings || s.Tables[1].Title != "Assets" {
 		t.Fatalf("tables %+v", s.Tables)

@@ -24,6 +24,7 @@ const topicPage = `<!DOCTYPE html>
 <style>%s</style>
 </head>
 <body>
+<header><a class="home" href="../">contextd</a> <nav aria-label="Service"><a href="../docs" aria-current="true">Docs</a></nav></header>
 <main>
 <nav aria-label="Handbook"><p>%s</p></nav>
 %s</main>

@@ -343,6 +343,9 @@ func TestTopics(t *testing.T) {
 		if a.Code != http.StatusOK || !strings.Contains(page, "<h1") || !strings.Contains(html.UnescapeString(page), topic.Summary) {
 			t.Errorf("%s: %d with %d bytes", topic.Name, a.Code, len(page))
 		}
+		if !strings.Contains(page, `<a class="home" href="../">`) || !strings.Contains(index, `<a class="home" href="./">`) {
+			t.Errorf("%s has no way back", topic.Name)
+		}
 		if !strings.Contains(index, `<a href="docs/`+topic.Name+`">`) {
 			t.Errorf("nothing leads to %s", topic.Name)
 		}
@@ -351,6 +354,9 @@ func TestTopics(t *testing.T) {
 				continue
 			}
 			to := path.Join(api.PathDocs, link[1])
+			if to == "/" { // the way back, which is not of this server
+				continue
+			}
 			if b := fetch(t, http.MethodGet, to); b.Code != http.StatusOK {
 				t.Errorf("%s leads to %s, which answers %d", topic.Name, to, b.Code)
 			}

@@ -43,8 +43,11 @@
     for (const [id, html] of e.parts || []) {
       const el = byId(id);
       if (!el) return location.reload();
-      const before = rowsOf(el), focused = el.contains(document.activeElement) && document.activeElement.getAttribute('href');
+      const before = rowsOf(el), tiles = Array.from(el.querySelectorAll('.tile'), t => t.textContent);
+      const unfolded = Array.from(el.querySelectorAll('details[open]'), d => d.id), focused = el.contains(document.activeElement) && document.activeElement.getAttribute('href');
       el.innerHTML = html;
+      unfolded.forEach(id => byId(id) && (byId(id).open = true));
+      el.querySelectorAll('.tile').forEach((t, i) => i in tiles && t.textContent !== tiles[i] && glow(t));
       for (const row of el.querySelectorAll('tr[id]')) {
         const old = before.get(row.id);
         if (old) Array.from(row.cells).forEach((c, i) => c.textContent !== old[i] && glow(c));

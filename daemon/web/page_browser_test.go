@@ -148,6 +148,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.width(wide)
 		b.visit(d.URL() + "/")
 		b.until("the page is live", `document.querySelector(".live time") && document.title.includes("old")`)
+		b.until("prices are on the first screen", `document.querySelectorAll(".tile .v").length === 4 && [...document.querySelectorAll(".tile .v")].every(v => v.getBoundingClientRect().bottom < innerHeight)`)
 		b.fits("the front page")
 		b.byKeyboard()
 		b.click(`.brief a.fig`)

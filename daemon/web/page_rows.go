@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,6 +73,80 @@ func tablesOf(s *reader.Sheet) []pageTable {
 		list = append(list, t)
 	}
 	return list
+}
+
+// pageTile is a row that stands above all others.
+type pageTile struct {
+	reader.Tile
+	ID    string // of the row's element
+	Sign  string // the class of its move
+	Trend template.HTML
+}
+
+func tilesOf(s *reader.Sheet) (list []pageTile) {
+	for _, t := range s.Tiles {
+		list = append(list, pageTile{t, rowID("t"+strconv.Itoa(t.Table), t.Row.ID), signClass(t.Move.Sign), trendSVG(s.Trend(t.Row))})
+	}
+	return list
+}
+
+// flagsShown is how many lines of flags stand open.
+const flagsShown = 3
+
+// pageFlags are the flags of a page: the worst lines, and the others behind one that counts them; nil where there are none.
+type pageFlags struct {
+	Worst []pageFlag
+	More  *struct {
+		Count  int
+		Counts string
+		Lines  []pageFlag
+	}
+}
+
+// pageFlag is a line of the flags of a state, that was made at At.
+type pageFlag struct {
+	state.FlagGroup
+	Subjects []pageFlag
+	At       time.Time
+}
+
+func flagsOf(s *reader.Sheet) (f pageFlags) {
+	var lines []pageFlag
+	for _, g := range s.Groups {
+		line := pageFlag{FlagGroup: g, At: s.GeneratedAt}
+		for _, one := range g.Subjects {
+			line.Subjects = append(line.Subjects, pageFlag{FlagGroup: one, At: s.GeneratedAt})
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) <= flagsShown+1 { // a line that hides one line has the room for it
+		f.Worst = lines
+		return f
+	}
+	f.Worst = lines[:flagsShown]
+	lines = lines[flagsShown:]
+	var counts []string
+	for _, severity := range slices.Backward(api.Severities()) {
+		n := 0
+		for _, line := range lines {
+			if line.Severity == severity {
+				n++
+			}
+		}
+		switch {
+		case n == 0:
+		case severity == api.SeverityCritical:
+			counts = append(counts, fmt.Sprintf("%d %s", n, severity))
+		default:
+			counts = append(counts, human.Plural(n, string(severity)))
+		}
+	}
+	f.More = &struct {
+		Count  int
+		Counts string
+		Lines  []pageFlag
+	}{len(lines), strings.Join(counts, ", "), lines}
+	return f
 }
 
 // The classes of columns that go where there is little room.

@@ -30,7 +30,7 @@ type pageSet struct {
 type pageMade struct {
 	sheet   *reader.Sheet
 	version int64
-	flags   *feed.Frame
+	top     *feed.Frame // tiles and flags
 	main    *feed.Frame
 	tables  []pageTable
 	parts   map[string]string // by the ids of their elements
@@ -128,7 +128,7 @@ func (s *pageSet) newest(ctx context.Context) (*pageMade, error) {
 		made.news = made.event(last)
 	}
 	var zip feed.Zip
-	for _, frame := range []*feed.Frame{made.flags, made.main, made.news} {
+	for _, frame := range []*feed.Frame{made.top, made.main, made.news} {
 		if frame != nil {
 			zip.Next(frame) // compresses it, for which the first visitor would wait else
 		}
@@ -143,11 +143,15 @@ func (p *Page) text(name string, data any) (string, error) {
 	return b.String(), err
 }
 
+// pageParts are the parts of a page beside its tables, by the ids of their elements.
+func pageParts() [3]string { return [...]string{"tiles", "flags", "brief"} }
+
 // render makes the parts of m and puts them together.
 func (m *pageMade) render() error {
 	m.parts = map[string]string{}
-	for _, part := range []string{"flags", "brief"} {
-		text, err := m.page.text(part, m.sheet)
+	data := map[string]any{"tiles": tilesOf(m.sheet), "flags": flagsOf(m.sheet), "brief": m.sheet}
+	for _, part := range pageParts() {
+		text, err := m.page.text(part, data[part])
 		if err != nil {
 			return err
 		}
@@ -172,7 +176,8 @@ func (m *pageMade) render() error {
 	if n := len(m.tables); n > 0 && !m.tables[n-1].Readings {
 		b.WriteString("</div>\n")
 	}
-	m.flags = feed.NewText([]byte(`<div id="flags">` + m.parts["flags"] + "</div>\n"))
+	m.top = feed.NewText([]byte(`<section class="tiles" id="tiles" aria-label="At a glance">` + m.parts["tiles"] + "</section>\n" +
+		`<div id="flags">` + m.parts["flags"] + "</div>\n"))
 	m.main = feed.NewText([]byte(b.String()))
 	return nil
 }
@@ -220,9 +225,9 @@ func (p *Page) headOf(s *reader.Sheet, at place, now time.Time) pageHead {
 		}
 	}
 	h.Title = s.Pack + " {} old · contextd"
-	if len(s.Flags) > 0 {
-		worst := s.Flags[0]
-		h.Title = severityMark(worst.Severity) + " " + string(worst.Severity) + ": " + worst.Message + " · " + h.Title
+	if len(s.Groups) > 0 {
+		worst := s.Groups[0]
+		h.Title = severityMark(worst.Severity) + " " + string(worst.Severity) + ": " + worst.Text + " · " + h.Title
 	}
 	return h
 }
@@ -263,7 +268,7 @@ type pageEvent struct {
 // event is what changed since last, all for nil.
 func (m *pageMade) event(last *pageMade) *feed.Frame {
 	e := pageEvent{Version: m.version}
-	for _, name := range []string{"flags", "brief"} {
+	for _, name := range pageParts() {
 		if last == nil || last.parts[name] != m.parts[name] {
 			e.Parts = append(e.Parts, [2]string{name, m.parts[name]})
 		}

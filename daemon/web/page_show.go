@@ -24,6 +24,8 @@ var (
 	pageCSS string
 	//go:embed page.js
 	pageJS string
+	//go:embed favicon.ico
+	pageIcon []byte
 )
 
 // PageMode says who sees the state on the pages.
@@ -83,6 +85,7 @@ const (
 	pathPack       = "/packs/{pack}"
 	pathPackEvents = "/packs/{pack}/events"
 	pathPageScript = "/page.js"
+	pathIcon       = "/favicon.ico"
 
 	pathAccount       = "/account"
 	pathAccountScript = "/account.js"
@@ -120,8 +123,9 @@ func (p *Page) End() { p.end() }
 
 // Routes are those of the pages, for Config. At the front plain answers whoever is no browser, and everybody where pages are off.
 func (p *Page) Routes(plain Handler) Routes {
+	icon := document{contentType: "image/x-icon", text: pageIcon, cache: "public, max-age=86400"}.handler()
 	if p.cfg.Mode == PageOff {
-		return Routes{pathFront: {http.MethodGet: plain}}
+		return Routes{pathFront: {http.MethodGet: plain}, pathIcon: {http.MethodGet: icon}}
 	}
 	named := p.cfg.Console.named
 	return Routes{
@@ -132,6 +136,7 @@ func (p *Page) Routes(plain Handler) Routes {
 		pathPack:          {http.MethodGet: negotiated(named(p.show), nothing)},
 		pathPackEvents:    {http.MethodGet: named(p.events)},
 		pathPageScript:    {http.MethodGet: script(pageJS)},
+		pathIcon:          {http.MethodGet: icon},
 	}
 }
 
@@ -234,7 +239,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p.write(w, r, http.StatusOK, p.style, second.head, made.flags, ask, made.main, second.foot)
+	p.write(w, r, http.StatusOK, p.style, second.head, made.top, ask, made.main, second.foot)
 	return nil
 }
 

@@ -295,6 +295,53 @@ func TestPageIsWhole(t *testing.T) {
 	}
 }
 
+// TestPageOfManyFlags: on a day with many flags prices come before them, three lines of them stand open and all others fold behind a line
+// that counts them; what is critical comes first.
+func TestPageOfManyFlags(t *testing.T) {
+	t.Parallel()
+	var raised []string
+	for i := range 20 {
+		kind, severity := api.FlagFastMove, api.SeverityNotice
+		switch {
+		case i >= 17:
+			kind, severity = fmt.Sprintf("kind_%d", i), api.SeverityWarning
+		case i >= 15:
+			kind, severity = api.FlagDepeg, api.SeverityCritical
+		}
+		raised = append(raised, fmt.Sprintf(`{"id":"f%d","kind":%q,"severity":%q,"subject":"Coin %d","value":%d,"threshold":8,"unit":"pct",`+
+			`"since":"2026-11-20T19:00:00Z","message":"Coin %d is flagged","ref":1}`, i, kind, severity, i, 9+i, i))
+	}
+	p := newPages(t, web.PagePublic)
+	p.publish(t, p.now, `"flags":[`, `"flags":[`+strings.Join(raised, ",")+`,`)
+	body := p.get(t, "/", "192.0.2.7:1", "context.example.org").Body.String()
+	order := []string{
+		`class="tile"`, "$91,240.00", `<div id="flags">`, "Coin 15 is flagged", "Coin 16 is flagged", "Coin 17 is flagged",
+		`id="more-flags"><summary>4 more: 2 warnings, 2 notices</summary>`, "15 coins are up 9.0% to 23.0% within an hour: Coin 0, Coin 1, Coin 2 and 12 more</span></summary>",
+		"Coin 14 is flagged", `id="ask"`,
+	}
+	for at, i := 0, 0; i < len(order); i++ {
+		n := strings.Index(body[at:], order[i])
+		if n < 0 {
+			t.Fatalf("after %q there is no %q", order[:i], order[i])
+		}
+		at += n
+	}
+	if !strings.Contains(body, "<title>✗ critical: Coin 15 is flagged") {
+		t.Error("the title does not tell the worst")
+	}
+}
+
+// TestPageIcon: browsers find a picture of the service, whoever may see its pages.
+func TestPageIcon(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []web.PageMode{web.PageOff, web.PageOn} {
+		got := newPages(t, mode).get(t, "/favicon.ico", "192.0.2.7:1", "context.example.org")
+		if got.Code != 200 || got.Header().Get("Content-Type") != "image/x-icon" || !bytes.HasPrefix(got.Body.Bytes(), []byte{0, 0, 1, 0}) {
+			t.Errorf("with pages %s: %d %v", mode, got.Code, got.Header())
+		}
+	}
+}
+
 // TestPageIsKept: the page of a state is made once and compressed once, small, and its age goes on.
 func TestPageIsKept(t *testing.T) {
 	t.Parallel()

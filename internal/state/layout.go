@@ -47,6 +47,14 @@ func Layouts(pack string) []Layout {
 	return nil
 }
 
+// Leads are the rows of a pack that stand above all others, as kind/key; nil for the packs whose tables each have one.
+func Leads(pack string) []string {
+	if pack == api.PackCrypto {
+		return []string{"asset/bitcoin", "asset/ethereum", "market/crypto", "index/fear-greed"}
+	}
+	return nil
+}
+
 func cryptoLayouts() []Layout {
 	const hour, day, week, volume = "change1hPct", "change24hPct", "change7dPct", "volume24hUsd"
 	return []Layout{{
