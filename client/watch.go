@@ -42,7 +42,7 @@ type watchOptions struct {
 	cooldown            time.Duration
 	ended               bool
 
-	exec, webhook, webhookFile, secretFile string
+	exec, webhook, webhookFile, secretFile, format, text string
 
 	count int
 	limit time.Duration
@@ -72,7 +72,7 @@ func newWatch(f *factory) *cobra.Command {
 			"--unit prints a systemd unit. With --remote, the service keeps the watch, for a credit per started day, and tells its\n" +
 			"webhook, or ctx shows what it tells.",
 		Example: "  ctx watch --severity critical --exec 'mail -s \"$CTX_EVENT_MESSAGE\" me@example.com'\n" +
-			"  ctx watch --price 'BTC < 90000' --price 'BTC > 100000' --webhook-file ntfy.url --cooldown 1h\n" +
+			"  ctx watch --price 'BTC < 90000' --price 'BTC > 100000' --webhook-file ntfy.url --webhook-format ntfy\n" +
 			"  ctx watch --when '.top_movers[] | select(.change24hPct > 20) | .symbol'\n" +
 			"  ctx watch --flag stablecoin_depeg --webhook https://hooks.example.org/depeg --secret-file hook.key\n" +
 			"  ctx watch --name fear --when '.sentiment.fearGreed.value < 20' --exec ./buy.sh --unit > fear.service",
@@ -109,7 +109,10 @@ func (o *watchOptions) bind(c *cobra.Command) {
 	f.StringVar(&o.exec, "exec", "", "run this shell `command` for each event")
 	f.StringVar(&o.webhook, "webhook", "", "post each event to this `address`")
 	f.StringVar(&o.webhookFile, "webhook-file", "", "read the address from this `file`, to keep it out of the process list")
-	f.StringVar(&o.secretFile, "secret-file", "", "sign posts with the secret in this `file`")
+	f.StringVar(&o.secretFile, "secret-file", "", "sign posts with the secret in this `file`, or use it as the access token of ntfy")
+	f.StringVar(&o.format, "webhook-format", string(alert.FormatJSON), "`form` of a post: "+api.List(alert.Formats()))
+	f.StringVar(&o.text, "webhook-text", "", "`template` of what a chat is told, such as '{{.Subject}}: {{.Message}}'")
+	cli.CompleteValues(c, "webhook-format", alert.Formats()...)
 	f.StringVar(&o.name, "name", "", "`name` of the journal (default one made of service, pack and conditions)")
 	f.IntVar(&o.count, "count", 0, "end when this `number` of events is delivered")
 	f.DurationVar(&o.limit, "for", 0, "end after this `time`")
@@ -209,13 +212,16 @@ func (o *watchOptions) targets() (list []alert.Target, err error) {
 		if secret, err = os.ReadFile(o.secretFile); err != nil {
 			return nil, cli.Invalid("--secret-file: %w", err)
 		}
-		if secret = bytes.TrimSpace(secret); len(secret) < minSecret {
+		if secret = bytes.TrimSpace(secret); len(secret) < minSecret && o.format != string(alert.FormatNtfy) {
 			return nil, cli.Invalid("the secret of --secret-file has %d bytes, fewer than %d", len(secret), minSecret).
 				WithHint("openssl rand -hex 32 > %s", o.secretFile)
 		}
 	}
+	if address == "" && (o.format != string(alert.FormatJSON) || o.text != "") {
+		return nil, cli.Invalid("--webhook-format and --webhook-text are about a webhook, and there is none")
+	}
 	if o.webhook != "" || o.webhookFile != "" {
-		hook, err := alert.NewWebhook(address, secret, o.Now)
+		hook, err := alert.NewWebhook(alert.Hook{URL: address, Secret: secret, Format: alert.Format(o.format), Text: o.text, Now: o.Now})
 		if err != nil {
 			return nil, cli.Invalid("%w", err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -221,8 +222,9 @@ func (o *watchOptions) requests() (list []api.WatchRequest, err error) {
 	case len(o.when) > 0:
 		return nil, cli.Invalid("--when is a program, which the service does not run").
 			WithHint("--price, --flag and --severity, or no --remote")
-	case o.exec != "" || o.secretFile != "" || o.cooldown > 0 || o.unit:
-		return nil, cli.Invalid("--exec, --secret-file, --cooldown and --unit are of watches on this machine, not of --remote")
+	case o.exec != "" || o.secretFile != "" || o.cooldown > 0 || o.unit || o.text != "" || o.format != string(alert.FormatJSON):
+		return nil, cli.Invalid("--exec, --secret-file, --webhook-format, --webhook-text, --cooldown and --unit are of watches " +
+			"on this machine, not of --remote")
 	}
 	delivery := api.WatchDelivery{Type: api.DeliverPoll}
 	if o.webhook != "" || o.webhookFile != "" {

@@ -124,7 +124,8 @@ func TestAlerts(t *testing.T) {
 	var log testbed.Log
 	change := func(c *daemon.Config) {
 		c.DataDir, c.AdminListen, c.Logger = dir, "127.0.0.1:0", log.Logger()
-		c.Alerts = []operate.Alert{{Name: "ops", Severity: api.SeverityNotice, URL: h.URL + "/SECRET", Secret: []byte(alertSecret), Mail: []string{"SECRET@example.org"}}}
+		c.Alerts = []operate.Alert{{Name: "ops", Severity: api.SeverityNotice, Mail: []string{"SECRET@example.org"},
+			Hook: alert.Hook{URL: h.URL + "/SECRET", Secret: []byte(alertSecret)}}}
 	}
 	d := daemontest.Open(t, change)
 	for range 4 { // at which there are some
@@ -165,7 +166,7 @@ func TestAlerts(t *testing.T) {
 	}
 	next := d.Config.Reloadable
 	next.Alerts = append(slices.Clone(next.Alerts), operate.Alert{Name: "more", Severity: api.SeverityNotice, Kinds: []string{events[0].Kind},
-		URL: h.URL, Secret: []byte(alertSecret)})
+		Hook: alert.Hook{URL: h.URL, Secret: []byte(alertSecret)}})
 	if err := d.Apply(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}

@@ -297,11 +297,15 @@ func (r Reloadable) check() error {
 	if err := checkSources(packs, r.Licensed, "sources.licensed: there is no source"); err != nil {
 		return err
 	}
-	served := make([]*pack.Pack, len(packs))
-	for i, p := range packs {
-		served[i] = p.Pack
+	return operate.CheckAlerts(r.served(), r.Alerts)
+}
+
+// served are the packs that are served.
+func (r Reloadable) served() (list []*pack.Pack) {
+	for _, p := range r.packList() {
+		list = append(list, p.Pack)
 	}
-	return operate.CheckAlerts(served, r.Alerts)
+	return list
 }
 
 // checkSources reports a source that no pack has, after why.

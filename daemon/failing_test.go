@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pack/manifest"
+	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/handbook"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -67,7 +68,7 @@ func TestOnlySourceFails(t *testing.T) {
 	d := daemontest.Open(t, func(c *daemon.Config) {
 		c.Recording, c.Transport, c.Now, c.Page = nil, g, clock.Now, "public"
 		c.Packs = []daemon.Pack{{Pack: pack.Crypto()}, quakes(t)}
-		c.Alerts = []operate.Alert{{Name: "ops", Pack: "quakes", URL: hook.URL, Secret: []byte(alertSecret), Ended: true,
+		c.Alerts = []operate.Alert{{Name: "ops", Pack: "quakes", Hook: alert.Hook{URL: hook.URL, Secret: []byte(alertSecret)}, Ended: true,
 			Kinds: []string{api.FlagSourceStale, api.FlagSourceError}}}
 	})
 	d.Clock = clock

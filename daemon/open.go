@@ -266,8 +266,8 @@ func (d *Daemon) openScheduler(context.Context) error {
 func (d *Daemon) openAlerts(context.Context) (err error) {
 	d.alerts, err = operate.OpenAlerts(operate.AlertsConfig{
 		Journal: filepath.Join(d.cfg.DataDir, backup.AlertJournal), Mailer: d.mailer, Feed: d.feed, Delivered: d.metrics.Alerted,
-		Synthetic: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
-	}, d.cfg.Alerts)
+		Past: d.history.PulseBefore, Synthetic: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+	}, d.cfg.served(), d.cfg.Alerts)
 	return err
 }
 

@@ -336,7 +336,7 @@ func TestBrokenPackChangesNothing(t *testing.T) {
 		"a source that no pack has": {packs: []daemon.Pack{marked("perps", "two")},
 			change: func(r *daemon.Reloadable) { r.Disabled = []string{"none"} }, say: `source "none"`},
 		"an alert on a pack that goes": {change: func(r *daemon.Reloadable) {
-			r.Alerts = []operate.Alert{{Name: "x", Pack: "perps", URL: "http://127.0.0.1:1/"}}
+			r.Alerts = []operate.Alert{{Name: "x", Pack: "perps", Hook: alert.Hook{URL: "http://127.0.0.1:1/"}}}
 		}, say: `pack "perps" is not served`},
 	} {
 		r := s.d.Config.Reloadable
@@ -410,7 +410,7 @@ func TestAlertsOfPackThatCame(t *testing.T) {
 	s, h := newScene(t), newHook(t)
 	next := s.d.Config.Reloadable
 	next.Packs = []daemon.Pack{{Pack: pack.Crypto()}, marked("perps", "one")}
-	next.Alerts = []operate.Alert{{Name: "ops", Pack: "perps", Severity: api.SeverityNotice, URL: h.URL, Secret: []byte(alertSecret)}}
+	next.Alerts = []operate.Alert{{Name: "ops", Pack: "perps", Severity: api.SeverityNotice, Hook: alert.Hook{URL: h.URL, Secret: []byte(alertSecret)}}}
 	if err := s.d.Apply(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -111,8 +112,8 @@ func newPastTest(t *testing.T, dir, storeURL string, p past) *pastTest {
 		cfg.DataDir, cfg.StoreURL, cfg.Now = filepath.Join(dir, "data"), storeURL, now
 		cfg.Chain.SettleKey, cfg.Chain.Domain = c.Gas().PrivateKey, x402.Domain{Name: devchain.TokenName, Version: devchain.TokenVersion}
 		cfg.Alerts = []operate.Alert{
-			{Name: "ops", Severity: api.SeverityNotice, URL: test.ops.URL, Secret: []byte(alertSecret)},
-			{Name: "late", Severity: api.SeverityNotice, URL: test.late.URL, Secret: []byte(alertSecret)},
+			{Name: "ops", Severity: api.SeverityNotice, Hook: alert.Hook{URL: test.ops.URL, Secret: []byte(alertSecret)}},
+			{Name: "late", Severity: api.SeverityNotice, Hook: alert.Hook{URL: test.late.URL, Secret: []byte(alertSecret)}},
 		}
 	}
 	test.open(t)

@@ -37,7 +37,7 @@ func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
 	d.mcp.SetPacks(d.packs.ids())
 	d.packs.finish(packs)
 	d.tellSources()
-	d.alerts.Set(next.Alerts)
+	d.alerts.Set(next.served(), next.Alerts)
 	for _, id := range d.packs.ids() {
 		if d.node.Leads() { // who else notifies nobody
 			d.alerts.Observe(ctx, id)

@@ -155,11 +155,11 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) examine.
 	}
 	for _, a := range d.Alerts {
 		e.Journal = backup.AlertJournal
-		if a.URL != "" {
+		if a.Hook.URL != "" {
 			if e.Hooks == nil {
 				e.Hooks = map[string]string{}
 			}
-			e.Hooks[a.Name] = a.URL
+			e.Hooks[a.Name] = a.Hook.URL
 		}
 	}
 	for _, r := range d.Rails() {

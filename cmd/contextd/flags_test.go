@@ -44,7 +44,7 @@ var fixedSets = map[string]string{
 	"names": "underscore dots", "method": "GET POST PUT PATCH DELETE", "request": "GET POST PUT PATCH DELETE",
 	"cite": "footnotes inline none", "format": "text md bibtex url", "severity": "notice warning critical",
 	"flag": "stablecoin_depeg exploit_reported any", "tier": "free hobby pro team enterprise", "log-level": "debug info warn error",
-	"log-format": "auto text json", "state": "pending settled failed", "packs": "crypto perps",
+	"log-format": "auto text json", "webhook-format": "json slack ntfy", "state": "pending settled failed", "packs": "crypto perps",
 	"json": "", "profile": "", "pack": "", "kind": "", "kinds": "", "member": "", "members": "", "field": "", "source": "",
 	"ctx api --field": "free",
 }

@@ -3,6 +3,8 @@ package operate
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	netmail "net/mail"
@@ -15,6 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/internal/alert"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -28,17 +31,18 @@ var (
 	_ Mailer = (*mail.SMTP)(nil)
 )
 
-// Alert says of which flags of a pack the operator is notified, and how.
+// Alert says of what in a pack the operator is notified, and how.
 type Alert struct {
-	Name     string        // letters, digits and -; one of its own
-	Pack     string        // "" means api.DefaultPack
-	Severity api.Severity  // the least; "" means api.SeverityWarning
-	Kinds    []string      // of flags; none means all
-	URL      string        // of a webhook, which may be a secret; "" means none
-	Secret   []byte        // that its posts are signed with; nil means that they are not
-	Mail     []string      // addresses
-	Cooldown time.Duration // between two events of a flag; one that stands after it is sent again. 0 means once
-	Ended    bool          // ends are sent too
+	Name      string          // letters, digits and -; one of its own
+	Pack      string          // "" means api.DefaultPack
+	Type      api.WatchType   // "" means api.WatchFlagChanged
+	Severity  api.Severity    // the least of a flag; "" means api.SeverityWarning
+	Kinds     []string        // of flags; none means all
+	Arguments json.RawMessage // of the other types, as a watch has them, without pack
+	Hook      alert.Hook      // where it is posted; without a URL, nowhere
+	Mail      []string        // addresses
+	Cooldown  time.Duration   // between two events of a condition; one that stands after it is sent again. 0 means once
+	Ended     bool            // ends are sent too
 }
 
 // minAlertSecret is the least length of what posts are signed with, in bytes.
@@ -83,7 +87,50 @@ func (a Alert) check(packs []*pack.Pack) error {
 			return fmt.Errorf("no flag is of kind %q; there are %s", kind, strings.Join(known, ", "))
 		}
 	}
+	if _, err := a.rule(packs); err != nil {
+		return err
+	}
 	return a.checkTargets()
+}
+
+// rule is what a looks for where packs are served, one of which is a's.
+func (a Alert) rule(packs []*pack.Pack) (alert.Rule, error) {
+	r := alert.Rule{Name: a.Name, Pack: cmp.Or(a.Pack, api.DefaultPack), Cooldown: a.Cooldown, Ended: a.Ended}
+	switch a.Type {
+	case "", api.WatchFlagChanged:
+		if len(a.Arguments) > 0 {
+			return r, fmt.Errorf("arguments are for other types: use severity, kinds and ended")
+		}
+		r.Find = alert.Flags(cmp.Or(a.Severity, api.SeverityWarning), a.Kinds)
+		return r, nil
+	case api.WatchConditionMet, api.WatchChangeMoved:
+	default:
+		types := []api.WatchType{api.WatchFlagChanged, api.WatchConditionMet, api.WatchChangeMoved}
+		return r, fmt.Errorf("type %q is none of %s", a.Type, api.List(types))
+	}
+	if a.Severity != "" || len(a.Kinds) > 0 {
+		return r, fmt.Errorf("severity and kinds are of flags, not of %s", a.Type)
+	}
+	arguments, err := api.ParseWatch(a.Type, a.Arguments)
+	if err != nil {
+		return r, withHint(err)
+	}
+	if arguments.Pack != api.DefaultPack {
+		return r, fmt.Errorf("arguments name a pack: it stands beside them")
+	}
+	arguments.Pack = r.Pack
+	i := slices.IndexFunc(packs, func(p *pack.Pack) bool { return p.ID == r.Pack })
+	condition, err := alert.Watch(a.Type, arguments, packs[i].Shown)
+	r.Find = condition.Find
+	return r, withHint(err)
+}
+
+// withHint is err with its hint in the text.
+func withHint(err error) error {
+	if e, ok := errors.AsType[*api.Error](err); ok && e.Hint != "" {
+		return fmt.Errorf("%s; %s", e.Message, e.Hint)
+	}
+	return err
 }
 
 // checkTargets reports what is wrong with where a is sent.
@@ -94,18 +141,20 @@ func (a Alert) checkTargets() error {
 		}
 	}
 	switch {
-	case a.URL == "" && len(a.Mail) == 0:
+	case a.Hook.URL == "" && len(a.Mail) == 0:
 		return fmt.Errorf("nobody is told: it has neither url nor mail")
-	case a.Secret != nil && a.URL == "":
+	case a.Hook.Secret != nil && a.Hook.URL == "":
 		return fmt.Errorf("there is a secret to sign with, and no url")
-	case a.Secret != nil && len(a.Secret) < minAlertSecret:
-		return fmt.Errorf("the secret has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(a.Secret), minAlertSecret)
+	case a.Hook.Secret != nil && a.Hook.Format != alert.FormatNtfy && len(a.Hook.Secret) < minAlertSecret:
+		return fmt.Errorf("the secret has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(a.Hook.Secret), minAlertSecret)
 	case a.Cooldown < 0:
 		return fmt.Errorf("the cool-down is negative")
-	case a.URL == "":
+	case a.Hook.URL == "" && (cmp.Or(a.Hook.Format, alert.FormatJSON) != alert.FormatJSON || a.Hook.Text != ""):
+		return fmt.Errorf("format and text are of a webhook, and there is no url")
+	case a.Hook.URL == "":
 		return nil
 	}
-	_, err := alert.NewWebhook(a.URL, a.Secret, nil)
+	_, err := alert.NewWebhook(a.Hook)
 	return err
 }
 
@@ -114,28 +163,29 @@ type AlertsConfig struct {
 	Journal   string // path of what the operator was notified of
 	Mailer    Mailer
 	Feed      *feed.Feed
-	Delivered func(alert, by string, err error) // counts deliveries
-	Synthetic bool                              // states are those of a demo
+	Past      func(ctx context.Context, pack string, t time.Time) (state.Pulse, error) // the newest before t, or state.ErrNoPulse
+	Delivered func(alert, by string, err error)                                        // counts deliveries
+	Synthetic bool                                                                     // states are those of a demo
 	Now       func() time.Time
 	Logger    *slog.Logger
 }
 
-// Alerts notifies the operator of flags. Make one with OpenAlerts, and Close it.
+// Alerts notifies the operator. Make one with OpenAlerts, and Close it.
 type Alerts struct {
 	cfg    AlertsConfig
 	teller *alert.Teller
 }
 
-// OpenAlerts takes the journal of what the operator was notified of, and goes on by alerts, which were checked.
-func OpenAlerts(cfg AlertsConfig, alerts []Alert) (*Alerts, error) {
+// OpenAlerts takes the journal of what the operator was notified of, and goes on by alerts, which were checked with packs.
+func OpenAlerts(cfg AlertsConfig, packs []*pack.Pack, alerts []Alert) (*Alerts, error) {
 	a := &Alerts{cfg: cfg}
 	var err error
-	a.teller, err = alert.Open(alert.Config{Path: cfg.Journal, Rules: a.rules(alerts), Notify: a.report, Grace: alertGrace})
+	a.teller, err = alert.Open(alert.Config{Path: cfg.Journal, Rules: a.rules(packs, alerts), Notify: a.report, Grace: alertGrace})
 	return a, err
 }
 
-// Set puts other alerts, which were checked, in effect.
-func (a *Alerts) Set(alerts []Alert) { a.teller.SetRules(a.rules(alerts)) }
+// Set puts other alerts, which were checked with packs, in effect.
+func (a *Alerts) Set(packs []*pack.Pack, alerts []Alert) { a.teller.SetRules(a.rules(packs, alerts)) }
 
 // Run delivers until ctx is done.
 func (a *Alerts) Run(ctx context.Context) { a.teller.Run(ctx) }
@@ -149,12 +199,16 @@ func (a *Alerts) Waiting() int {
 // Close frees the journal.
 func (a *Alerts) Close() error { return a.teller.Close() }
 
-// rules are alerts, which were checked, as rules.
-func (a *Alerts) rules(alerts []Alert) (rules []alert.Rule) {
+// rules are alerts, which were checked with packs, as rules.
+func (a *Alerts) rules(packs []*pack.Pack, alerts []Alert) (rules []alert.Rule) {
 	for _, one := range alerts {
-		severity, pack := cmp.Or(one.Severity, api.SeverityWarning), cmp.Or(one.Pack, api.DefaultPack)
-		r := alert.Rule{Name: one.Name, Pack: pack, Find: alert.Flags(severity, one.Kinds), Cooldown: one.Cooldown, Ended: one.Ended}
-		if hook, err := alert.NewWebhook(one.URL, one.Secret, a.cfg.Now); err == nil { // else there is none
+		r, err := one.rule(packs)
+		if err != nil {
+			a.cfg.Logger.Error("alert cannot be watched for", "alert", one.Name, "error", err)
+			continue
+		}
+		one.Hook.Now = a.cfg.Now
+		if hook, err := alert.NewWebhook(one.Hook); err == nil { // else there is none
 			r.Targets = append(r.Targets, alert.Target{Name: one.Name + "/webhook", Deliver: hook.Deliver})
 		}
 		for i, to := range one.Mail {
@@ -169,16 +223,12 @@ func (a *Alerts) rules(alerts []Alert) (rules []alert.Rule) {
 }
 
 func (a *Alerts) mail(ctx context.Context, to string, e alert.Event) error {
-	what := string(e.Severity)
-	if e.Change != alert.Appeared {
-		what += ", " + string(e.Change)
-	}
 	text := fmt.Sprintf("%s\n\npack      %s\nkind      %s\nseverity  %s\nchange    %s\nstate of  %s\nalert     %s\nevent     %s\n",
-		e.Message, e.Pack, e.Kind, e.Severity, e.Change, e.At.Format(time.RFC3339), e.Alert, e.ID)
+		e.Message, e.Pack, e.Kind, cmp.Or(e.Severity, "-"), e.Change, e.At.Format(time.RFC3339), e.Alert, e.ID)
 	if e.Demo {
 		text += "\nThis is synthetic data.\n"
 	}
-	return a.cfg.Mailer.Deliver(ctx, to, fmt.Sprintf("[%s] %s", what, e.Message), text)
+	return a.cfg.Mailer.Deliver(ctx, to, e.Title(), text)
 }
 
 // report logs and counts what became of events.
@@ -214,14 +264,33 @@ func (a *Alerts) Watch(ctx context.Context, pack string) {
 	}
 }
 
-// Observe notes which flags are up in the newest state of a pack.
+// Observe notes what holds in the newest state of a pack.
 func (a *Alerts) Observe(ctx context.Context, pack string) {
 	edition, _ := a.cfg.Feed.Latest(pack)
 	if edition == nil {
 		return
 	}
-	s := alert.State{Pack: pack, At: edition.GeneratedAt, Doc: edition.Doc, Demo: a.cfg.Synthetic}.As(edition.Freshness(a.cfg.Now()))
+	s := a.state(pack, edition.GeneratedAt, edition.Doc).As(edition.Freshness(a.cfg.Now()))
 	if _, err := a.teller.Observe(ctx, s); err != nil {
-		a.cfg.Logger.Error("state not checked for alerts", "pack", pack, "error", err)
+		level := slog.LevelError
+		if errors.Is(err, alert.ErrNoState) { // the window of a move begins before there were states
+			level = slog.LevelDebug
+		}
+		a.cfg.Logger.Log(ctx, level, "state not checked for alerts", "pack", pack, "error", err)
 	}
+}
+
+// state is a state of a pack with those before it.
+func (a *Alerts) state(pack string, at time.Time, doc *state.Document) alert.State {
+	return alert.State{Pack: pack, At: at, Doc: doc, Demo: a.cfg.Synthetic,
+		Before: func(ctx context.Context, t time.Time) (alert.State, error) {
+			pulse, err := a.cfg.Past(ctx, pack, t)
+			if errors.Is(err, state.ErrNoPulse) {
+				err = alert.ErrNoState
+			}
+			if err != nil {
+				return alert.State{}, err
+			}
+			return a.state(pack, pulse.GeneratedAt, pulse.Read()), nil
+		}}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/event"
+	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/outbound"
 	"github.com/contextd/contextd/sdk/api"
@@ -116,7 +117,7 @@ func (s *Service) post(ctx context.Context, w event.Watch, id string, body []byt
 	if len(w.SecretBefore) > 0 && now.Before(w.BeforeUntil) {
 		keys = append(keys, w.SecretBefore)
 	}
-	sign(r.Header, id, now, body, keys...)
+	alert.Sign(r.Header, id, now, body, keys...)
 	r.Header.Set("X-Mcp-Subscription-Id", w.ID)
 	return s.send(r)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/watch"
+	"github.com/contextd/contextd/internal/alert"
 )
 
 // TestSign is the vector of Standard Webhooks; a secret of another length, or that is no base64, is refused.
@@ -20,7 +21,7 @@ func TestSign(t *testing.T) {
 	}
 	h := http.Header{}
 	body, at := []byte(`{"test": 2432232314}`), time.Unix(1614265330, 0)
-	watch.Sign(h, "msg_p5jXN8AQM9LWM0D4loKWxJek", at, body, key, []byte("the one before it"))
+	alert.Sign(h, "msg_p5jXN8AQM9LWM0D4loKWxJek", at, body, key, []byte("the one before it"))
 	const want = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 	got := strings.Fields(h.Get("webhook-signature"))
 	if len(got) != 2 || got[0] != want || got[1] == want || len(got[1]) != len(want) || h.Get("webhook-timestamp") != "1614265330" {
@@ -46,7 +47,7 @@ func TestRealClientsVerify(t *testing.T) {
 		t.Skip("there is no library of others")
 	}
 	key, body, h := make([]byte, 32), []byte(`{"eventId":"a","name":"state.published"}`), http.Header{}
-	watch.Sign(h, "a", time.Now(), body, key, []byte("the one before it, as it rotates"))
+	alert.Sign(h, "a", time.Now(), body, key, []byte("the one before it, as it rotates"))
 	const script = `const {Webhook} = require("standardwebhooks"), [secret, body, id, at, signed] = process.argv.slice(1);
 		const headers = {"webhook-id": id, "webhook-timestamp": at, "webhook-signature": signed};
 		new Webhook(secret).verify(body, headers);

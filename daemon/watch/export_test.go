@@ -2,7 +2,6 @@ package watch
 
 // What the tests call. Each is its namesake.
 var (
-	Sign        = sign
 	ParseSecret = parseSecret
 	SecretText  = secretText
 )

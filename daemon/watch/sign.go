@@ -1,14 +1,9 @@
 package watch
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -40,20 +35,4 @@ func parseSecret(text string) ([]byte, error) {
 			secretMax).WithHint("leave it out, and one is made and shown once")
 	}
 	return key, nil
-}
-
-// sign puts the headers of Standard Webhooks on a message with an id, signed at a time with keys: the newest, and the one before it while
-// both are good.
-func sign(h http.Header, id string, at time.Time, body []byte, keys ...[]byte) {
-	seconds := strconv.FormatInt(at.Unix(), 10)
-	var signatures []string
-	for _, key := range keys {
-		mac := hmac.New(sha256.New, key)
-		_, _ = mac.Write([]byte(id + "." + seconds + "."))
-		_, _ = mac.Write(body)
-		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	}
-	h.Set("Webhook-Id", id)
-	h.Set("Webhook-Timestamp", seconds)
-	h.Set("Webhook-Signature", strings.Join(signatures, " "))
 }

@@ -3,7 +3,6 @@ package alert
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,24 +20,40 @@ const (
 	webhookRest = 64 << 10         // bytes of an answer that are read, so that the connection can be used again
 )
 
+// Hook says where and how events are posted.
+type Hook struct {
+	// URL is of http or https. It may be a private address: who names it looks after this machine. It may be a secret: no error has it.
+	URL string
+
+	Secret []byte           // that posts are signed with, or the access token of ntfy; nil for none
+	Format Format           // "" means FormatJSON
+	Text   string           // template of what a chat is told, over an Event with its Value decoded; "" means Event.Text
+	Now    func() time.Time // nil means time.Now
+}
+
 // Webhook is an address that takes events. Make one with NewWebhook.
 type Webhook struct {
 	url    *url.URL
 	secret []byte
+	writer writer
 	client *http.Client
 	now    func() time.Time
 }
 
-// NewWebhook makes the Webhook at an address of http or https. It may be a private one: who names it looks after this machine. With a
-// secret, deliveries are signed. The address may itself be a secret, so no error has it. A nil now means time.Now.
-func NewWebhook(address string, secret []byte, now func() time.Time) (*Webhook, error) {
-	u, err := url.Parse(address)
+// NewWebhook makes a Webhook.
+func NewWebhook(h Hook) (*Webhook, error) {
+	u, err := url.Parse(h.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Fragment != "" {
 		return nil, errors.New("the address of the webhook is not like https://example.org/path")
 	}
 	if u.Path == "" {
 		u.Path = "/" // which is what the server sees, and what is signed
 	}
+	w, err := newWriter(h, u)
+	if err != nil {
+		return nil, err
+	}
+	now := h.Now
 	if now == nil {
 		now = time.Now
 	}
@@ -46,7 +61,7 @@ func NewWebhook(address string, secret []byte, now func() time.Time) (*Webhook, 
 	if d, ok := http.DefaultTransport.(*http.Transport); ok {
 		transport.DialContext, transport.TLSHandshakeTimeout = d.DialContext, d.TLSHandshakeTimeout
 	}
-	return &Webhook{url: u, secret: secret, now: now, client: &http.Client{
+	return &Webhook{url: u, secret: h.Secret, writer: w, now: now, client: &http.Client{
 		Transport: transport, Timeout: webhookTime,
 		// A redirect would take the event, and its signature, to where nobody has sent it.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -58,9 +73,12 @@ func (w *Webhook) Host() string { return w.url.Host }
 
 // Deliver posts e. An answer of the kind 2xx takes it.
 func (w *Webhook) Deliver(ctx context.Context, e Event) error {
-	body, err := json.Marshal(e)
+	body, err := w.writer.body(e)
 	if err != nil {
-		return fmt.Errorf("encode event: %w", err)
+		return fmt.Errorf("write event: %w", err)
+	}
+	if body == nil {
+		return nil
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url.String(), bytes.NewReader(body))
 	if err != nil {
@@ -69,8 +87,13 @@ func (w *Webhook) Deliver(ctx context.Context, e Event) error {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "contextd-alert/"+build.Read().Version)
 	r.Header.Set("Idempotency-Key", e.ID)
-	if len(w.secret) > 0 {
+	switch {
+	case len(w.secret) == 0:
+	case w.writer.format == FormatNtfy:
+		r.Header.Set("Authorization", "Bearer "+string(w.secret))
+	default:
 		at := w.now()
+		Sign(r.Header, e.ID, at, body, signingKey(w.secret))
 		r.Header.Set(api.HeaderJobTimestamp, strconv.FormatInt(at.Unix(), 10))
 		r.Header.Set(api.HeaderJobSignature, api.SignRequest(w.secret, at, r.Method, w.url.Path, body))
 	}

@@ -24,7 +24,7 @@ func event() alert.Event {
 // TestWebhook: an event is posted as JSON, with its id, and signed where there is a secret.
 func TestWebhook(t *testing.T) {
 	t.Parallel()
-	for _, secret := range []string{"", "sixteen bytes or more"} {
+	for _, secret := range []string{"", "sixteen bytes or more", "whsec_c2l4dGVlbiBieXRlcyBvciBtb3Jl"} {
 		var got *http.Request
 		var body []byte
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,7 @@ func TestWebhook(t *testing.T) {
 			w.WriteHeader(http.StatusAccepted)
 		}))
 		defer srv.Close()
-		hook, err := alert.NewWebhook(srv.URL+"/in/box?tpl=1", []byte(secret), began)
+		hook, err := alert.NewWebhook(alert.Hook{URL: srv.URL + "/in/box?tpl=1", Secret: []byte(secret), Now: began})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,8 +41,11 @@ func TestWebhook(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[string]string{"Content-Type": "application/json", "Idempotency-Key": "0123",
-			api.HeaderJobTimestamp: "", api.HeaderJobSignature: ""}
+			api.HeaderJobTimestamp: "", api.HeaderJobSignature: "", "webhook-id": "", "webhook-signature": ""}
 		if secret != "" {
+			standard := http.Header{}
+			alert.Sign(standard, "0123", began(), body, []byte("sixteen bytes or more"))
+			want["webhook-id"], want["webhook-signature"] = "0123", standard.Get("webhook-signature")
 			want[api.HeaderJobTimestamp] = strconv.FormatInt(began().Unix(), 10)
 			want[api.HeaderJobSignature] = api.SignRequest([]byte(secret), began(), http.MethodPost, "/in/box", body)
 		}
@@ -70,7 +73,7 @@ func TestWebhookWithoutPath(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	hook, err := alert.NewWebhook(srv.URL, secret, began)
+	hook, err := alert.NewWebhook(alert.Hook{URL: srv.URL, Secret: secret, Now: began})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +105,7 @@ func TestWebhookRefusals(t *testing.T) {
 			}
 			w.WriteHeader(c.status)
 		}))
-		hook, err := alert.NewWebhook(srv.URL+"/SECRET", nil, nil)
+		hook, err := alert.NewWebhook(alert.Hook{URL: srv.URL + "/SECRET"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +137,7 @@ func TestWebhookAddresses(t *testing.T) {
 		"": false, "example.org/SECRET": false, "ftp://example.org/SECRET": false, "http:///SECRET": false, "https://example.org/#SECRET": false,
 		"https://example.org/%zzSECRET": false, "file:///etc/SECRET": false,
 	} {
-		_, err := alert.NewWebhook(address, nil, nil)
+		_, err := alert.NewWebhook(alert.Hook{URL: address})
 		if (err == nil) != good || err != nil && strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", address, err)
 		}

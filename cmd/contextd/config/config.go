@@ -15,6 +15,7 @@ import (
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -228,8 +229,8 @@ type Config struct {
 	_       struct{}       `doc:"many calls with credits a key may make in 30 days, 0 for any number."`
 	OAuth   daemon.OAuth   `key:"oauth" doc:"Agents that sign in for an owner: see contextd help agents."`
 	Watches daemon.Watches `key:"watches" doc:"Conditions that owners set, and where they are told: see contextd help watches."`
-	Alerts  []Alert        `key:"alerts,live" doc:"What the operator is told of: flags that go up, by a webhook or by"`
-	_       struct{}       `doc:"mail. Such as [{name: peg, severity: critical, url: \"https://hooks.example.org/peg\","`
+	Alerts  []Alert        `key:"alerts,live" doc:"What the operator is told of: flags and numbers, by a webhook, in a"`
+	_       struct{}       `doc:"chat or by mail. Such as [{name: peg, severity: critical, url: \"https://hooks.example.org/peg\","`
 	_       struct{}       `doc:"mail: [ops@example.org]}]."`
 
 	File string // that it was read from; "" for none
@@ -250,17 +251,23 @@ type Packs struct {
 
 // Alert is what the operator is told of.
 type Alert struct {
-	Name       string       `key:"name" doc:"By this it is known in journal, log and metrics; one for each."`
-	Pack       string       `key:"pack" default:"crypto" doc:"Whose flags."`
-	Severity   api.Severity `key:"severity" default:"warning" enum:"notice,warning,critical" doc:"The least severity."`
-	Kinds      []string     `key:"kinds" doc:"Kinds of flags. Empty means all."`
-	URL        string       `key:"url,secret" doc:"Webhook that each event is posted to."`
-	URLFile    string       `key:"url_file" doc:"File with that address, where it is a secret; instead of url."`
-	SecretFile string       `key:"secret_file" doc:"File with the secret that posts are signed with."`
-	Mail       []string     `key:"mail" doc:"Addresses that each event is mailed to."`
-	Cooldown   string       `key:"cooldown" doc:"Time between two events of a flag, such as 6h; one that stands after it"`
-	_          struct{}     `doc:"is told again. Empty means once."`
-	Ended      bool         `key:"ended" doc:"Whether ends are told too."`
+	Name       string        `key:"name" doc:"By this it is known in journal, log and metrics; one for each."`
+	Pack       string        `key:"pack" default:"crypto" doc:"Whose flags and numbers."`
+	Type       api.WatchType `key:"type" default:"flag.changed" enum:"flag.changed,condition.met,change.moved" doc:"Type of condition, see contextd help watches."`
+	Severity   api.Severity  `key:"severity" default:"warning" enum:"notice,warning,critical" doc:"The least severity of a flag."`
+	Kinds      []string      `key:"kinds" doc:"Kinds of flags. Empty means all."`
+	Arguments  any           `key:"arguments" doc:"Arguments of the other types, such as {member: asset, key: BTC,"`
+	_          struct{}      `doc:"field: priceUsd, op: \"<\", value: 90000}."`
+	URL        string        `key:"url,secret" doc:"Webhook that each event is posted to."`
+	URLFile    string        `key:"url_file" doc:"File with that address, where it is a secret; instead of url."`
+	Format     alert.Format  `key:"format" default:"json" enum:"json,slack,discord,telegram,ntfy" doc:"Form of a post."`
+	Text       string        `key:"text" doc:"Template of what a chat is told, such as {{.Subject}}: {{.Message}}."`
+	SecretFile string        `key:"secret_file" doc:"File with the secret that posts are signed with, or the access token of"`
+	_          struct{}      `doc:"ntfy."`
+	Mail       []string      `key:"mail" doc:"Addresses that each event is mailed to."`
+	Cooldown   string        `key:"cooldown" doc:"Time between two events of a condition, such as 6h; one that stands after"`
+	_          struct{}      `doc:"it is told again. Empty means once."`
+	Ended      bool          `key:"ended" doc:"Whether ends are told too."`
 }
 
 // Tier is what a tier allows.

@@ -219,7 +219,7 @@ func TestParseIsStrict(t *testing.T) {
 		"alerts: [{name: a, ended: true, kinds: [b], mail: [c]}]": "",
 		"alerts: {name: a}":                "line 1: alerts is not a list of entries",
 		"alerts: [a]":                      "line 1: alerts[0] is not a list of settings",
-		"alerts:\n- {name: a}\n- {nam: b}": "line 3: there is no setting alerts[1].nam; it has name, pack, severity, kinds, url",
+		"alerts:\n- {name: a}\n- {nam: b}": "line 3: there is no setting alerts[1].nam; it has name, pack, type, severity, kinds",
 		"alerts: [{ended: maybe}]":         "line 1: alerts[0].ended is not true or false",
 		"alerts: [{mail: a@b.c}]":          "line 1: alerts[0].mail is not a list",
 		"alerts:\n- name: a\n  name: b":    "line 3: alerts[0].name is set in line 2 already",

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -27,6 +28,7 @@ import (
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/translog/witness"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/setting"
 	"github.com/contextd/contextd/internal/usdg"
@@ -384,8 +386,16 @@ func (c *Config) putAlerts(d *daemon.Config) (err error) {
 // AlertRules are the alerts of c as the daemon takes them, with secrets read from their files.
 func (c *Config) AlertRules() (list []operate.Alert, err error) {
 	for i, a := range c.Alerts {
-		one := operate.Alert{Name: a.Name, Pack: a.Pack, Severity: a.Severity, Kinds: a.Kinds,
-			URL: a.URL, Mail: a.Mail, Ended: a.Ended}
+		one := operate.Alert{Name: a.Name, Pack: a.Pack, Type: a.Type, Severity: a.Severity, Kinds: a.Kinds, Mail: a.Mail, Ended: a.Ended,
+			Hook: alert.Hook{URL: a.URL, Format: a.Format, Text: a.Text}}
+		if a.Type != api.WatchFlagChanged && a.Severity == api.SeverityWarning {
+			one.Severity = "" // which is the default
+		}
+		if a.Arguments != nil {
+			if one.Arguments, err = json.Marshal(a.Arguments); err != nil {
+				return nil, fmt.Errorf("read alerts[%d].arguments: %w", i, err)
+			}
+		}
 		if a.URL != "" && a.URLFile != "" {
 			return nil, cli.Invalid("alerts[%d] has url and url_file: use one of them", i)
 		}
@@ -394,7 +404,7 @@ func (c *Config) AlertRules() (list []operate.Alert, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("read alerts[%d].url_file: %w", i, err)
 			}
-			if one.URL = strings.TrimSpace(string(text)); one.URL == "" {
+			if one.Hook.URL = strings.TrimSpace(string(text)); one.Hook.URL == "" {
 				return nil, cli.Invalid("alerts[%d].url_file: %s is empty", i, a.URLFile)
 			}
 		}
@@ -403,7 +413,7 @@ func (c *Config) AlertRules() (list []operate.Alert, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("read alerts[%d].secret_file: %w", i, err)
 			}
-			if one.Secret = bytes.TrimSpace(text); len(one.Secret) == 0 {
+			if one.Hook.Secret = bytes.TrimSpace(text); len(one.Hook.Secret) == 0 {
 				return nil, cli.Invalid("alerts[%d].secret_file: %s is empty", i, a.SecretFile)
 			}
 		}
