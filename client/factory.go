@@ -41,6 +41,7 @@ func newFactory(s cli.System) *factory { return newFactoryFor(s, &globalFlags{},
 
 // newFactoryFor makes a factory for a profile, "" for the one that is set.
 func newFactoryFor(s cli.System, flags *globalFlags, profile string) *factory {
+	s.LookupEnv = withoutUnset(s.LookupEnv)
 	f := &factory{settings: &settings{lookupEnv: s.LookupEnv, flags: flags, profile: profile}}
 	s.Err = cli.NewProgress(s)
 	f.streams = &streams{System: s, Flags: flags, settings: f.settings}
@@ -53,6 +54,24 @@ func newFactoryFor(s cli.System, flags *globalFlags, profile string) *factory {
 	f.check = sdk.WithProofCheck(f.Logs.Check)
 	f.Packs = packList{f.Config, f.PayingClient, s.Now}
 	return f
+}
+
+// withoutUnset is what lookup finds, without what is as good as unset: settings of a bundle whose host passes them on as the manifest names
+// them. Where there is no HOME, as on Windows, it is USERPROFILE.
+func withoutUnset(lookup func(string) (string, bool)) func(string) (string, bool) {
+	if lookup == nil {
+		return nil
+	}
+	return func(name string) (string, bool) {
+		value, ok := lookup(name)
+		switch {
+		case strings.HasPrefix(value, "${user_config."):
+			return "", false
+		case name == "HOME" && value == "":
+			return lookup("USERPROFILE")
+		}
+		return value, ok
+	}
 }
 
 // As is the factory of another run in the same surroundings, with a profile in place of the one that is set. It is to be closed too.

@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	_ "golang.org/x/crypto/x509roots/fallback" // for systems without certificates, such as the image of ctx
+
 	"github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/internal/cli"
 )

@@ -21,6 +21,9 @@ import (
 // module is what the checkout holds.
 const module = "github.com/contextd/contextd"
 
+// repository is where its users find it.
+const repository = "https://" + module
+
 // workDir is the directory, in that of the results, for what is needed on the way.
 const workDir = ".work"
 
@@ -34,6 +37,7 @@ type release struct {
 	root   string // of the checkout
 	out    string // where the results go
 	work   string // what is needed on the way, in out
+	host   string // address of the service that bundles and plugin are for, "" for that of the user
 	commit        // what is released
 	log    io.Writer
 }
@@ -129,7 +133,7 @@ func (r *release) binary(ctx context.Context, t target) (string, error) {
 	}
 	fmt.Fprintf(r.log, "  build %s\n", t)
 	env, args := buildArgs(t, r.commit, file)
-	if _, err := r.command(ctx, env, "go", args...); err != nil {
+	if _, err := r.command(ctx, append(env, compilerFor(t.arch)...), "go", args...); err != nil {
 		return "", err
 	}
 	if t.os != "linux" {
@@ -157,6 +161,19 @@ func buildArgs(t target, c commit, file string) (env, args []string) {
 		args = append(args, "-tags=sqlite_omit_load_extension,netgo,osusergo") // without them it would load libraries at run time
 	}
 	return env, append(args, "-ldflags="+link, "-o", file, "./cmd/"+t.program)
+}
+
+// crossCompiler is the compiler of C for Linux on arch, where this machine is another, by the name that Debian gives it.
+func crossCompiler(arch string) string {
+	return map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[arch] + "-linux-gnu-gcc"
+}
+
+// compilerFor is the environment that the compiler of C for arch is found by.
+func compilerFor(arch string) []string {
+	if arch == runtime.GOARCH {
+		return nil
+	}
+	return []string{"CC=" + crossCompiler(arch)}
 }
 
 // checkStatic reports an error for a program of Linux that needs a library at run time.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 )
 
@@ -22,7 +23,11 @@ const files = "internal/build/release/files"
 // pack writes the deb and rpm packages of t, of which stage holds the files, as the descriptions in files say.
 func (r *release) pack(ctx context.Context, t target, stage string) error {
 	if t.program == "contextd" {
-		if err := r.stageService(ctx, stage); err != nil {
+		own, err := r.binary(ctx, target{t.program, runtime.GOOS, runtime.GOARCH})
+		if err != nil {
+			return err
+		}
+		if err := r.stageService(ctx, stage, own); err != nil {
 			return err
 		}
 	}
@@ -40,10 +45,11 @@ func (r *release) pack(ctx context.Context, t target, stage string) error {
 	return nil
 }
 
-// stageService adds to stage the units of systemd, as the program itself prints them, and what the package of contextd has beside it.
-func (r *release) stageService(ctx context.Context, stage string) error {
+// stageService adds to stage the units of systemd, as program, which is contextd for this machine, prints them, and what the package
+// of contextd has beside it.
+func (r *release) stageService(ctx context.Context, stage, program string) error {
 	for _, unit := range []string{"service", "socket"} {
-		text, err := r.command(ctx, nil, filepath.Join(stage, "contextd"), "systemd", "print", unit)
+		text, err := r.command(ctx, nil, program, "systemd", "print", unit)
 		if err != nil {
 			return err
 		}

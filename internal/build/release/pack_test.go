@@ -77,7 +77,7 @@ func TestPackage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(stage, "contextd"), []byte("#!/bin/sh\necho \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.stageService(t.Context(), stage); err != nil {
+	if err := r.stageService(t.Context(), stage, filepath.Join(stage, "contextd")); err != nil {
 		t.Fatal(err)
 	}
 	for _, unit := range []string{"service", "socket"} {
@@ -125,7 +125,7 @@ func TestPackage(t *testing.T) {
 func TestNoPackageWithoutUnit(t *testing.T) {
 	t.Parallel()
 	r, stage := staged(t)
-	if err := r.stageService(t.Context(), stage); err == nil {
+	if err := r.stageService(t.Context(), stage, filepath.Join(stage, "contextd")); err == nil {
 		t.Error("a package without a unit")
 	}
 }
@@ -290,8 +290,8 @@ func TestImage(t *testing.T) {
 	got, err := command(t, filepath.Join(r.out, imageDir), "sh", "-c", `find . | sort | xargs stat -c '%n %a'`)
 	const doc = "./root/usr/share/doc/contextd"
 	want := ". 755\n./own 755\n./own/contextd 700\n./root 755\n./root/tmp 1777\n./root/usr 755\n./root/usr/bin 755\n./root/usr/bin/contextd 755\n" +
-		"./root/usr/share 755\n./root/usr/share/doc 755\n" + doc + " 755\n" + doc + "/LICENSE 755\n" + doc + "/NOTICES 755\n" + doc + "/README.md 755\n" +
-		doc + "/contextd_1.2.3_linux_amd64.cdx.json 644\n"
+		"./root/usr/share 755\n./root/usr/share/doc 755\n" + doc + " 755\n" + doc + "/LICENSE 644\n" + doc + "/NOTICES 644\n" + doc + "/README.md 644\n" +
+		doc + "/contextd_1.2.3_linux_amd64.cdx.json 644\n./root/var 755\n./root/var/lib 755\n"
 	if err != nil || got != want {
 		t.Errorf("%v, the image is of\n%s", err, got)
 	}

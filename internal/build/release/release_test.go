@@ -28,7 +28,8 @@ func checkout(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module github.com/contextd/contextd\n\ngo 1.26.0\n", "LICENSE": "a licence\n", "README.md": "# ctx\n", ".gitignore": "/.dist/\n",
-		"completions/ctx.bash": "complete ctx\n", files + "/install.sh": "# ctx @VERSION@\n", "internal/build/build.go": "package build\n\nvar version, commit, date string\n\nfunc Version() string { return version + \" \" + commit[:7] + \" \" + date }\n",
+		"completions/ctx.bash": "complete ctx\n", files + "/install.sh": "# ctx @VERSION@\n", pluginDir + "/" + pluginManifest: "{}",
+		"internal/build/build.go": "package build\n\nvar version, commit, date string\n\nfunc Version() string { return version + \" \" + commit[:7] + \" \" + date }\n",
 		"cmd/ctx/main.go": `package main
 
 import (
@@ -106,8 +107,11 @@ func TestRelease(t *testing.T) {
 	}
 
 	name := "ctx_1.2.3_linux_" + runtime.GOARCH
-	if lines := strings.Split(strings.TrimSpace(sums), "\n"); len(lines) != 3 || !strings.HasSuffix(lines[0], "  "+name+".cdx.json") ||
-		!strings.HasSuffix(lines[1], "  "+name+".tar.gz") || !strings.HasSuffix(lines[2], "  install.sh") {
+	var summed []string
+	for line := range strings.Lines(sums) {
+		summed = append(summed, strings.Fields(line)[1])
+	}
+	if want := []string{"contextd-plugin_1.2.3.zip", name + ".cdx.json", name + ".tar.gz", "install.sh"}; !slices.Equal(summed, want) {
 		t.Errorf("SHA256SUMS:\n%s", sums)
 	}
 	if text, err := command(t, out, "sha256sum", "--check", "SHA256SUMS"); err != nil {
@@ -179,7 +183,7 @@ func TestReleaseOfChanges(t *testing.T) {
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	all := allTargets("linux", "arm64")
-	if len(all) != 7 || all[6] != (target{"contextd", "linux", "arm64"}) {
+	if len(all) != 8 || all[6] != (target{"contextd", "linux", "arm64"}) || all[7] != (target{"contextd", "linux", "amd64"}) {
 		t.Errorf("on linux/arm64: %v", all)
 	}
 	if all := allTargets("darwin", "arm64"); len(all) != 6 {
@@ -354,14 +358,14 @@ func TestPartsInC(t *testing.T) {
 	if err != nil {
 		t.Fatal(dir, err)
 	}
-	parts, err := r.partsInC(t.Context(), []part{{name: "github.com/mattn/go-sqlite3", dir: strings.TrimSpace(dir)}})
+	parts, err := r.partsInC(t.Context(), []part{{name: "github.com/mattn/go-sqlite3", dir: strings.TrimSpace(dir)}}, runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(parts) != 2 || !strings.HasPrefix(parts[0].purl(), "pkg:generic/sqlite@3.") || parts[1].name != "glibc" && parts[1].name != "musl" {
 		t.Errorf("parts in C: %+v", parts)
 	}
-	if _, err := r.partsInC(t.Context(), nil); err == nil {
+	if _, err := r.partsInC(t.Context(), nil, runtime.GOARCH); err == nil {
 		t.Error("C without SQLite is no error")
 	}
 }

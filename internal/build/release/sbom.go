@@ -14,6 +14,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -65,7 +66,11 @@ func (r *release) parts(ctx context.Context, info *buildinfo.BuildInfo) ([]part,
 		all = append(all, part{m.Path, m.Version, dirs[i]})
 	}
 	if slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"}) {
-		inC, err := r.partsInC(ctx, all)
+		arch := runtime.GOARCH
+		if i := slices.IndexFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "GOARCH" }); i >= 0 {
+			arch = info.Settings[i].Value
+		}
+		inC, err := r.partsInC(ctx, all, arch)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +81,7 @@ func (r *release) parts(ctx context.Context, info *buildinfo.BuildInfo) ([]part,
 }
 
 // partsInC are SQLite and the library of C, which are found by what their headers say.
-func (r *release) partsInC(ctx context.Context, all []part) ([]part, error) {
+func (r *release) partsInC(ctx context.Context, all []part, arch string) ([]part, error) {
 	i := slices.IndexFunc(all, func(p part) bool { return p.name == "github.com/mattn/go-sqlite3" })
 	if i < 0 {
 		return nil, errors.New("a program with C has no go-sqlite3")
@@ -89,7 +94,7 @@ func (r *release) partsInC(ctx context.Context, all []part) ([]part, error) {
 	if found == nil {
 		return nil, errors.New("go-sqlite3 does not say which SQLite it holds")
 	}
-	libc, err := r.command(ctx, nil, "sh", "-c", `printf '#include <features.h>\n__GLIBC__.__GLIBC_MINOR__\n' | ${CC:-gcc} -E -P -`)
+	libc, err := r.command(ctx, compilerFor(arch), "sh", "-c", `printf '#include <features.h>\n__GLIBC__.__GLIBC_MINOR__\n' | ${CC:-gcc} -E -P -`)
 	return []part{{name: "sqlite", version: string(found[1])}, libcPart(libc)}, err
 }
 
