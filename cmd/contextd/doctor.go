@@ -24,6 +24,7 @@ import (
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/doctor"
 	"github.com/contextd/contextd/internal/human"
@@ -82,6 +83,9 @@ func newDoctor(s *settings) *cobra.Command {
 			report(connectionsFinding(c))
 		}
 		report(quotaFinding(cfg))
+		if cfg.Updates.URL != "" && !*offline {
+			report(newestFinding(c.Context(), cfg.Updates.URL, build.Read().Version))
+		}
 		if *file != "" {
 			b, err := newBundle(c.Context(), cfg, d.DataDir, told.list)
 			if err == nil {

@@ -65,7 +65,7 @@ func newRoot(system cli.System) *cobra.Command {
 		{Title: "Look after", Commands: []*cobra.Command{newDoctor(s), newHealthcheck(s), newMonitoring(), newJobs(s.operate), newBrief(s),
 			newBackup(s.data), newRestore(s.data), newDB(s.data), newLog(s.data), newEvidence(s),
 			newCluster(s.data)}},
-		{Title: "About", Commands: []*cobra.Command{newOpenAPI(), newVersion(), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},
+		{Title: "About", Commands: []*cobra.Command{newOpenAPI(), newVersion(s), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},
 	})
 	return root
 }
@@ -87,12 +87,4 @@ func ownFailure(err error) *cli.Failure {
 			Hint: "another address, for example 127.0.0.1:0, with --listen, --admin-listen or --chain-listen"}
 	}
 	return nil
-}
-
-func newVersion() *cobra.Command {
-	build, view := cli.ReadVersion("contextd")
-	c := &cobra.Command{Use: "version", Short: "Show the version of contextd", Args: cobra.NoArgs}
-	out := cli.AddOutput(c, cli.FieldsIn(build)...)
-	c.RunE = func(*cobra.Command, []string) error { return out.Print(build, view) }
-	return c
 }

@@ -74,6 +74,11 @@ type Config struct {
 		MaxMB   int      `key:"max_mb" default:"2048" min:"1" not:"1 or more" doc:"The most on disk, in MB; the oldest goes first."`
 		OfOneMB int      `key:"max_source_mb" default:"256" min:"1" not:"1 or more" doc:"The most of one source, in MB."`
 	} `key:"evidence" doc:"What the sources answered."`
+	Updates struct {
+		URL string   `key:"url" doc:"Where the newest release is told, for contextd version --check and doctor, such as"`
+		_   struct{} `doc:"https://api.github.com/repos/contextd/contextd/releases/latest, or a file of yours with"`
+		_   struct{} `doc:"the version. Empty means that nobody is asked; the daemon itself never asks."`
+	} `key:"updates" doc:"Newer releases."`
 	Litestream bool `key:"litestream" doc:"Leave checkpoints of the databases to Litestream."`
 	Web        struct {
 		Page web.PageMode `key:"page" default:"on" enum:"off,on,public" doc:"Who sees the state there: off has no pages;"`

@@ -30,6 +30,7 @@ import (
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/outbound"
 	"github.com/contextd/contextd/internal/setting"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -62,13 +63,24 @@ func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 	}
 	for _, put := range []func(*daemon.Config) error{
 		c.putBriefs, c.putStore, c.putSources, c.putPacks, c.putAlerts, c.putTimes, c.putCertificates, c.putKeys, c.putNetwork,
-		c.putPlans, c.putRails, c.putGas, c.putMail,
+		c.putPlans, c.putRails, c.putGas, c.putMail, func(*daemon.Config) error { return c.CheckUpdates() },
 	} {
 		if err := put(&d); err != nil {
 			return daemon.Config{}, err
 		}
 	}
 	return d, nil
+}
+
+// CheckUpdates reports an address of the newest release that is none, or that somebody on the way could answer for.
+func (c *Config) CheckUpdates() error {
+	address := c.Updates.URL
+	u, err := url.Parse(address)
+	if address == "" || err == nil && u.User == nil && u.Hostname() != "" &&
+		(u.Scheme == "https" || u.Scheme == "http" && outbound.Local(u.Hostname())) {
+		return nil
+	}
+	return cli.Invalid("updates.url is not an address with https, such as https://api.github.com/repos/contextd/contextd/releases/latest")
 }
 
 // Metered reports whether keys that the operator makes are charged.
