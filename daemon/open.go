@@ -425,7 +425,8 @@ func (d *Daemon) openConsole(ctx context.Context) error {
 
 func (d *Daemon) openPage(context.Context) error {
 	d.page = web.NewPage(web.PageConfig{
-		Mode: d.cfg.Page, Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packs.info, Ready: d.health.Ready,
+		Mode: d.cfg.Page, Window: d.gate.Window,
+		Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packs.info, Ready: d.health.Ready,
 		Crowd: d.crowd, Sells: d.payments != nil, Exact: d.standard.Exact, Demo: d.cfg.Recording != nil, Now: d.cfg.Now,
 		Logger: d.cfg.Logger, Unsold: d.unsold,
 	})

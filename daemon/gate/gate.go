@@ -121,8 +121,8 @@ func (g *Gate) SetPlans(plans billing.Plans) {
 	g.plans.Store(&plans)
 }
 
-// window is how far back callers of tier may read history.
-func (g *Gate) window(tier api.Tier) time.Duration { return (*g.plans.Load())[tier].Snapshot }
+// Window is how far back callers of tier may read history.
+func (g *Gate) Window(tier api.Tier) time.Duration { return (*g.plans.Load())[tier].Snapshot }
 
 // Charge charges the call of c and returns the remaining calls once the charge is on disk, or the *api.Error to answer with.
 func (g *Gate) Charge(ctx context.Context, c Caller) (billing.Left, error) {
@@ -139,7 +139,7 @@ func (g *Gate) Ended(c Caller) <-chan struct{} { return g.cfg.Keys.Ended(c.KeyID
 
 // Anonymous returns the window of history for callers without a key, and whether they can pay by call.
 func (g *Gate) Anonymous() (window time.Duration, sells bool) {
-	return g.window(api.TierFree), g.cfg.Payments != nil
+	return g.Window(api.TierFree), g.cfg.Payments != nil
 }
 
 // Admit returns the caller with credentials c for op on pack, or the *api.Error to answer with. A request for payment has a quote if the
@@ -182,7 +182,7 @@ func (g *Gate) caller(key account.Key) Caller {
 	if key.OwnerID == account.OperatorID { // who hands them out to several
 		call.Window = key.ID
 	}
-	return Caller{Snapshot: g.window(key.Tier), Call: call, Grant: key.Grant}
+	return Caller{Snapshot: g.Window(key.Tier), Call: call, Grant: key.Grant}
 }
 
 func (g *Gate) byKey(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {

@@ -3,7 +3,6 @@ package reader
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,7 +37,6 @@ type Sheet struct {
 // Tile is a row that stands above all others: the number that it is about, and how that moved or what it means.
 type Tile struct {
 	Row   state.ViewRow
-	Table int // among those of its sheet
 	Value state.Cell
 	Move  state.Cell // labelled with its span; without a text where there is none
 	Note  string
@@ -96,12 +94,29 @@ func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, e
 	}
 	if last != nil && r.cfg.Now().Sub(last.drawn) < sheetTrends {
 		s.trends, s.drawn = last.trends, last.drawn
-	} else if err := r.draw(ctx, v, s); err != nil {
+	} else if c, err := r.course(ctx, v.pack, s, sheetSpan, sheetPoints); err != nil {
+		return nil, err
+	} else {
+		s.trends, s.drawn = c.Values, r.cfg.Now()
+	}
+	sections := r.fillSheet(s, v.pack)
+	narration, err := r.claimed(ctx, v, e.Brief)
+	if err != nil {
 		return nil, err
 	}
+	s.Brief = s.spans(narration.Text, narration.Claims, sections)
+	if e.Brief.Since != nil {
+		s.Since = s.spans(e.Brief.Since.Text, nil, nil)
+	}
+	return s, nil
+}
+
+// fillSheet fills s by its edition, but for what is told of it, and returns the sections of its state.
+func (r *Reader) fillSheet(s *Sheet, p Pack) []state.Section {
+	e := s.edition
 	s.setFlags(e.Doc.Flags())
-	s.setSources(e.Doc.Sources(), v.pack.Names)
-	sections := e.Doc.Sections(v.pack.Shown)
+	s.setSources(e.Doc.Sources(), p.Names)
+	sections := e.Doc.Sections(p.Shown)
 	s.Tables = e.Doc.Sheet(sections, e.Rows, e.GeneratedAt)
 	for _, t := range s.Tables {
 		for i, row := range t.Rows {
@@ -111,14 +126,22 @@ func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, e
 		}
 	}
 	s.setTiles()
-	narration, err := r.claimed(ctx, v, e.Brief)
+	return sections
+}
+
+// SheetAt is the state of pack as of a moment, for who may read history as far back as window. Nothing is told of it: no brief, no trends.
+func (r *Reader) SheetAt(ctx context.Context, pack string, at api.Moment, window time.Duration) (*Sheet, error) {
+	v, err := r.Ready(api.Query{Op: api.OpSnapshot, Pack: pack, At: at})
 	if err != nil {
 		return nil, err
 	}
-	s.Brief = s.spans(narration.Text, narration.Claims, sections)
-	if e.Brief.Since != nil {
-		s.Since = s.spans(e.Brief.Since.Text, nil, nil)
+	pulse, err := r.past(ctx, v, window)
+	if err != nil {
+		return nil, err
 	}
+	pulse.Doc = pulse.Read()
+	s := &Sheet{Pack: pack, GeneratedAt: pulse.GeneratedAt, edition: &feed.Edition{Pulse: pulse, Rows: v.edition.Rows}}
+	r.fillSheet(s, v.pack)
 	return s, nil
 }
 
@@ -162,50 +185,6 @@ func SheetReasons(sources []api.SourceStatus) (list []string) {
 	return list
 }
 
-// draw reads how the rows of s moved in the last day.
-func (r *Reader) draw(ctx context.Context, v View, s *Sheet) error {
-	var members []string
-	var all []*state.Series
-	for _, shown := range v.pack.Shown {
-		member, _, _ := strings.Cut(shown.Path, ".")
-		if len(shown.Fields) > 0 && shown.Key == "" && !slices.Contains(members, member) {
-			members = append(members, member)
-			all = append(all, state.NewSeries(v.pack.Shown, member, "", v.edition.Doc))
-		}
-	}
-	s.trends, s.drawn = map[string][]*float64{}, r.cfg.Now()
-	end, last := s.drawn.UTC(), time.Unix(0, 0)
-	if s.GeneratedAt.After(end) {
-		end = s.GeneratedAt
-	}
-	var told []bool // by time, whether there is a state that the time before had not
-	for p, err := range r.cfg.History.Past(ctx, v.pack.ID, slices.Values(state.Times(end, sheetSpan, sheetPoints))) {
-		if err != nil {
-			return fmt.Errorf("trends of %s: %w", v.pack.ID, err)
-		}
-		again := p.GeneratedAt.Equal(last)
-		for _, one := range all {
-			if again {
-				one.Again()
-			} else {
-				one.Add(p.State)
-			}
-		}
-		last, told = p.GeneratedAt, append(told, !again)
-	}
-	for _, one := range all {
-		for _, row := range one.Rows() {
-			for i := range max(len(told)-1, 0) {
-				if !told[i] { // a line joins the states around it
-					row.Values[i] = nil
-				}
-			}
-			s.trends[row.Kind+"/"+row.Key] = row.Values
-		}
-	}
-	return nil
-}
-
 // setFlags sorts flags by how bad they are.
 func (s *Sheet) setFlags(flags []api.Flag) {
 	flags = slices.Clone(flags)
@@ -242,7 +221,7 @@ func (s *Sheet) setTiles() {
 // tile makes a tile of a row of a table, if it is about a number.
 func (s *Sheet) tile(table, row int) {
 	t := s.Tables[table]
-	made := Tile{Row: t.Rows[row], Table: table}
+	made := Tile{Row: t.Rows[row]}
 	switch {
 	case t.Readings && len(made.Row.Cells) > 0:
 		made.Value = made.Row.Cells[0]

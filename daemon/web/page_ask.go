@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -12,6 +13,8 @@ import (
 )
 
 type pageAsk struct {
+	Self                string // the page of the newest state
+	At                  string // a past minute
 	Q, Example, Problem string
 	Asked               bool
 	Rows                []pageRow
@@ -19,9 +22,13 @@ type pageAsk struct {
 	Matches             []reader.Match
 }
 
-// ask is the form of the page of pack, with what r asks there. everywhere says whether who asks may see every pack.
-func (p *Page) ask(r *http.Request, pack string, everywhere bool) (*feed.Frame, error) {
-	a := pageAsk{Q: strings.TrimSpace(r.URL.Query().Get("q")), Example: "a name, a price, a figure"}
+// ask are the forms of the page of made, with what r asks there. everywhere says whether who asks may see every pack.
+func (p *Page) ask(r *http.Request, at place, everywhere bool, made *pageMade) (*feed.Frame, error) {
+	pack := at.Pack
+	a := pageAsk{
+		Self: at.self(), At: api.Minute(cmp.Or(made.asOf, made.sheet.GeneratedAt)).Key(),
+		Q: strings.TrimSpace(r.URL.Query().Get("q")), Example: "a name, a price, a figure",
+	}
 	if pack == api.PackCrypto {
 		a.Example = "ADA price, tether supply, solana tvl"
 	}
@@ -48,7 +55,7 @@ func (p *Page) find(a *pageAsk, r *http.Request, pack string, everywhere bool) e
 	}
 	a.Asked, a.Notes, a.Near, a.Matches = true, found.Notes, found.Near, found.Matches
 	for _, row := range found.Rows {
-		made := pageRow{Cells: []pageCell{headCell(row), readingCell(row.Cells), {Class: "rf", HTML: refLink(row.Ref)}}}
+		made := pageRow{Cells: []pageCell{headCell(row, ""), readingCell(row.Cells), {Class: "rf", HTML: refLink(row.Ref)}}}
 		made.Cells[1].HTML += ` <small>` + agoTime(row.At) + `</small>`
 		a.Rows = append(a.Rows, made)
 	}

@@ -105,9 +105,15 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) error {
 // may returns the error for who may not see pack.
 func (p *Page) may(w http.ResponseWriter, r *http.Request, pack string) error {
 	v, err := p.visitor(w, r)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	return v.may(pack)
+}
+
+// may returns the error for a pack that v may not see.
+func (v pageVisitor) may(pack string) error {
+	switch {
 	case v.sees(pack):
 		return nil
 	case v.signedIn:

@@ -46,7 +46,8 @@ type pageCell struct {
 	Still bool // it is a picture of the past, which alone is not worth an event
 }
 
-func tablesOf(s *reader.Sheet) []pageTable {
+// tablesOf are the tables of s. at is the moment of a past state, "" for the newest.
+func tablesOf(s *reader.Sheet, at string) []pageTable {
 	var list []pageTable
 	for i, from := range s.Tables {
 		t := pageTable{ID: "t" + strconv.Itoa(i), Title: from.Title, Readings: from.Readings, Heads: headings(from.Columns)}
@@ -54,7 +55,7 @@ func tablesOf(s *reader.Sheet) []pageTable {
 			t.Trend = t.Trend || !from.Readings && s.Trend(row) != nil
 		}
 		for j, row := range from.Rows {
-			made := pageRow{ID: rowID(t.ID, row.ID), Cells: []pageCell{headCell(row)}}
+			made := pageRow{ID: rowID(t.ID, row.ID), Cells: []pageCell{headCell(row, rowQuery(at, row.ID, "", ""))}}
 			if row.Stale {
 				made.Class = "stale"
 			}
@@ -78,14 +79,14 @@ func tablesOf(s *reader.Sheet) []pageTable {
 // pageTile is a row that stands above all others.
 type pageTile struct {
 	reader.Tile
-	ID    string // of the row's element
+	Link  string // to the view of the row
 	Sign  string // the class of its move
 	Trend template.HTML
 }
 
-func tilesOf(s *reader.Sheet) (list []pageTile) {
+func tilesOf(s *reader.Sheet, at string) (list []pageTile) {
 	for _, t := range s.Tiles {
-		list = append(list, pageTile{t, rowID("t"+strconv.Itoa(t.Table), t.Row.ID), signClass(t.Move.Sign), trendSVG(s.Trend(t.Row))})
+		list = append(list, pageTile{t, rowQuery(at, t.Row.ID, "", ""), signClass(t.Move.Sign), trendSVG(s.Trend(t.Row))})
 	}
 	return list
 }
@@ -183,12 +184,15 @@ func rowID(table, row string) string {
 	return table + "-" + base64.RawURLEncoding.EncodeToString(sum[:size])
 }
 
-func headCell(row state.ViewRow) pageCell {
+// headCell names a row, with a link to its view, or "" for that to its own page.
+func headCell(row state.ViewRow, to string) pageCell {
 	name := "<b>" + html.EscapeString(row.Name) + "</b>"
 	if row.Symbol != "" {
 		name = "<b>" + html.EscapeString(row.Symbol) + "</b> <span class=\"nm\">" + html.EscapeString(row.Name) + "</span>"
 	}
-	if strings.HasPrefix(row.URL, "https://") || strings.HasPrefix(row.URL, "http://") {
+	if to != "" {
+		name = `<a href="` + html.EscapeString(to) + `">` + name + "</a>"
+	} else if webURL(row.URL) {
 		name = `<a href="` + html.EscapeString(row.URL) + `" rel="noreferrer nofollow">` + name + "</a>"
 	}
 	if row.Note != "" {
@@ -201,6 +205,11 @@ func headCell(row state.ViewRow) pageCell {
 		name += ` <span class="old">stale, ` + string(agoTime(row.At)) + "</span>"
 	}
 	return pageCell{HTML: template.HTML(name)}
+}
+
+// webURL reports whether a link may lead to url.
+func webURL(url string) bool {
+	return strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
 }
 
 func valueCell(cell state.Cell, head pageHeading) pageCell {

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,8 @@ type pageSet struct {
 	mu   sync.Mutex // held while the next is made, so that it is made once
 	last atomic.Pointer[pageMade]
 
+	courses [4]pageCourse // by their places in pageSpans
+
 	followed atomic.Bool // each state's page is made as it comes
 }
 
@@ -40,6 +43,9 @@ type pageMade struct {
 	whole   sync.Once // makes all for the first who missed a version
 	all     *feed.Frame
 	seconds [2]atomic.Pointer[pageSecond] // of the front page, of the others
+	moment  string                        // of a past state, as links have it; "" for the newest
+	asOf    time.Time                     // that moment
+	drawers pageDrawers
 }
 
 type pageSecond struct {
@@ -117,7 +123,7 @@ func (s *pageSet) newest(ctx context.Context) (*pageMade, error) {
 	if last != nil && sheet == known {
 		return last, nil
 	}
-	made := &pageMade{sheet: sheet, tables: tablesOf(sheet), page: s.page, version: s.page.cfg.Now().UnixMilli()}
+	made := &pageMade{sheet: sheet, tables: tablesOf(sheet, ""), page: s.page, version: s.page.cfg.Now().UnixMilli()}
 	if last != nil {
 		made.version = last.version + 1
 	}
@@ -149,7 +155,7 @@ func pageParts() [3]string { return [...]string{"tiles", "flags", "brief"} }
 // render makes the parts of m and puts them together.
 func (m *pageMade) render() error {
 	m.parts = map[string]string{}
-	data := map[string]any{"tiles": tilesOf(m.sheet), "flags": flagsOf(m.sheet), "brief": m.sheet}
+	data := map[string]any{"tiles": tilesOf(m.sheet, m.moment), "flags": flagsOf(m.sheet), "brief": m.sheet}
 	for _, part := range pageParts() {
 		text, err := m.page.text(part, data[part])
 		if err != nil {
@@ -158,7 +164,9 @@ func (m *pageMade) render() error {
 		m.parts[part] = text
 	}
 	var b strings.Builder
-	b.WriteString(`<section class="card brief" id="brief" aria-labelledby="h-brief">` + m.parts["brief"] + "</section>\n")
+	if m.moment == "" {
+		b.WriteString(`<section class="card brief" id="brief" aria-labelledby="h-brief">` + m.parts["brief"] + "</section>\n")
+	}
 	for i, t := range m.tables {
 		text, err := m.page.text("table", t)
 		if err != nil {
@@ -195,6 +203,28 @@ type pageHead struct {
 	Good    int    // sources
 	Title   string // {} stands for the age
 	Demo    bool
+	Then    *pageThen // of a past state
+}
+
+// pageThen is the moment of a page of a past state, and the ways to others.
+type pageThen struct {
+	Moment string
+	Steps  []drawerLink
+	Self   string // the page of the newest
+}
+
+// past makes h the head of m, the page of a past state.
+func (h *pageHead) past(m *pageMade, now time.Time) {
+	h.Then = &pageThen{Moment: m.moment, Self: h.self()}
+	for _, step := range [...]struct {
+		text string
+		by   time.Duration
+	}{{"−1 h", -time.Hour}, {"−1 min", -time.Minute}, {"+1 min", time.Minute}, {"+1 h", time.Hour}} {
+		if to := m.asOf.Add(step.by); api.Minute(to).End().Before(now) {
+			h.Then.Steps = append(h.Then.Steps, drawerLink{Text: step.text, URL: "?" + url.Values{"at": {api.Minute(to).Key()}}.Encode()})
+		}
+	}
+	h.Title = h.Sheet.Pack + " as of " + h.Sheet.GeneratedAt.UTC().Format("2006-01-02 15:04:05Z") + " · contextd"
 }
 
 // TitleNow is the title with the age.
@@ -243,8 +273,15 @@ func (m *pageMade) at(now time.Time, root string) (*pageSecond, error) {
 	if s := kept.Load(); s != nil && s.at == now.Unix() {
 		return s, nil
 	}
-	h := m.page.headOf(m.sheet, place{root, m.sheet.Pack}, now)
+	of := now
+	if m.moment != "" { // nothing ages there
+		of = m.sheet.GeneratedAt
+	}
+	h := m.page.headOf(m.sheet, place{root, m.sheet.Pack}, of)
 	h.Version = m.version
+	if m.moment != "" {
+		h.past(m, now)
+	}
 	head, err := m.page.text("head", h)
 	if err != nil {
 		return nil, err

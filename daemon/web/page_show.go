@@ -41,6 +41,8 @@ const (
 // Sheets are packs as people read them; *reader.Reader has them.
 type Sheets interface {
 	Sheet(ctx context.Context, pack string, last *reader.Sheet) (*reader.Sheet, error)
+	SheetAt(ctx context.Context, pack string, at api.Moment, window time.Duration) (*reader.Sheet, error)
+	Course(ctx context.Context, s *reader.Sheet, span time.Duration, points int) (*reader.Course, error)
 	Find(ctx context.Context, pack, text string, everywhere bool, window time.Duration) (reader.Found, error)
 }
 
@@ -48,6 +50,7 @@ type Sheets interface {
 type PageConfig struct {
 	Mode    PageMode // "" means PageOn
 	Sheets  Sheets
+	Window  func(api.Tier) time.Duration // how far back owners may look; nil means Tier.SnapshotWindow
 	Streams Streams
 	Console *Console                        // whose sessions and names of this service count
 	Packs   func() []api.PackInfo           // that are served
@@ -68,22 +71,28 @@ type Page struct {
 	accounts *template.Template
 	style    *feed.Frame // how every page begins
 	asks     *Limiter    // lookups and searches, per client
+	looks    *Limiter    // views of rows and of past minutes, per client
 	rooms    pageRooms
 	stopping <-chan struct{}
 	end      func()
 
-	mu   sync.Mutex // guards sets
+	mu   sync.Mutex // guards what follows
 	sets map[string]*pageSet
+	past []*pageMade // of past states, the last that was asked for at the end
 }
 
-// maxAsks is how many lookups and searches a client may make on pages in a minute.
-const maxAsks = 30
+// How many lookups and searches a client may make on pages in a minute, and how many rows and past minutes a visitor may look at.
+const (
+	maxAsks  = 30
+	maxLooks = 30
+)
 
 // Paths of the pages and of their scripts.
 const (
 	pathFront      = "/{$}"
 	pathPack       = "/packs/{pack}"
 	pathPackEvents = "/packs/{pack}/events"
+	pathPackRow    = "/packs/{pack}/row"
 	pathPageScript = "/page.js"
 	pathIcon       = "/favicon.ico"
 
@@ -101,9 +110,14 @@ func NewPage(cfg PageConfig) *Page {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.Window == nil {
+		cfg.Window = api.Tier.SnapshotWindow
+	}
 	p := &Page{
 		cfg: cfg, asks: NewLimiter(maxAsks, time.Minute/maxAsks, cfg.Now), sets: map[string]*pageSet{},
+		looks: NewLimiter(maxLooks, time.Minute/maxLooks, cfg.Now),
 		html: template.Must(template.New("page").Funcs(template.FuncMap{"clock": clock, "moment": moment, "mark": severityMark,
+			"web": webURL,
 			"age": func(now, at time.Time) string { return reader.SheetAge(now.Sub(at)) }}).Parse(pageHTML)),
 		accounts: template.Must(template.Must(template.New("account").Parse(accountHTML)).Parse(signInHTML)),
 	}
@@ -135,6 +149,7 @@ func (p *Page) Routes(plain Handler) Routes {
 		pathFront:         {http.MethodGet: negotiated(named(p.show), plain)},
 		pathPack:          {http.MethodGet: negotiated(named(p.show), nothing)},
 		pathPackEvents:    {http.MethodGet: named(p.events)},
+		pathPackRow:       {http.MethodGet: named(p.row)},
 		pathPageScript:    {http.MethodGet: script(pageJS)},
 		pathIcon:          {http.MethodGet: icon},
 	}
@@ -176,6 +191,8 @@ func acceptsHTML(values []string) bool {
 type pageVisitor struct {
 	all, crypto bool // every pack, the crypto pack
 	signedIn    bool
+	owner       bool          // signed in, or on this machine
+	window      time.Duration // how far back they may look
 }
 
 // sees reports whether v may see pack.
@@ -184,8 +201,13 @@ func (v pageVisitor) sees(pack string) bool { return v.all || v.crypto && pack =
 // visitor says what who sent r may see, and renews their session.
 func (p *Page) visitor(w http.ResponseWriter, r *http.Request) (v pageVisitor, err error) {
 	c := p.cfg.Console
-	v.all = p.cfg.Mode == PagePublic || c.cfg.TrustedProxies.fromHere(r)
-	if v.all || len(c.secrets(r)) == 0 {
+	v.owner = c.cfg.TrustedProxies.fromHere(r)
+	v.all, v.window = p.cfg.Mode == PagePublic || v.owner, p.cfg.Window(api.TierFree)
+	if v.owner { // who could read the history itself
+		v.window = p.cfg.Window(api.TierEnterprise)
+	}
+	q := r.URL.Query()
+	if v.owner || v.all && !q.Has("at") && !q.Has("row") || len(c.secrets(r)) == 0 { // nothing depends on who it is
 		return v, nil
 	}
 	if err := c.requests.allow(c.cfg.TrustedProxies.ClientsOf(r)); err != nil {
@@ -199,7 +221,9 @@ func (p *Page) visitor(w http.ResponseWriter, r *http.Request) (v pageVisitor, e
 		return v, err
 	}
 	balance, err := c.cfg.Books.Balance(r.Context(), session.OwnerID, "")
-	return pageVisitor{signedIn: true, crypto: true, all: balance.Balance > 0}, err
+	v.signedIn, v.owner, v.crypto, v.all = true, true, true, v.all || balance.Balance > 0
+	v.window = max(v.window, p.cfg.Window(session.Tier))
+	return v, err
 }
 
 // place is where a page stands: how links to others begin, and the pack that it is of.
@@ -227,20 +251,57 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) error {
 	case !v.sees(at.Pack):
 		return p.closed(w, r, at, v, nil)
 	}
-	made, err := p.set(at.Pack).ready(r.Context())
+	made, err := p.asked(r, at.Pack, v)
 	if err != nil {
 		return p.closed(w, r, at, v, api.AsError(err))
 	}
-	ask, err := p.ask(r, at.Pack, v.all)
+	frames, err := p.frames(r, at, v, made)
 	if err != nil {
-		return err
+		return p.closed(w, r, at, v, api.AsError(err))
+	}
+	if r.URL.RawQuery != "" {
+		w.Header().Set(robots, "noindex")
+	}
+	p.write(w, r, http.StatusOK, frames...)
+	return nil
+}
+
+// frames are the pieces of the page of made, with what r asks for there.
+func (p *Page) frames(r *http.Request, at place, v pageVisitor, made *pageMade) ([]*feed.Frame, error) {
+	row, err := p.drawer(r, at, v, made)
+	if err != nil {
+		return nil, err
+	}
+	ask, err := p.ask(r, at, v.all, made)
+	if err != nil {
+		return nil, err
 	}
 	second, err := made.at(p.cfg.Now(), at.Root)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.write(w, r, http.StatusOK, p.style, second.head, made.top, ask, made.main, second.foot)
-	return nil
+	frames := []*feed.Frame{p.style, second.head, made.top}
+	if row != nil {
+		frames = append(frames, row)
+	}
+	return append(frames, ask, made.main, second.foot), nil
+}
+
+// asked is the page that r asks for: that of the newest state, or of a past one. It takes what looking at a row or a past state costs.
+func (p *Page) asked(r *http.Request, pack string, v pageVisitor) (*pageMade, error) {
+	at, row := strings.TrimSpace(r.URL.Query().Get("at")), r.URL.Query().Get("row")
+	if at != "" || row != "" {
+		if err := p.viewed(r, v); err != nil {
+			return nil, err
+		}
+	}
+	if at != "" {
+		if err := p.reads(r, v); err != nil {
+			return nil, err
+		}
+		return p.then(r.Context(), pack, at, v.window)
+	}
+	return p.set(pack).ready(r.Context())
 }
 
 // scriptHeaders sets the headers of a page with a script of ours and css in its one style element.

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -252,7 +253,7 @@ func TestPageIsWhole(t *testing.T) {
 		"<title>· notice: ", "crypto 42s old · contextd</title>", `<progress max="300" value="42"`, "18 of 18 sources", ">logged as 41<", `href="log/crypto/checkpoint"`, `aria-current="page"`,
 		`<a class="fig" href="#s1">$91,240<span class="tip">Bitcoin: `, `<a class="rf" href="#s16" aria-label="source 16">16</a>`, "&lt;b&gt;now",
 		`<td class="n dn">-1.84%</td>`, "&lt;script&gt;alert(1)", `id="s18"`, `<th scope="row">`, `<caption`, "Fear &amp; Greed",
-		`id="ask"`, `action="#ask"`, // answers are where the eyes are, below flags of any height
+		`id="ask"`, `action="./#ask"`, // answers are where the eyes are, below flags of any height
 		"\u00a0<a class=\"rf\" href=\"#s", "&nbsp;<a class=\"rf\"", // no line begins with an anchor
 	} {
 		if !strings.Contains(body, want) {
@@ -363,14 +364,33 @@ func TestPageIsKept(t *testing.T) {
 			t.Errorf("%v: no age %s", err, age)
 		}
 	}
-	for _, c := range []struct {
-		path  string
-		bound int
-	}{{"/page.js", 6 << 10}, {"/account.js", 20 << 10}} {
-		if n := p.get(t, c.path, "192.0.2.7:1", "context.example.org").Body.Len(); n == 0 || n > c.bound {
-			t.Errorf("%s has %d bytes, at most %d", c.path, n, c.bound)
+}
+
+// TestPagesAreLight: all scripts and styles of all pages together are small on the way.
+func TestPagesAreLight(t *testing.T) {
+	t.Parallel()
+	const bound = 60 << 10
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	for _, pattern := range []string{"*.js", "*.css"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) < 2 {
+			t.Fatalf("%s: %q, %v", pattern, files, err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := zip.Write(text); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	if err := zip.Close(); err != nil || zipped.Len() > bound {
+		t.Errorf("%v: scripts and styles take %d bytes, at most %d", err, zipped.Len(), bound)
+	}
+	t.Logf("scripts and styles take %d bytes", zipped.Len())
 }
 
 // TestPageAsks: what is asked on a page is answered on it, 30 times a minute for a client or a site.

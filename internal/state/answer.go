@@ -21,7 +21,7 @@ func Answered(r api.LookupRow, most int) ViewRow {
 		v.Label += ", by " + string(r.Match)
 		v.Name += ", by " + string(r.Match)
 	}
-	v.Cells = labelled(r.Shown(most))
+	v.Cells = Figures(r.Shown(most))
 	for i, f := range r.Shown(most) {
 		v.Cells[i].Text += Since(r, f.Name)
 	}

@@ -23,7 +23,7 @@ func (d *Document) Sheet(sections []Section, rows *Tables, at time.Time) (list [
 		if len(s.Rows) == 0 {
 			continue
 		}
-		t := ViewTable{Readings: s.Kind == ""}
+		t := ViewTable{Readings: s.Kind == "", Headlines: s.News != ""}
 		for _, row := range s.Rows {
 			if len(t.Rows) == sheetRows && !t.Readings {
 				break
@@ -35,7 +35,7 @@ func (d *Document) Sheet(sections []Section, rows *Tables, at time.Time) (list [
 				made.URL = cmp.Or(made.URL, known.URL)
 			}
 			if t.Readings {
-				made.Cells = labelled(row.Fields)
+				made.Cells = Figures(row.Fields)
 			}
 			if !t.Readings || len(made.Cells) > 0 {
 				t.Rows = append(t.Rows, made)
@@ -63,8 +63,8 @@ func (r Row) View() ViewRow {
 	return v
 }
 
-// labelled are the values of fields, each with what it is of.
-func labelled(fields api.Fields) (cells []Cell) {
+// Figures are the values of fields, each with what it is of.
+func Figures(fields api.Fields) (cells []Cell) {
 	for _, f := range fields {
 		cell := NewCell(f.Name, f.Value)
 		cell.Label = human.FieldLabel(f.Name)

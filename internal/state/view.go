@@ -23,9 +23,10 @@ type View struct {
 // ViewTable is a member with its rows, in the order in which they are shown.
 type ViewTable struct {
 	Layout
-	Readings bool     // rows have no columns: what they say is in their Cells
-	Columns  []Column // the most important first
-	Rows     []ViewRow
+	Readings  bool     // rows have no columns: what they say is in their Cells
+	Headlines bool     // rows are headlines and the like
+	Columns   []Column // the most important first
+	Rows      []ViewRow
 }
 
 // ViewRow is a row with all plain values that the state has of it beside what it is called. Nothing but its names and Cells is cleaned.
