@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -85,8 +86,16 @@ func unzipOf(t *testing.T, file string, date time.Time) map[string]member {
 func TestBundles(t *testing.T) {
 	t.Parallel()
 	r := builtRelease(t)
-	if err := errors.Join(r.bundleDarwin(), r.bundleLinux(), r.bundleWindows()); err != nil {
-		t.Fatal(err)
+	first := ""
+	for range 2 { // and the second time the same, byte for byte
+		if err := errors.Join(r.bundleDarwin(), r.bundleLinux(), r.bundleWindows(), r.plugin(), writeSums(r.out)); err != nil {
+			t.Fatal(err)
+		}
+		sums, err := os.ReadFile(filepath.Join(r.out, "SHA256SUMS"))
+		if err := errors.Join(err, os.Remove(filepath.Join(r.out, "SHA256SUMS"))); err != nil || first != "" && first != string(sums) {
+			t.Errorf("bundles are\n%snow, %v", sums, err)
+		}
+		first = string(sums)
 	}
 	for system, want := range map[string]struct {
 		platform string
@@ -209,9 +218,10 @@ func TestPlugin(t *testing.T) {
 		t.Errorf("version %s starts %s, %v", p.Version, server, err)
 	}
 	var market struct {
-		Name    string
-		Owner   struct{ Name string }
-		Plugins []struct{ Name, Source, Description string }
+		Name     string
+		Owner    struct{ Name string }
+		Metadata struct{ Description string }
+		Plugins  []struct{ Name, Source, Description string }
 	}
 	d := json.NewDecoder(bytes.NewReader(members["contextd-plugin/.claude-plugin/marketplace.json"].text))
 	d.DisallowUnknownFields()
@@ -219,7 +229,8 @@ func TestPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(market.Plugins) != 1 || market.Owner.Name == "" || !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(market.Name) ||
-		market.Plugins[0].Name != p.Name || market.Plugins[0].Description != p.Description {
+		market.Plugins[0].Name != p.Name || market.Plugins[0].Description != p.Description ||
+		market.Metadata.Description == "" || len(strings.Fields(string(members["contextd-plugin/contextd/README.md"].text))) < 40 {
 		t.Errorf("the marketplace is %+v", market)
 	} else if source := market.Plugins[0].Source; members["contextd-plugin/"+strings.TrimPrefix(source, "./")+"/.claude-plugin/plugin.json"].text == nil {
 		t.Errorf("the plugin is not at %s", source)
@@ -258,7 +269,7 @@ func TestPluginSkills(t *testing.T) {
 				t.Errorf("for %q the skill %s is %q", host, s.Name, got.text)
 			}
 		}
-		if len(members) != len(list)+2 {
+		if len(members) != len(list)+3 {
 			t.Errorf("the plugin holds %v", slices.Sorted(maps.Keys(members)))
 		}
 	}
