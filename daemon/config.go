@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
@@ -64,6 +65,8 @@ type Serve struct {
 
 	Page        web.PageMode // who sees the state on the pages; "" means web.PageOn
 	ThisMachine bool         // callers on this machine count as its own although PublicURL is not on it
+
+	SecurityContact string // a URI for who found a weakness, as web.ParseContact has it; "" means that none is told
 
 	Watches Watches
 	OAuth   OAuth
@@ -173,6 +176,8 @@ type MCP struct {
 	_               struct{} `doc:"https://app.example.org."`
 	PublicDiscovery bool     `key:"public_discovery" doc:"Whether handshake and lists are free for callers without a"`
 	_               struct{} `doc:"key."`
+	RegistryAuth    string   `key:"registry_auth" doc:"The line by which the MCP registry knows who publishes for this host,"`
+	_               struct{} `doc:"served at /.well-known/mcp-registry-auth, such as v=MCPv1; k=ed25519; p=…. It is public."`
 }
 
 // Limits are the bounds of what one may ask for. Zero values are defaults. Its fields are settings.
@@ -281,6 +286,10 @@ func (c Config) Check() error {
 		if err := beacon.Check(c.Beacon); err != nil {
 			return fmt.Errorf("log.beacon.url: %w", err)
 		}
+	}
+	if line := c.MCP.RegistryAuth; line != "" && (!strings.HasPrefix(line, "v=MCPv1; k=") || strings.ContainsAny(line, "\r\n")) {
+		return api.Errorf(api.ReasonInvalidRequest, "mcp.registry_auth is no line that begins with v=MCPv1; k=").
+			WithHint("copy the line that mcp-publisher login http prints")
 	}
 	return errors.Join(c.checkAgents(), c.checkRails())
 }

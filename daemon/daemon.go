@@ -65,6 +65,7 @@ import (
 	"github.com/contextd/contextd/daemon/watch"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/skills"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -105,6 +106,7 @@ type Daemon struct {
 	editor  *brief.Editor
 	reader  *reader.Reader
 	watches *watch.Service
+	skills  []skills.Skill // as they are served
 
 	jobs    *operate.Scheduler
 	backups operate.Backups

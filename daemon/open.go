@@ -38,6 +38,7 @@ import (
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/internal/skills"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -433,10 +434,13 @@ func (d *Daemon) openPage(context.Context) error {
 	return nil
 }
 
-func (d *Daemon) openMCP(context.Context) error {
+func (d *Daemon) openMCP(context.Context) (err error) {
+	if d.skills, err = skills.All(d.publicURL.String()); err != nil {
+		return err
+	}
 	cfg := mcp.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Payers: d.payers, Standard: d.standard,
-		Watches: d.watches, Packs: d.packs.ids(), Every: d.cfg.Every, Tells: d.packs.description,
+		Watches: d.watches, Packs: d.packs.ids(), Skills: d.skills, Every: d.cfg.Every, Tells: d.packs.description,
 		Crowd: d.crowd, Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery, Origin: d.origins(),
 		Now: d.cfg.Now, Logger: d.cfg.Logger, Outage: d.covers,
 	}
@@ -455,9 +459,10 @@ func (d *Daemon) openHTTP(context.Context) error {
 	routes.Add(web.LogRoutes(d.logs, d.proxies, d.crowd, d.cfg.Now))
 	discovery := web.Discovery{
 		PublicURL: d.publicURL, Packs: d.packs.info, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
-		Standard: d.standard.Exact, Signers: d.signers, Now: d.cfg.Now,
+		Standard: d.standard.Exact, Signers: d.signers, Version: build.Read().Version, Protocols: mcp.Versions(), SignsIn: d.agents != nil,
+		Skills: d.skills, SecurityContact: d.cfg.SecurityContact, RegistryAuth: d.cfg.MCP.RegistryAuth, Now: d.cfg.Now,
 	}
-	routes.Add(d.page.Routes(discovery.Front))
+	routes.Add(discovery.Announced(d.page.Routes(discovery.Front)))
 	routes.Add(web.WatchRoutes(web.WatchConfig{Watches: d.watches, Known: d.gate.Known, Payers: d.payers, Now: d.cfg.Now}))
 	if d.cfg.JobsKey != nil {
 		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))

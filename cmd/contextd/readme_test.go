@@ -15,9 +15,11 @@ import (
 
 	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/internal/handbook"
+	"github.com/contextd/contextd/internal/skills"
 )
 
-// TestRecipes runs the recipes of README.md and then, but for -short, of the handbook, each in a shell of its own, against one demo.
+// TestRecipes runs the recipes of README.md and then, but for -short, of the handbook and the skills for agents, each in a shell of its own,
+// against one demo.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	const before = "env CONTEXTD_DATA_DIR=$WORK/d\ndemobefore d\n" +
@@ -30,6 +32,15 @@ func TestRecipes(t *testing.T) {
 	for _, topic := range handbook.Topics() {
 		if topic.Name != configuration && !testing.Short() {
 			recipes = append(recipes, blocks(topic.Text, "sh")...)
+		}
+	}
+	list, err := skills.All("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		if !testing.Short() {
+			recipes = append(recipes, blocks(string(s.Text), "sh")...)
 		}
 	}
 	const least = 25
@@ -151,6 +162,11 @@ func expect(recipe string) string {
 		"--format md":               `stdout '\(https://defillama.com/stablecoins\)'`,
 		"$CTX_BASE_URL/v1/search?q": `stdout '"total":[1-9]'`,
 		"$CTX_BASE_URL/v1/check\"":  `stdout '"refuted":1'`,
+		"q=ADA price,tether":        `stdout '"results":\[\{"q":"ADA price"'`,
+		"/v1/series?path=asset":     `stdout '"times":\[.*"rows":\[\{"kind":"asset","key":"bitcoin"'`,
+		"v1/changes?since=-20m":     `stdout '"flags":\['`,
+		"\"condition.met\"":         `stdout '"status":"active"'`,
+		"head -2 \"$skills":         "stdout '^name: contextd-lookup$'",
 		"ctx mcp call":              `stdout '^1 of [0-9]+ rows in pack crypto'`,
 		"tools/call":                `stdout '"structuredContent":\{"citation":\{"ref":1'`,
 		"next fomc meeting":         `stdout 'release\t.*\tFOMC Meeting'`,

@@ -53,6 +53,8 @@ func paramsOf(method string) (params any, ok bool) {
 		return new(sdk.GetPromptParams), true
 	case "completion/complete":
 		return new(sdk.CompleteParams), true
+	case methodSkills, methodSkill:
+		return new(skillParams), true
 	case "ping", "server/discover", "logging/setLevel":
 		return new(map[string]any), true
 	}

@@ -52,6 +52,8 @@ import (
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/listing"
+	"github.com/contextd/contextd/internal/skills"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -74,6 +76,7 @@ type Config struct {
 	Standard web.Standard
 	Watches  *watch.Service // nil means that there are none
 	Packs    []string       // ids of the packs served
+	Skills   []skills.Skill // that are served, as resources too
 	Every    time.Duration  // between refreshes; 0 means api.RefreshInterval
 
 	// Tells says what a pack holds, in a line; nil means nothing.
@@ -94,6 +97,9 @@ type Config struct {
 	Logger *slog.Logger     // nil means slog.Default
 	Outage func(error) bool // as in web.Config
 }
+
+// Versions are those of the protocol that a Server speaks, the newest first.
+func Versions() []string { return []string{modernVersion, "2025-11-25", "2025-06-18", "2025-03-26"} }
 
 // DefaultPrefix is the prefix of tools, and the scheme of resources.
 const DefaultPrefix = "context"
@@ -122,7 +128,7 @@ const (
 // New makes the Server of the tools.
 func New(cfg Config) *Server {
 	s := newServer(cfg)
-	program := &sdk.Implementation{Name: "contextd", Title: "Continuous context", Version: build.Read().Version}
+	program := &sdk.Implementation{Name: "contextd", Title: listing.Title, Description: listing.Description, Version: build.Read().Version}
 	capabilities := &sdk.ServerCapabilities{
 		Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{},
 		Resources: &sdk.ResourceCapabilities{Subscribe: true, ListChanged: true},
@@ -130,10 +136,13 @@ func New(cfg Config) *Server {
 	if cfg.Watches != nil {
 		capabilities.AddExtension(extensionEvents, nil)
 	}
+	if len(cfg.Skills) > 0 {
+		capabilities.AddExtension(extensionSkills, nil)
+	}
 	s.sdk = sdk.NewServer(program, &sdk.ServerOptions{
 		Instructions:              howTo, // what it begins with changes with the packs
 		Capabilities:              capabilities,
-		SupportedProtocolVersions: []string{modernVersion, "2025-11-25", "2025-06-18", "2025-03-26"},
+		SupportedProtocolVersions: Versions(),
 		CompletionHandler:         s.complete,
 		SubscribeHandler:          s.subscribable,
 		UnsubscribeHandler:        func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
@@ -142,6 +151,7 @@ func New(cfg Config) *Server {
 	s.SetPacks(cfg.Packs)
 	s.addTemplate()
 	s.addPrompts()
+	s.addSkills()
 	s.mount()
 	return s
 }

@@ -202,8 +202,8 @@ func (s *Server) enter(r *http.Request, rq *request, m message, fault error) (er
 // payment's answer is kept.
 func (s *Server) enterUnknown(r *http.Request, rq *request, m message, fault error) error {
 	if fault == nil {
-		if at, ok := s.parseURI(m.Text("uri")); m.Method == methodRead && ok && at.query.Describe {
-			return nil // it is free
+		if at, ok := s.parseURI(m.Text("uri")); m.Method == methodRead && ok && at.free() {
+			return nil
 		}
 		if s.paysInBand(rq, m) {
 			rq.inBand = true

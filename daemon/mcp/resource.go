@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/contextd/contextd/internal/skills"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -22,8 +23,12 @@ const (
 
 type resource struct {
 	query api.Query
-	live  bool // it changes, so one can subscribe to it
+	skill *skills.Skill // in place of query; nil for what is of a pack
+	live  bool          // it changes, so one can subscribe to it
 }
+
+// free reports whether reading r costs nothing.
+func (r resource) free() bool { return r.skill != nil || r.query.Describe }
 
 func (s *Server) uri(pack, part string) string { return s.cfg.Prefix + "://packs/" + pack + "/" + part }
 
@@ -33,6 +38,9 @@ func (s *Server) tablesURI(pack string) string { return s.cfg.Prefix + "://table
 // parseURI reads the URI of a resource; ok is false for one that is not of this server. A state and a brief have one spelling: that under
 // which subscribers are told of them.
 func (s *Server) parseURI(uri string) (r resource, ok bool) {
+	if r.skill = s.skill(uri); r.skill != nil {
+		return r, true
+	}
 	if pack, tables := strings.CutPrefix(uri, s.tablesURI("")); tables {
 		r.query = api.Query{Op: api.OpQuery, Pack: pack, Describe: true}
 		return r, slices.Contains(*s.packs.Load(), pack)
@@ -101,6 +109,8 @@ func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.Rea
 		return nil, sdk.ResourceNotFoundError(req.Params.URI)
 	case rq == nil:
 		return nil, errLeft
+	case r.skill != nil:
+		return readSkill(r.skill), nil
 	case r.query.Describe:
 		return s.readTables(rq, req.Params.URI, r.query.Pack)
 	}

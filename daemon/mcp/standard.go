@@ -113,7 +113,7 @@ func setReceipt(res sdk.Result, receipt *api.StandardReceipt) {
 	}
 	switch res.(type) { // the SDK's empty result panics where it is asked
 	case *sdk.CallToolResult, *sdk.ReadResourceResult, *sdk.InitializeResult, *sdk.DiscoverResult, *sdk.ListToolsResult,
-		*sdk.ListResourcesResult, *sdk.ListResourceTemplatesResult, *sdk.ListPromptsResult, *sdk.GetPromptResult:
+		*sdk.ListResourcesResult, *sdk.ListResourceTemplatesResult, *sdk.ListPromptsResult, *sdk.GetPromptResult, *skillResult:
 		meta := sdk.Meta{metaReceipt: receipt}
 		maps.Copy(meta, res.GetMeta())
 		res.SetMeta(meta)

@@ -104,7 +104,8 @@ func TestDiscovery(t *testing.T) {
 	}
 	text := string(get(t, selling.URL()+"/llms.txt").Body)
 	for _, said := range []string{
-		"# contextd\n", "`crypto`", "Authorization: Bearer", "X-402-Payment", "x402", "https://example.org/context/api/mcp", "`context.lookup`",
+		"# contextd\n", "`crypto`", "https://example.org/context/mcp into the agent", "It needs a key",
+		"[contextd-lookup](https://example.org/context/.well-known/agent-skills/contextd-lookup/SKILL.md)", "Authorization: Bearer", "X-402-Payment", "x402", "https://example.org/context/api/mcp", "`context.lookup`",
 		"[GET /v1/brief](https://example.org/context/v1/brief)", "0.005 USDG", "https://example.org/context/openapi.json",
 		`spendControls: {"allowedAssets":[{"network":"eip155:46630","asset":"0x`,
 	} {
@@ -112,14 +113,19 @@ func TestDiscovery(t *testing.T) {
 			t.Errorf("llms.txt does not say %q:\n%s", said, text)
 		}
 	}
-	if len(text) > 4<<10 || regexp.MustCompile(`%!|%\[`).MatchString(text) {
+	if len(text) > 5<<10 || regexp.MustCompile(`%!|%\[`).MatchString(text) {
 		t.Errorf("llms.txt has %d bytes:\n%s", len(text), text)
 	}
 	text = strings.ReplaceAll(string(get(t, plain.URL()+"/llms.txt").Body), plain.URL(), "BASE") // a port may have 402 in it
 	if strings.Contains(text, "402") || strings.Contains(text, "USDG") || !strings.Contains(text, "BASE/v1/fresh") {
 		t.Errorf("llms.txt of a daemon that settles nothing:\n%s", text)
 	}
-	for _, path := range []string{"/.well-known/x402", "/.well-known/x402.json", "/openapi.json", "/llms.txt"} {
+	parsedLLMs(t, text)
+	for _, path := range []string{
+		"/.well-known/x402", "/.well-known/x402.json", "/openapi.json", "/llms.txt", "/mcp/server-card", "/.well-known/mcp/server-card.json",
+		"/.well-known/ai-catalog.json", "/.well-known/mcp/catalog.json", "/.well-known/api-catalog", "/.well-known/agent-skills/index.json",
+		"/.well-known/agent-skills/contextd-brief/SKILL.md",
+	} {
 		full := get(t, selling.URL()+path)
 		if full.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.HasPrefix(full.Header.Get("Cache-Control"), "public") {
 			t.Errorf("%s: %v", path, full.Header)

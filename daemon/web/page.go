@@ -8,7 +8,11 @@ import (
 	"strings"
 )
 
-const contentHTML = "text/html; charset=utf-8"
+const (
+	contentHTML     = "text/html; charset=utf-8"
+	contentPlain    = "text/plain; charset=utf-8"
+	contentMarkdown = "text/markdown; charset=utf-8"
+)
 
 // pageHeaders sets the headers of a page, in which css is all that is in its one style element. Its forms lead here, and to targets.
 func pageHeaders(h http.Header, css string, targets ...string) {

@@ -57,7 +57,7 @@ func newStage(t *testing.T, c *contract) *stage {
 		cfg.Packs = []daemon.Pack{{Pack: pack.Crypto()}, {Pack: second()}}
 		cfg.StoreURL = "" // tables are dropped from its file
 		cfg.Chain.SettleKey, cfg.Watches.HTTPLoopback = s.chain.Gas().PrivateKey, true
-		cfg.OAuth.Enabled = true
+		cfg.OAuth.Enabled, cfg.SecurityContact, cfg.MCP.RegistryAuth = true, "mailto:security@example.org", "v=MCPv1; k=ed25519; p=AAAA"
 		cfg.Limits = daemon.Limits{FreeCalls: 1, SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
 	})
 	s.make(api.PackCrypto)
@@ -144,11 +144,13 @@ func large() string { return `{"name":"` + strings.Repeat("x", api.MaxBodyBytes)
 // describe calls the description.
 func (s *stage) describe() {
 	s.do(404, "GET", api.PathDocs+"/x", "")
+	s.do(404, "GET", api.PathSkills+"/x/SKILL.md", "")
 	s.do(200, "GET", api.PathHealth, "")
 	s.do(200, "GET", api.PathReady, "")
 	for _, path := range []string{
 		api.PathPacks, api.PathOpenAPI, api.PathOpenAPIYAML, api.PathDocs, api.PathDocs + "/run", api.PathOpenAPIRoot, api.PathX402,
-		api.PathX402Items, api.PathDID, api.PathLLMs,
+		api.PathX402Items, api.PathDID, api.PathLLMs, api.PathServerCard, api.PathServerCardKnown, api.PathAICatalog, api.PathMCPCatalog,
+		api.PathAPICatalog, api.PathSkillsIndex, api.PathSkills + "/contextd-lookup/SKILL.md", api.PathSecurity, api.PathRegistryAuth,
 	} {
 		a := s.do(200, "GET", path, "")
 		s.do(304, "GET", path, "", openapiWith("If-None-Match", a.Header.Get("ETag")))

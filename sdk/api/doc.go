@@ -42,6 +42,16 @@ const (
 	PathDID         = "/.well-known/did.json"
 	PathLLMs        = "/llms.txt"
 
+	PathServerCard      = PathMCPAccount + "/server-card"
+	PathServerCardKnown = "/.well-known/mcp/server-card.json" // the same, for those that look there
+	PathAICatalog       = "/.well-known/ai-catalog.json"
+	PathMCPCatalog      = "/.well-known/mcp/catalog.json" // the server's entry of it
+	PathAPICatalog      = "/.well-known/api-catalog"
+	PathSkills          = "/.well-known/agent-skills" // below it a directory for each skill
+	PathSkillsIndex     = PathSkills + "/index.json"
+	PathSecurity        = "/.well-known/security.txt"
+	PathRegistryAuth    = "/.well-known/mcp-registry-auth"
+
 	PathAuthEmail        = "/api/auth/email"
 	PathAuthEmailVerify  = "/api/auth/email/verify"
 	PathAuthEmailLanding = "/auth/email"

@@ -89,6 +89,9 @@ type Config struct {
 		ThisMachine bool     `key:"this_machine" doc:"Whether callers at a loopback address count as this machine"`
 		_           struct{} `doc:"although public_url is elsewhere. Only without a proxy or tunnel on this machine: it"`
 		_           struct{} `doc:"could bring anyone."`
+
+		SecurityContact string   `key:"security_contact" doc:"Where reports of weaknesses go, an e-mail address or a URL, for"`
+		_               struct{} `doc:"/.well-known/security.txt. Empty means that there is none."`
 	} `key:"web" doc:"The pages for browsers, at / and /packs/PACK."`
 	Snapshots struct {
 		Cache web.SnapshotCache `key:"cache" default:"public" enum:"public,private" doc:"Who may keep them: public lets"`

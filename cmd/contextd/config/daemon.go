@@ -57,6 +57,12 @@ func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 	if err := setting.Check(reflect.ValueOf(c).Elem()); err != nil {
 		return d, cli.Invalid("%w", err)
 	}
+	if text := c.Web.SecurityContact; text != "" {
+		var err error
+		if d.SecurityContact, err = web.ParseContact(text); err != nil {
+			return d, cli.Invalid("web.security_contact: %w", err)
+		}
+	}
 	for _, text := range c.Log.Witnesses {
 		key, address, _ := strings.Cut(strings.TrimSpace(text), " ")
 		d.Witnesses = append(d.Witnesses, witness.Witness{Key: key, URL: strings.TrimSpace(address)})
