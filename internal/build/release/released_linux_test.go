@@ -115,13 +115,22 @@ func in(ctx context.Context, root string, env []string, args ...string) (string,
 	return string(text), err
 }
 
-// TestReleasedInstaller: where nothing is but a busybox, install.sh of the release, from a file server, leads a new user to an answered
-// question and an answered call of MCP, by a command each.
-func TestReleasedInstaller(t *testing.T) {
+// TestReleasedPrograms has what is packed for Linux used with a demo of the release.
+func TestReleasedPrograms(t *testing.T) {
+	home := t.TempDir()
+	released(t)
+	base, key := demo(t, home)
+	t.Run("installer", func(t *testing.T) { useInstaller(t, base, key) })
+	t.Run("bundle", func(t *testing.T) { useBundle(t, home) })
+}
+
+// useInstaller: where nothing is but a busybox, install.sh of the release, from a file server, leads a new user to an answered question and an
+// answered call of MCP, by a command each.
+func useInstaller(t *testing.T, base, key string) {
+	t.Helper()
 	files := httptest.NewServer(http.FileServer(http.Dir(released(t))))
 	t.Cleanup(files.Close)
 	root := emptyRoot(t)
-	base, key := demo(t, t.TempDir())
 	env := []string{"PATH=/bin:/home/.local/bin", "HOME=/home", "CTX_INSTALL_URL=" + files.URL, "CTX_BASE_URL=" + base, "CTX_API_KEY=" + key}
 	text, err := in(t.Context(), root, env, "/bin/sh", "-c", "wget -q -O - "+files.URL+"/install.sh | sh")
 	if err != nil || !strings.Contains(text, "Installed /home/.local/bin/ctx\n") {
@@ -134,11 +143,11 @@ func TestReleasedInstaller(t *testing.T) {
 	}
 }
 
-// TestReleasedBundleStarts: the bundle for Linux, unpacked by a host that drops modes and passes on settings as they were left, finds the service of
-// its user and lists its tools.
-func TestReleasedBundleStarts(t *testing.T) {
-	home, dir := t.TempDir(), t.TempDir()
-	demo(t, home)
+// useBundle: the bundle for Linux, unpacked by a host that drops modes and passes on settings as they were left, finds the service of the
+// user at home, lists its tools and answers a call.
+func useBundle(t *testing.T, home string) {
+	t.Helper()
+	dir := t.TempDir()
 	members := map[string][]byte{}
 	for name, m := range unzipOf(t, only(t, "ctx_*_linux.mcpb"), time.Time{}) {
 		members[name] = m.text
