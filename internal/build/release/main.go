@@ -1,6 +1,7 @@
 // Command release builds what users install: archives of the static programs, deb and rpm packages with completions, manual pages
 // and the systemd unit, for each program a list of what is in it (CycloneDX) and the licences of that, what else ctx is installed by
-// (install.sh, a formula for Homebrew, bundles of MCP, a plugin for Claude Code, images of OCI), and SHA256SUMS.
+// (install.sh, a formula for Homebrew, bundles of MCP, a plugin for Claude Code, images of OCI, server.json), and
+// SHA256SUMS.
 //
 //	go run ./internal/build/release                          all of it, into .dist
 //	go run ./internal/build/release --only ctx/linux/amd64   one program for one platform
@@ -106,6 +107,7 @@ func (r *release) channels(targets []target) error {
 		{"plugin", own, r.plugin},
 		{"image of ctx", linux, oci("ctx")},
 		{"image of contextd", daemon, oci("contextd")},
+		{"server.json", own, r.registry}, // after what it names
 	} {
 		i := slices.IndexFunc(c.needs, func(name string) bool {
 			return !slices.ContainsFunc(targets, func(t target) bool { return t.String() == name })

@@ -9,13 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
-	"strings"
 	"time"
-)
 
-// serverName is what the registry of MCP knows the service by. It takes only images that say so.
-const serverName = "io.github.contextd/contextd"
+	"github.com/contextd/contextd/internal/listing"
+)
 
 // Media types of the specification of OCI images.
 const (
@@ -107,7 +104,7 @@ func (r *release) labels(program string) map[string]string {
 	}
 	if program == "ctx" {
 		labels["org.opencontainers.image.description"] = "client of contextd, the context service for AI agents"
-		labels["io.modelcontextprotocol.server.name"] = serverName
+		labels["io.modelcontextprotocol.server.name"] = listing.Name // or the registry does not take it
 	}
 	return labels
 }
@@ -148,8 +145,7 @@ func (r *release) oci(program string, targets []target) error {
 		return err
 	}
 	fmt.Fprintf(r.log, "  image of %s is %s\n", program, d.Digest)
-	tag := strings.ReplaceAll(r.number(), "+", "-") // which no tag has
-	d.Annotations = map[string]string{"org.opencontainers.image.ref.name": tag}
+	d.Annotations = map[string]string{"org.opencontainers.image.ref.name": r.tag()}
 	top, err := json.Marshal(imageIndex{SchemaVersion: 2, MediaType: typeIndex, Manifests: []descriptor{d}})
 	if err != nil {
 		return err
@@ -163,7 +159,7 @@ func (r *release) oci(program string, targets []target) error {
 		entries = append(entries, entry{member: m})
 	}
 	text, err := r.tar(entries)
-	return errors.Join(err, put(filepath.Join(r.out, program+"_"+r.number()+"_oci.tar"), text, 0o644))
+	return errors.Join(err, put(r.ociFile(program), text, 0o644))
 }
 
 // imageOf adds the image of t to l.

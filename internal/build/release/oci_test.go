@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/contextd/contextd/internal/listing"
 )
 
 // untar is what is in a tar, by name, with the headers.
@@ -176,7 +178,7 @@ func checkImage(t *testing.T, r *release, program, on string, i readImage) {
 	}
 	run := i.config.Config
 	said := run.Labels["io.modelcontextprotocol.server.name"] + " " + i.manifest.Annotations["io.modelcontextprotocol.server.name"]
-	want := map[string]string{"contextd": " ", "ctx": serverName + " " + serverName}[program]
+	want := map[string]string{"contextd": " ", "ctx": listing.Name + " " + listing.Name}[program]
 	if said != want || run.Labels["org.opencontainers.image.revision"] != r.hash || run.Labels["org.opencontainers.image.version"] != "1.2.3" {
 		t.Errorf("%s %s says of itself %v and %v", program, on, run.Labels, i.manifest.Annotations)
 	}
@@ -202,6 +204,46 @@ func TestContainerfile(t *testing.T) {
 		if !strings.Contains("\n"+string(text), "\n"+line+"\n") {
 			t.Errorf("Containerfile has no line %s", line)
 		}
+	}
+}
+
+// TestRegistry: server.json names the bundles of the release by their hashes, its image by the tag, and a service only if there is one.
+func TestRegistry(t *testing.T) {
+	t.Parallel()
+	r := builtRelease(t)
+	read := func() (s listing.Server) {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(r.out, "server.json"))
+		if err := errors.Join(err, json.Unmarshal(text, &s)); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if err := r.registry(); err != nil {
+		t.Fatal(err)
+	}
+	if s := read(); len(s.Packages) != 0 || len(s.Remotes) != 1 || s.Remotes[0].URL != "https://{host}/mcp" || s.Version != "1.2.3" {
+		t.Errorf("without packages: %+v", s)
+	}
+	r.host = "https://context.example.org"
+	if err := errors.Join(r.bundleDarwin(), r.bundleLinux(), r.bundleWindows(), r.oci("ctx", allTargets("linux", "amd64")), r.registry()); err != nil {
+		t.Fatal(err)
+	}
+	s := read()
+	got := map[string]string{}
+	for _, p := range s.Packages {
+		got[p.RegistryType+" "+p.Identifier] = p.FileSHA256
+	}
+	want := map[string]string{"oci ghcr.io/contextd/ctx:1.2.3": ""}
+	for _, system := range []string{"darwin", "linux", "windows"} {
+		sum, err := fileSum(filepath.Join(r.out, "ctx_1.2.3_"+system+".mcpb"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want["mcpb https://github.com/contextd/contextd/releases/download/v1.2.3/ctx_1.2.3_"+system+".mcpb"] = sum
+	}
+	if !maps.Equal(got, want) || len(s.Remotes) != 2 || s.Remotes[0].URL != "https://context.example.org/mcp" {
+		t.Errorf("packages %v, remotes %+v", got, s.Remotes)
 	}
 }
 

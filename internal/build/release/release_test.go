@@ -111,7 +111,7 @@ func TestRelease(t *testing.T) {
 	for line := range strings.Lines(sums) {
 		summed = append(summed, strings.Fields(line)[1])
 	}
-	if want := []string{"contextd-plugin_1.2.3.zip", name + ".cdx.json", name + ".tar.gz", "install.sh"}; !slices.Equal(summed, want) {
+	if want := []string{"contextd-plugin_1.2.3.zip", name + ".cdx.json", name + ".tar.gz", "install.sh", "server.json"}; !slices.Equal(summed, want) {
 		t.Errorf("SHA256SUMS:\n%s", sums)
 	}
 	if text, err := command(t, out, "sha256sum", "--check", "SHA256SUMS"); err != nil {
