@@ -11,7 +11,7 @@ func TestSets(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	total := 0
-	for _, set := range []string{"open", "held", "fresh", "later"} {
+	for _, set := range []string{"open", "held", "fresh", "later", "fourth"} {
 		list, err := readQuestions(set)
 		if err != nil {
 			t.Fatal(err)

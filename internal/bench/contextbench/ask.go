@@ -26,6 +26,8 @@ var (
 	freshQuestions []byte
 	//go:embed questions/later.jsonl
 	laterQuestions []byte
+	//go:embed questions/fourth.jsonl
+	fourthQuestions []byte
 )
 
 // asked is a question of the sets, with what a right answer holds.
@@ -38,11 +40,13 @@ type asked struct {
 	Want     []want `json:"want"`
 }
 
-// readQuestions reads a set: open, held, fresh or later.
+// readQuestions reads a set: open, held, fresh, later or fourth.
 func readQuestions(set string) (list []asked, err error) {
-	text, known := map[string][]byte{"open": openQuestions, "held": heldQuestions, "fresh": freshQuestions, "later": laterQuestions}[set]
+	text, known := map[string][]byte{
+		"open": openQuestions, "held": heldQuestions, "fresh": freshQuestions, "later": laterQuestions, "fourth": fourthQuestions,
+	}[set]
 	if !known {
-		return nil, fmt.Errorf("no set %q, there are open, held, fresh and later", set)
+		return nil, fmt.Errorf("no set %q, there are open, held, fresh, later and fourth", set)
 	}
 	for line := range bytes.Lines(text) {
 		var q asked

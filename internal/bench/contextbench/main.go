@@ -21,6 +21,8 @@
 // reader nor its answers, but some of the words that the crypto and perps packs declare. It is scored once.
 // The later set (questions/later.jsonl) came after it, from raw payloads, by somebody who had seen neither the reader nor its answers, but
 // the questions of the fresh set and the forms of T1. It is scored once too.
+// The fourth set (questions/fourth.jsonl) came last, from tables, fields and raw payloads, by somebody who had seen neither the reader nor
+// its answers, but the forms of T1 in crypto and five questions of the later set. It is scored once.
 //
 // With -statements it holds sentences about real states against the check that a model's brief has to pass (brief.Check). The sentences of
 // statements.txt are filled with what a state says, and are true; ten kinds of false ones have the figure of another row, another span,
@@ -63,7 +65,7 @@ func main() {
 	flag.IntVar(&cfg.questions, "lookups", 500, "questions of T1")
 	flag.IntVar(&cfg.wrong, "wrong", 3, "wrong answers shown of each class")
 	flag.StringVar(&cfg.only, "pack", "", "measure this shipped `pack` alone")
-	set := flag.String("questions", "", "ask this `set` of questions alone: open, held, fresh or later")
+	set := flag.String("questions", "", "ask this `set` of questions alone: open, held, fresh, later or fourth")
 	statements := flag.Bool("statements", false, "judge the check of briefs by true and false sentences alone")
 	checks := flag.Bool("check", false, "hold texts against the operation check alone")
 	verbose := flag.Bool("v", false, "with -questions and -statements, list each case that is wrong")
