@@ -44,7 +44,9 @@ func restored(t *testing.T, archive []byte) string {
 func TestScheduledBackups(t *testing.T) {
 	t.Parallel()
 	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "elsewhere")
-	scheduled := func(c *daemon.Config) { c.Backup = daemon.Backup{Dir: to, Every: 24 * time.Hour, Keep: 2} }
+	scheduled := func(c *daemon.Config) {
+		c.Backup = daemon.Backup{Dir: to, Every: 24 * time.Hour, Within: backup.Bounds{Keep: 2}}
+	}
 	d := daemontest.Start(t, at(dir), scheduled)
 	names := func() []string {
 		list, err := filepath.Glob(filepath.Join(to, "contextd-*.tar.zst"))
@@ -87,7 +89,7 @@ func TestFailedBackups(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	dir, to := t.TempDir(), t.TempDir()
-	d := daemontest.Start(t, at(dir), func(c *daemon.Config) { c.Backup = daemon.Backup{Dir: to, Keep: 1} })
+	d := daemontest.Start(t, at(dir), func(c *daemon.Config) { c.Backup = daemon.Backup{Dir: to, Within: backup.Bounds{Keep: 1}} })
 	key := d.Key(t, api.TierFree)[:api.KeyIDLength]
 	fails := func(with string) {
 		t.Helper()
@@ -98,9 +100,9 @@ func TestFailedBackups(t *testing.T) {
 		if job := jobOf(t, d, "backup"); job.Failures != job.Runs || !strings.Contains(job.Error, with) {
 			t.Errorf("the job stands at %+v", job)
 		}
-		newest, err := backup.Newest(to)
-		if err != nil || !newest.Equal(d.Clock.Now()) {
-			t.Errorf("the newest backup is of %v, %v", newest, err)
+		made, err := backup.Saved(to)
+		if err != nil || !made.Newest.Equal(d.Clock.Now()) {
+			t.Errorf("the newest backup is of %v, %v", made.Newest, err)
 		}
 	}
 	stuck := filepath.Join(to, backup.Name(d.Clock.Now().Add(-day)))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/evidence"
@@ -227,9 +228,9 @@ type Briefs struct {
 
 // Backup says where and how often a daemon backs itself up.
 type Backup struct {
-	Dir   string        // "" means backup.BackupDir in the data directory
-	Every time.Duration // 0 means not at all
-	Keep  int           // how many backups stay; 0 means all
+	Dir    string        // "" means backup.BackupDir in the data directory
+	Every  time.Duration // 0 means not at all
+	Within backup.Bounds // how much stays
 }
 
 // Recording is recorded source data that is played back; *replay.Recording is one.

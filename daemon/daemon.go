@@ -73,6 +73,7 @@ import (
 type Daemon struct {
 	cfg      Config
 	metrics  *metrics.Metrics
+	started  time.Time
 	stopping atomic.Bool
 
 	lock    *datadir.Held
@@ -151,7 +152,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if err := cfg.Check(); err != nil { // before anything is opened, and perhaps upgraded
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, metrics: metrics.New(cfg.Now), feed: feed.New(), served: &servedPacks{}}
+	d := &Daemon{cfg: cfg, started: cfg.Now(), metrics: metrics.New(cfg.Now), feed: feed.New(), served: &servedPacks{}}
 	for _, step := range []func(context.Context) error{ // each needs what those before it have made
 		d.lockDirectory, d.openDatabases, d.joinCluster, d.openLogs, d.openEvidence, d.openKeys,
 		d.listenPublic, d.openMail, d.openSignIn, d.openChain,

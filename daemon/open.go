@@ -275,7 +275,7 @@ func (d *Daemon) openAlerts(context.Context) (err error) {
 // assignLeader makes what only the leader does for no single pack, beside its jobs: backups, alerts and requests to witnesses.
 func (d *Daemon) assignLeader(context.Context) error {
 	d.backups = operate.Backups{
-		DataDir: d.cfg.DataDir, Dir: d.cfg.Backup.Dir, Every: d.cfg.Backup.Every, Keep: d.cfg.Backup.Keep, Now: d.cfg.Now,
+		DataDir: d.cfg.DataDir, Dir: d.cfg.Backup.Dir, Every: d.cfg.Backup.Every, Within: d.cfg.Backup.Within, Now: d.cfg.Now,
 		Logger: d.cfg.Logger,
 	}
 	witnesses := &witness.Set{Witnesses: d.cfg.Witnesses, Logs: d.logs, Packs: d.served.ids, Now: d.cfg.Now, Logger: d.cfg.Logger}

@@ -17,7 +17,7 @@ var _ pipeline.Observer = (*metrics.Metrics)(nil)
 // listenMetrics lets the metrics read what they are not told, and begins to listen on the address that shows them.
 func (d *Daemon) listenMetrics(ctx context.Context) error {
 	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Connections: d.connectionReadings, Logs: d.walSizes, Busy: d.busy,
-		Jobs: d.jobs.Readings, Ready: d.health.Ready, Sessions: d.mcp.Sessions, Alerts: d.alerts.Waiting,
+		Jobs: d.jobs.Readings, Backups: d.backups.Reading, Ready: d.health.Ready, Sessions: d.mcp.Sessions, Alerts: d.alerts.Waiting,
 		Deposits: d.store.CountDeposits, Chains: d.chainReadings, Settling: d.Settling,
 		Proven: d.logReadings, Leads: d.node.Leads, Cluster: d.clusterReading}
 	d.metrics.Read(context.WithoutCancel(ctx), readings)

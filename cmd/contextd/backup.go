@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/internal/cli"
@@ -20,12 +21,11 @@ import (
 )
 
 type dataConfig struct {
-	Dir       string // the data directory
-	StoreURL  string // of a PostgreSQL database; "" means SQLite in Dir
-	StoreKey  []byte // that seals secrets there; nil for none
-	BackupDir string // where backups go that are made without a name; "" means backup.BackupDir in Dir
-	Keep      int    // how many of those stay; 0 means all
-	Now       func() time.Time
+	Dir      string        // the data directory
+	StoreURL string        // of a PostgreSQL database; "" means SQLite in Dir
+	StoreKey []byte        // that seals secrets there; nil for none
+	Backup   daemon.Backup // where backups go that are made without a name, and how much of those stays
+	Now      func() time.Time
 }
 
 // readData reads the configuration when a command asks for it.
@@ -74,8 +74,9 @@ func newBackup(read readData) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		within := backup.Bounds{Keep: keep}
 		if !c.Flags().Changed("keep") && len(args) == 0 {
-			keep = cfg.Keep
+			within = cfg.Backup.Within
 		}
 		if keep < 0 {
 			return cli.Invalid("--keep is %d, not 0 or more", keep)
@@ -85,7 +86,7 @@ func newBackup(read readData) *cobra.Command {
 		}
 		return open(c.Context(), cfg, func(o *admin.Operator) error {
 			task := cli.Busy(c, "copying the databases and verifying the copy")
-			s := saving{keep: keep, produce: func(w io.Writer) error { return o.Backup(c.Context(), &metered{w: w, task: task}) }}
+			s := saving{within: within, produce: func(w io.Writer) error { return o.Backup(c.Context(), &metered{w: w, task: task}) }}
 			err := s.to(cfg, args, c.OutOrStdout())
 			if task.Done(); err != nil {
 				return err
@@ -114,7 +115,7 @@ func (m *metered) Write(b []byte) (int, error) {
 // saving is a backup on its way to where it is kept.
 type saving struct {
 	produce func(io.Writer) error
-	keep    int
+	within  backup.Bounds
 
 	path     string // "" for standard output
 	manifest backup.Manifest
@@ -122,7 +123,7 @@ type saving struct {
 
 // to saves the backup where args say.
 func (s *saving) to(cfg dataConfig, args []string, out io.Writer) (err error) {
-	target := cfg.BackupDir
+	target := cfg.Backup.Dir
 	if target == "" {
 		target = filepath.Join(cfg.Dir, backup.BackupDir)
 	}
@@ -133,12 +134,12 @@ func (s *saving) to(cfg dataConfig, args []string, out io.Writer) (err error) {
 		directory = os.IsPathSeparator(target[len(target)-1]) || err == nil && info.IsDir()
 	}
 	if directory {
-		s.path, s.manifest, err = backup.SaveTo(target, cfg.Now(), s.keep, s.produce)
+		s.path, s.manifest, err = backup.SaveTo(target, cfg.Now(), s.within, s.produce)
 		return err
 	}
-	if s.keep > 0 {
+	if s.within.Keep > 0 {
 		return cli.Invalid("--keep removes older backups in a directory, and %q is none", target).
-			WithHint("contextd backup %s/ --keep %d", filepath.Dir(target), s.keep)
+			WithHint("contextd backup %s/ --keep %d", filepath.Dir(target), s.within.Keep)
 	}
 	if target != "-" {
 		s.path = target

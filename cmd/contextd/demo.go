@@ -183,7 +183,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 	if o.once {
 		return walk(ctx, out, d, info)
 	}
-	withdraw, err := cli.Announce(os.LookupEnv, cli.Running{BaseURL: info.BaseURL, APIKey: info.APIKey, Demo: true})
+	withdraw, err := cli.Announce(os.LookupEnv, cli.Running{BaseURL: info.BaseURL, APIKey: info.APIKey, Demo: true, DataDir: dir})
 	if err != nil {
 		log.Warn("ctx does not find this demo by itself", "error", err)
 	} else {

@@ -22,6 +22,7 @@ import (
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/metrics"
+	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/build"
@@ -56,6 +57,7 @@ func newDoctor(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		cfg.DataDir = runningDir(c.Context(), cfg)
 		d, err := cfg.Daemon(nil)
 		if err != nil {
 			return err
@@ -152,7 +154,8 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) examine.
 	e := examine.Config{
 		DataDir: d.DataDir, StoreURL: d.StoreURL, SecretFiles: secrets, SMTP: d.SMTP,
 		Charges: d.Charges(), Disabled: d.Disabled, PrivateHosts: d.PrivateHosts, Contact: d.Contact, CoinGecko: d.CoinGecko,
-		Transport: d.Transport, Offline: offline,
+		Transport: d.Transport, Offline: offline, Litestream: d.Litestream,
+		Backups: operate.Backups{DataDir: d.DataDir, Dir: d.Backup.Dir, Every: d.Backup.Every},
 	}
 	for _, p := range d.Packs {
 		e.Packs = append(e.Packs, p.Pack)

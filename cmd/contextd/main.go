@@ -62,8 +62,8 @@ func newRoot(system cli.System) *cobra.Command {
 		{Title: "Packs", Commands: []*cobra.Command{newPack(s)}},
 		{Title: "Keys and owners", Commands: []*cobra.Command{newKeys(s.operate), newAdmin(s.operate)}},
 		{Title: "Money", Commands: []*cobra.Command{newDeposits(s.operate), newSettlements(s.operate), newReconcile(s.operate)}},
-		{Title: "Look after", Commands: []*cobra.Command{newDoctor(s), newHealthcheck(s), newMonitoring(), newJobs(s.operate), newBrief(s),
-			newBackup(s.data), newRestore(s.data), newDB(s.data), newLog(s.data), newEvidence(s),
+		{Title: "Look after", Commands: []*cobra.Command{newOverview(s), newDoctor(s), newHealthcheck(s), newMonitoring(),
+			newJobs(s.operate), newBrief(s), newBackup(s.data), newRestore(s.data), newDB(s.data), newLog(s.data), newEvidence(s),
 			newCluster(s.data)}},
 		{Title: "About", Commands: []*cobra.Command{newOpenAPI(), newVersion(s), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},
 	})

@@ -41,7 +41,7 @@ func newServe(s *settings) *cobra.Command {
 		if r.daemon, err = openDaemon(c.Context(), r.cfg); err != nil {
 			return err
 		}
-		if withdraw, err := cli.Announce(os.LookupEnv, cli.Running{BaseURL: r.daemon.URL()}); err != nil {
+		if withdraw, err := cli.Announce(os.LookupEnv, cli.Running{BaseURL: r.daemon.URL(), DataDir: r.cfg.DataDir}); err != nil {
 			r.cfg.Logger.Debug("ctx does not find this service by itself", "error", err)
 		} else {
 			defer func() { _ = withdraw() }()

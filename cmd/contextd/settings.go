@@ -27,9 +27,9 @@ func (s *settings) data() (dataConfig, error) {
 	}
 	storeURL, err := cfg.StoreURL()
 	key, errKey := cfg.StoreKey()
-	return dataConfig{
-		Dir: cfg.DataDir, StoreURL: storeURL, StoreKey: key, BackupDir: cfg.Backup.Dir, Keep: cfg.Backup.Keep, Now: time.Now,
-	}, errors.Join(err, errKey)
+	backups, errBackups := cfg.Backups()
+	return dataConfig{Dir: cfg.DataDir, StoreURL: storeURL, StoreKey: key, Backup: backups, Now: time.Now},
+		errors.Join(err, errKey, errBackups)
 }
 
 // newLogger makes the log on w: short lines on a terminal, JSON elsewhere, unless format says which.

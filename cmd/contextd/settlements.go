@@ -215,9 +215,12 @@ func pending(s x402.Standing, now time.Time) doctor.Finding {
 	return f
 }
 
+// gasKey begins the check of what is left to pay gas with, before its rail.
+const gasKey = "gas key "
+
 // gasFinding says what the key of a rail has.
 func gasFinding(s x402.Standing) doctor.Finding {
-	f := doctor.Finding{Check: "gas key " + s.Rail, Outcome: doctor.OK, Found: ether(s.Balance) + " ether"}
+	f := doctor.Finding{Check: gasKey + s.Rail, Outcome: doctor.OK, Found: ether(s.Balance) + " ether"}
 	has, ok := new(big.Int).SetString(s.Balance, 10)
 	price, known := new(big.Int).SetString(s.GasPrice, 10)
 	if ok && known && price.Sign() > 0 {

@@ -65,6 +65,7 @@ const (
 	PathRunJob = "/jobs/{name}"
 
 	PathCluster = "/cluster"
+	PathStatus  = "/status"
 )
 
 // ErrNoSettings is what a daemon answers that was started without settings it could read again.

@@ -50,6 +50,7 @@ func (n *node) RunJob(_ context.Context, name string) error {
 	return nil
 }
 func (n *node) Connections() web.ConnectionStats                  { return web.ConnectionStats{} }
+func (n *node) Status(context.Context) (admin.Status, error)      { return admin.Status{}, n.fails }
 func (n *node) Settling(context.Context) ([]x402.Standing, error) { return nil, n.fails }
 func (n *node) RetrySettlement(context.Context, x402.Key) (x402.Settlement, error) {
 	return x402.Settlement{}, api.Errorf(api.ReasonNotFound, "there is none")

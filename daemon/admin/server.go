@@ -35,6 +35,8 @@ type Daemon interface {
 	RunJob(ctx context.Context, name string) error
 	// Settling says how the rails stand on which payments are settled.
 	Settling(ctx context.Context) ([]x402.Standing, error)
+	// Status says how the daemon stands, for an operator.
+	Status(ctx context.Context) (Status, error)
 	// Connections says how the connections of the public address stand.
 	Connections() web.ConnectionStats
 	// RetrySettlement goes on with a settlement that is pending, and returns it as it is then.
@@ -109,6 +111,7 @@ func (s Server) Handler() *web.Server {
 		routes[PathAlive] = map[string]web.Handler{http.MethodGet: s.alive}
 		routes[PathListen] = map[string]web.Handler{http.MethodGet: s.listening}
 		routes[PathCluster] = map[string]web.Handler{http.MethodGet: s.cluster}
+		routes[PathStatus] = map[string]web.Handler{http.MethodGet: s.status}
 		routes[PathJobs] = map[string]web.Handler{http.MethodGet: s.jobs}
 		routes[PathConnections] = map[string]web.Handler{http.MethodGet: s.connections}
 		routes[PathSettling] = map[string]web.Handler{http.MethodGet: s.settling}

@@ -217,7 +217,7 @@ func TestFindings(t *testing.T) {
 	}
 	to := t.TempDir()
 	for i := range 3 {
-		if _, _, err := backup.SaveTo(to, epoch().Add(time.Duration(i)*time.Hour), 1, func(w io.Writer) error {
+		if _, _, err := backup.SaveTo(to, epoch().Add(time.Duration(i)*time.Hour), backup.Bounds{Keep: 1}, func(w io.Writer) error {
 			_, err := w.Write(archive.Bytes())
 			return err
 		}); err != nil {
@@ -292,17 +292,96 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
+// TestBoundInBytes: as many of the newest stay as fit together, but always the one just made.
+func TestBoundInBytes(t *testing.T) {
+	t.Parallel()
+	archive := backUp(t, newData(t).dir)
+	produce := func(w io.Writer) error { _, err := w.Write(archive); return err }
+	size := int64(len(archive))
+	for name, c := range map[string]struct {
+		within backup.Bounds
+		want   int
+	}{
+		"room for three":           {backup.Bounds{Bytes: 3 * size}, 3},
+		"a byte less":              {backup.Bounds{Bytes: 3*size - 1}, 2},
+		"less than one takes":      {backup.Bounds{Bytes: 1}, 1},
+		"number below the room":    {backup.Bounds{Keep: 2, Bytes: 3 * size}, 2},
+		"room below the number":    {backup.Bounds{Keep: 4, Bytes: 3 * size}, 3},
+		"neither is bounded":       {backup.Bounds{}, 5},
+		"a number, and no bytes":   {backup.Bounds{Keep: 5}, 5},
+		"more room than there are": {backup.Bounds{Bytes: 9 * size}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for i := range 5 {
+				if _, _, err := backup.SaveTo(dir, epoch().Add(time.Duration(i)*time.Hour), c.within, produce); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := backup.Made{Newest: epoch().Add(4 * time.Hour), Count: c.want, Bytes: int64(c.want) * size}
+			if made, err := backup.Saved(dir); err != nil || made != want {
+				t.Errorf("there is %+v, %v, want %+v", made, err, want)
+			}
+		})
+	}
+}
+
+// TestLate: backups are late from two intervals on, where some are to be made.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	now := epoch()
+	for _, c := range []struct {
+		newest time.Time
+		every  time.Duration
+		want   bool
+	}{
+		{now.Add(-48 * time.Hour), 24 * time.Hour, false},
+		{now.Add(-48*time.Hour - time.Second), 24 * time.Hour, true},
+		{time.Time{}, 24 * time.Hour, true},
+		{time.Time{}, 0, false},
+	} {
+		if got := (backup.Made{Newest: c.newest}).Late(c.every, now); got != c.want {
+			t.Errorf("%v with %s: %t", c.newest, c.every, got)
+		}
+	}
+}
+
+// TestFits: no backup is made that leaves no room on the disk. A file with a hole is as large as no disk here.
+func TestFits(t *testing.T) {
+	t.Parallel()
+	d := newData(t)
+	to := filepath.Join(t.TempDir(), "not", "there", "yet")
+	if err := backup.Fits(d.dir, to); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(d.dir, "history.db-wal")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = errors.Join(f.Truncate(8<<40), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := backup.Fits(d.dir, to); !errors.Is(err, backup.ErrRoom) || !strings.Contains(err.Error(), "backup.dir") {
+		t.Errorf("%v", err)
+	}
+	if sizes, err := backup.Sizes(d.dir); err != nil || sizes["history.db"] < 8<<40 || sizes["contextd.db"] == 0 {
+		t.Errorf("%v, %v", sizes, err)
+	}
+}
+
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	d := newData(t)
 	archive := backUp(t, d.dir)
 	produce := func(w io.Writer) error { _, err := w.Write(archive); return err }
 	dir := filepath.Join(t.TempDir(), "new", "backups")
-	if at, err := backup.Newest(dir); err != nil || !at.IsZero() {
+	if at, err := backup.Saved(dir); err != nil || at != (backup.Made{}) {
 		t.Errorf("%v, %v", at, err)
 	}
 	for i := range 5 {
-		if _, _, err := backup.SaveTo(dir, epoch().Add(time.Duration(i)*time.Hour), 3, produce); err != nil {
+		if _, _, err := backup.SaveTo(dir, epoch().Add(time.Duration(i)*time.Hour), backup.Bounds{Keep: 3}, produce); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -318,10 +397,10 @@ func TestRotation(t *testing.T) {
 	if err := os.Chtimes(left, epoch().Add(-72*time.Hour), epoch().Add(-72*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if at, err := backup.Newest(dir); err != nil || !at.Equal(epoch().Add(4*time.Hour)) {
+	if at, err := backup.Saved(dir); err != nil || !at.Newest.Equal(epoch().Add(4*time.Hour)) {
 		t.Errorf("%v, %v", at, err)
 	}
-	path, _, err := backup.SaveTo(dir, epoch().Add(-time.Hour), 2, produce) // the clock went back
+	path, _, err := backup.SaveTo(dir, epoch().Add(-time.Hour), backup.Bounds{Keep: 2}, produce) // the clock went back
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +425,7 @@ func TestRotation(t *testing.T) {
 		t.Errorf("a directory was replaced: %v", err)
 	}
 	failed := errors.New("no")
-	if _, _, err := backup.SaveTo(dir, epoch(), 1, func(io.Writer) error { return failed }); !errors.Is(err, failed) {
+	if _, _, err := backup.SaveTo(dir, epoch(), backup.Bounds{Keep: 1}, func(io.Writer) error { return failed }); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 	if now, err := os.ReadDir(dir); err != nil || len(now) != len(entries) {
@@ -367,7 +446,7 @@ func TestDirectoryOfAnother(t *testing.T) {
 	}
 	archive := backUp(t, newData(t).dir)
 	to := filepath.Join(dir, "new", "backups")
-	if _, _, err := backup.SaveTo(to, epoch(), 0, func(w io.Writer) error { _, err := w.Write(archive); return err }); err != nil {
+	if _, _, err := backup.SaveTo(to, epoch(), backup.Bounds{}, func(w io.Writer) error { _, err := w.Write(archive); return err }); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{filepath.Dir(to), to} {

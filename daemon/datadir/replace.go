@@ -35,8 +35,14 @@ func Stamp(t time.Time) string { return t.UTC().Format(stampLayout) }
 // ParseStamp is the moment of a Stamp.
 func ParseStamp(text string) (time.Time, error) { return time.Parse(stampLayout, text) }
 
-// Free is how many bytes may still be written in dir.
+// Free is how many bytes may still be written in dir, or where it would be made.
 func Free(dir string) (int64, error) {
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, fmt.Errorf("ask for the free space of %s: %w", dir, err)

@@ -20,6 +20,7 @@ type Readings struct {
 	Logs        func() map[string]int64                             // bytes of the write-ahead logs, by database
 	Busy        func() int64                                        // times that a database was busy for too long
 	Jobs        func() map[string]Job                               // by name
+	Backups     func() (newest time.Time, every time.Duration)      // when one was made, zero for never, and is to be, 0 for never
 	Ready       func(ctx context.Context) error                     // why calls cannot be answered
 	Sessions    func() int                                          // of MCP, open now
 	Proven      func(ctx context.Context) ([]Log, error)            // the transparency logs that go on
@@ -124,6 +125,8 @@ func values() map[string]value {
 		{"sqlite_busy_total", "Transactions that found the database busy for too long.", c, ""},
 		{"job_success_timestamp_seconds", "When a job last ended well; 0 for never since the start.", g, "job_name"},
 		{"job_failures_total", "Runs of a job that failed.", c, "job_name"},
+		{"backup_newest_timestamp_seconds", "When the newest backup was made in the directory of this daemon; 0 for never.", g, ""},
+		{"backup_every_seconds", "How often a backup is made; 0 for never.", g, ""},
 		{"mcp_sessions", "Sessions of MCP open now.", g, ""},
 		{"alert_events_waiting", "Events that wait to be delivered to the operator.", g, ""},
 		{"log_leaves", "Leaves of the transparency log.", g, "pack"},
@@ -197,6 +200,11 @@ func (r *reader) Collect(out chan<- prometheus.Metric) {
 			emit("job_success_timestamp_seconds", at, name)
 			emit("job_failures_total", float64(j.Failures), name)
 		}
+	}
+	if r.Backups != nil {
+		newest, every := r.Backups()
+		emit("backup_newest_timestamp_seconds", float64(max(0, newest.Unix())))
+		emit("backup_every_seconds", every.Seconds())
 	}
 	r.cluster(ctx, emit)
 	if r.Ready != nil {

@@ -17,17 +17,31 @@ type Backups struct {
 	DataDir string
 	Dir     string        // that they go to; "" means backup.BackupDir in DataDir
 	Every   time.Duration // from one to the next; 0 means that none is made on a schedule
-	Keep    int           // how many stay; 0 means all
+	Within  backup.Bounds // how much stays
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
 
-func (b Backups) dir() string { return cmp.Or(b.Dir, filepath.Join(b.DataDir, backup.BackupDir)) }
+// Place is the directory that they go to.
+func (b Backups) Place() string { return cmp.Or(b.Dir, filepath.Join(b.DataDir, backup.BackupDir)) }
 
-// Make makes one now, beside the schedule. Where the books in it do not agree, it is there nevertheless, and that is the error.
+// Made is what there is.
+func (b Backups) Made() (backup.Made, error) { return backup.Saved(b.Place()) }
+
+// Reading is when the newest was made, as far as that can be told, and how often one is to be.
+func (b Backups) Reading() (newest time.Time, every time.Duration) {
+	made, _ := b.Made() // a directory that cannot be read has none that counts
+	return made.Newest, b.Every
+}
+
+// Make makes one now, beside the schedule, unless the disk has no room for it. Where the books in it do not agree, it is there
+// nevertheless, and that is the error.
 func (b Backups) Make(ctx context.Context) error {
+	if err := backup.Fits(b.DataDir, b.Place()); err != nil {
+		return err
+	}
 	now := b.Now()
-	path, m, err := backup.SaveTo(b.dir(), now, b.Keep, func(w io.Writer) error {
+	path, m, err := backup.SaveTo(b.Place(), now, b.Within, func(w io.Writer) error {
 		_, err := backup.BackUp(ctx, b.DataDir, now, w)
 		return err
 	})
@@ -48,11 +62,11 @@ func (b Backups) Schedule(ctx context.Context, run func(ctx context.Context) err
 	}
 	failed := false
 	for {
-		newest, err := backup.Newest(b.dir())
+		made, err := b.Made()
 		if err != nil {
 			b.Logger.Error("backups not listed", "error", err)
 		}
-		timer := time.NewTimer(untilBackup(newest, b.Now(), b.Every, failed || err != nil))
+		timer := time.NewTimer(untilBackup(made.Newest, b.Now(), b.Every, failed || err != nil))
 		select {
 		case <-ctx.Done():
 			timer.Stop()

@@ -81,3 +81,22 @@ func TestBackupSchedule(t *testing.T) {
 		b.Schedule(t.Context(), func(context.Context) error { t.Error("one is made that nobody wants"); return nil })
 	})
 }
+
+// TestNoRoom: where the disk has no room for a backup, none is begun.
+func TestNoRoom(t *testing.T) {
+	t.Parallel()
+	data, to := t.TempDir(), filepath.Join(t.TempDir(), "backups")
+	if err := os.WriteFile(filepath.Join(data, "contextd.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(data, "contextd.db"), 8<<40); err != nil { // a hole
+		t.Fatal(err)
+	}
+	b := operate.Backups{DataDir: data, Dir: to, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	if err := b.Make(t.Context()); !errors.Is(err, backup.ErrRoom) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(to); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v", to, err)
+	}
+}

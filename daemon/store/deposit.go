@@ -381,6 +381,16 @@ func (s *Store) ExpireDeposits(ctx context.Context, rail string, ended, free tim
 	})
 }
 
+// Received counts the transfers that were first seen since a time and paid for something, and sums what they moved.
+func (s *Store) Received(ctx context.Context, since time.Time) (transfers int64, sum usdg.Amount, err error) {
+	err = s.db.Read.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(amount), 0) FROM transfers "+
+		"WHERE spent_on IN ('call', 'deposit') AND settled <> 'vanished' AND seen_at >= ?", since.UnixMilli()).Scan(&transfers, &sum)
+	if err != nil {
+		err = fmt.Errorf("sum what was received: %w", err)
+	}
+	return transfers, sum, err
+}
+
 // CountDeposits counts purchases by status.
 func (s *Store) CountDeposits(ctx context.Context) (map[string]int64, error) {
 	type row struct {

@@ -316,6 +316,12 @@ func TestAssign(t *testing.T) {
 	if n, err := m.CountDeposits(t.Context()); err != nil || n["verified"] != 2 || n["pending"] != 1 || n["expired"] != 0 {
 		t.Errorf("the deposits are %v, %v", n, err)
 	}
+	if n, sum, err := m.Received(t.Context(), time.Time{}); err != nil || n != 2 || sum != d.Amount+7 { // what was written off paid for nothing
+		t.Errorf("received were %d transfers of %s, %v", n, sum, err)
+	}
+	if n, sum, err := m.Received(t.Context(), time.Now().AddDate(100, 0, 0)); err != nil || n != 0 || sum != 0 {
+		t.Errorf("in the future received were %d transfers of %s, %v", n, sum, err)
+	}
 }
 
 // TestSlots: each deposit has an amount of its own while there are slots, half of them for who has paid before; then its nonce names it.

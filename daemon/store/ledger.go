@@ -105,6 +105,16 @@ func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]ap
 	return rows, err
 }
 
+// Calls counts the calls with a key since the hour that a time is in.
+func (s *Store) Calls(ctx context.Context, since time.Time) (n int64, err error) {
+	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(sum(paid + free), 0) FROM usage WHERE op <> '' AND hour >= ?",
+		toHour(since)).Scan(&n)
+	if err != nil {
+		err = fmt.Errorf("count calls: %w", err)
+	}
+	return n, err
+}
+
 // Bounds returns the bounds of an owner's active keys and what each has spent in the UTC day of now, oldest key first.
 func (s *Store) Bounds(ctx context.Context, ownerID string, now time.Time) ([]api.KeyBound, error) {
 	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (b api.KeyBound, err error) {

@@ -15,6 +15,7 @@ type Running struct {
 	BaseURL string `json:"baseUrl"`
 	APIKey  string `json:"apiKey,omitempty"` // of a demo alone
 	Demo    bool   `json:"demo,omitempty"`
+	DataDir string `json:"dataDir,omitempty"`
 	PID     int    `json:"pid"`
 }
 
@@ -50,6 +51,9 @@ func Announce(env func(string) (string, bool), r Running) (withdraw func() error
 		return func() error { return nil }, nil
 	}
 	r.PID = os.Getpid()
+	if dir, err := filepath.Abs(r.DataDir); err == nil && r.DataDir != "" {
+		r.DataDir = dir // others run elsewhere
+	}
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)

@@ -60,12 +60,16 @@ type Config struct {
 		} `key:"beacon" doc:"What proves that a state was not made in advance."`
 	} `key:"log" doc:"The log, on standard error."`
 	Backup struct {
-		Every string   `key:"every" doc:"How often, such as 24h or 7d. Empty means never."`
+		Every string   `key:"every" doc:"How often, such as 24h or 7d; off for never. Empty means 24h, but never with"`
+		_     struct{} `doc:"store.url or litestream."`
 		Dir   string   `key:"dir" doc:"Where they go, a directory for one daemon alone: two that share one remove each"`
 		_     struct{} `doc:"other's backups. Empty means backups, in the data directory."`
 		Keep  int      `key:"keep" default:"7" min:"0" not:"0 (all) or more" doc:"How many are kept, the newest; 0 keeps"`
 		_     struct{} `doc:"all."`
+		MaxMB int      `key:"max_mb" min:"0" not:"0 or more" doc:"How much of these is kept, in MB, the newest; the one just made always"`
+		_     struct{} `doc:"is. 0 means 4096 where every is empty and keep is not 0, and no bound else."`
 	} `key:"backup" doc:"Backups by the daemon itself. contextd backup makes one at any time."`
+	_        struct{} `doc:"None is made that would leave less than 512 MB free."`
 	Evidence struct {
 		Keep    bool     `key:"keep" doc:"Whether what sources answer is kept, in evidence in the data directory, so that states can"`
 		_       struct{} `doc:"be recomputed: contextd evidence. All packs take some 25 MB a day. Many sources do not"`

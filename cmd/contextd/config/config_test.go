@@ -15,12 +15,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/mcp"
@@ -43,6 +45,16 @@ func load(t *testing.T, file string) (*config.Config, error) {
 		t.Fatal(err)
 	}
 	return l.Load()
+}
+
+// fileOf is a file that holds text.
+func fileOf(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestGolden: the documented file, the schema, and what is in effect of a file that sets everything.
@@ -469,5 +481,40 @@ func TestGasSettings(t *testing.T) {
 	d, _, err := configured(t, `gas: {revert_budget: "0.002", ether_usd: "3184.25"}`)
 	if g := d.Gas; err != nil || g.Reverts.Cmp(big.NewInt(2e15)) != 0 || g.EtherMicros != 3_184_250_000 || g.ByState {
 		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+// TestBackups: a daemon on SQLite backs itself up within bounds, unless that is switched off or left to others; who has set it up before
+// keeps what they have.
+func TestBackups(t *testing.T) {
+	t.Parallel()
+	const day, bound = 24 * time.Hour, 4096 << 20
+	for text, want := range map[string]daemon.Backup{
+		"":                                      {Every: day, Within: backup.Bounds{Keep: 7, Bytes: bound}},
+		"backup: {every: ''}":                   {Every: day, Within: backup.Bounds{Keep: 7, Bytes: bound}},
+		"backup: {max_mb: 1}":                   {Every: day, Within: backup.Bounds{Keep: 7, Bytes: 1 << 20}},
+		"backup: {keep: 0}":                     {Every: day},
+		"backup: {every: off}":                  {Within: backup.Bounds{Keep: 7}},
+		"backup: {every: 7d, dir: /b, keep: 2}": {Dir: "/b", Every: 7 * day, Within: backup.Bounds{Keep: 2}},
+		"litestream: true":                      {Within: backup.Bounds{Keep: 7}},
+		"store: {url: postgres://x@y/z}":        {Within: backup.Bounds{Keep: 7}},
+		"store: {url_file: /f}":                 {Within: backup.Bounds{Keep: 7}},
+	} {
+		c, err := load(t, fileOf(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Backups(); err != nil || got != want {
+			t.Errorf("%q: %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for _, every := range []string{"59s", "daily", "0"} {
+		c, err := load(t, fileOf(t, "backup: {every: '"+every+"'}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Backups(); err == nil {
+			t.Errorf("backup.every %s is taken", every)
+		}
 	}
 }

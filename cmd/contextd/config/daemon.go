@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/llm"
@@ -49,7 +50,6 @@ func (c *Config) Daemon(log *slog.Logger) (daemon.Config, error) {
 		Data: daemon.Data{PrivateHosts: c.Packs.PrivateHosts, Contact: c.Sources.Contact},
 		Operate: daemon.Operate{
 			AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Litestream: c.Litestream, Beacon: c.Log.Beacon.URL,
-			Backup: daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep},
 		},
 		Reloadable: daemon.Reloadable{Limits: c.Limits, Accounts: c.Accounts, Disabled: c.Sources.Disabled, Licensed: c.Sources.Licensed},
 		Logger:     log,
@@ -175,15 +175,31 @@ func (c *Config) putPacks(d *daemon.Config) (err error) {
 
 // putTimes puts into d when it backs itself up, and how long it drains.
 func (c *Config) putTimes(d *daemon.Config) (err error) {
-	if c.Backup.Every != "" {
-		if d.Backup.Every, err = setting.ParseSpan(c.Backup.Every); err != nil || d.Backup.Every < time.Minute {
-			return cli.Invalid("backup.every is %q, not a time such as 24h or 7d, of a minute or more", c.Backup.Every)
-		}
+	if d.Backup, err = c.Backups(); err != nil {
+		return err
 	}
 	if d.Drain, err = setting.ParseSpan(c.DrainDelay); err != nil || d.Drain < 0 {
 		return cli.Invalid("drain_delay is %q, not a time such as 5s", c.DrainDelay)
 	}
 	return c.putEvidence(d)
+}
+
+// Backups is how the daemon backs itself up.
+func (c *Config) Backups() (b daemon.Backup, err error) {
+	b.Dir, b.Within = c.Backup.Dir, backup.Bounds{Keep: c.Backup.Keep, Bytes: int64(c.Backup.MaxMB) << 20}
+	switch every := c.Backup.Every; {
+	case every == "off":
+	case every != "":
+		if b.Every, err = setting.ParseSpan(every); err != nil || b.Every < time.Minute {
+			err = cli.Invalid("backup.every is %q, not off or a time such as 24h or 7d, of a minute or more", every)
+		}
+	case c.Store.URL == "" && c.Store.URLFile == "" && !c.Litestream:
+		b.Every = 24 * time.Hour
+		if c.Backup.MaxMB == 0 && c.Backup.Keep > 0 { // who keeps all, keeps all
+			b.Within.Bytes = 4096 << 20
+		}
+	}
+	return b, err
 }
 
 // putEvidence puts into d how much is kept of what sources answered.

@@ -275,6 +275,9 @@ func (c *Config) Level() (slog.Level, error) {
 // DirNamed reports whether a flag names the data directory.
 func (c *Config) DirNamed() bool { return c.origin["data_dir"] == "--data-dir" }
 
+// DirDefault reports whether nobody named the data directory.
+func (c *Config) DirDefault() bool { return c.origin["data_dir"] == "" }
+
 // Value is what is in effect for a setting.
 type Value struct {
 	Name  string `json:"setting"`

@@ -24,6 +24,7 @@ import (
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store"
@@ -56,6 +57,9 @@ type Config struct {
 	Rails []chain.Config   // none where nothing is paid on a chain
 	SMTP  *mail.SMTPConfig // nil where mail goes into files
 
+	Backups    operate.Backups // that the daemon makes
+	Litestream bool            // it does in their place
+
 	Journal string            // of alerts, in DataDir; "" means that there is none
 	Hooks   map[string]string // webhooks of alerts, by the alert; the addresses are secret
 
@@ -85,6 +89,7 @@ func All(ctx context.Context, cfg Config, report doctor.Report) {
 	e.secrets()
 	e.disk()
 	e.databases(ctx)
+	e.backups()
 	e.logs(ctx)
 	e.waiting()
 	e.sold()
@@ -168,14 +173,7 @@ func (e examiner) secrets() {
 
 // disk looks at the room that is left.
 func (e examiner) disk() {
-	dir := e.DataDir
-	for {
-		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	free, err := datadir.Free(dir)
+	free, err := datadir.Free(e.DataDir)
 	if err != nil {
 		e.Warn("disk", "df -h", "%v", err)
 		return
@@ -193,6 +191,10 @@ func (e examiner) disk() {
 
 // sources asks every source once, politely, and compares its clock with ours.
 func (e examiner) sources(ctx context.Context) {
+	if e.demo() {
+		e.OK("sources", "not asked: a demo plays recorded ones")
+		return
+	}
 	clock := &source.Dates{Now: e.Now}
 	fetcher := source.NewFetcher(source.Config{
 		Transport: e.Transport, Answered: clock.Note, Contact: e.Contact, CoinGecko: e.CoinGecko, PrivateHosts: e.PrivateHosts,
@@ -345,6 +347,10 @@ func (e examiner) chainFound(ctx context.Context, name string, cfg chain.Config,
 
 // mail connects to the mail server and signs in, without sending anything.
 func (e examiner) mail(ctx context.Context) {
+	if e.SMTP == nil && e.demo() {
+		e.OK("mail", "a demo saves it in %s", filepath.Join(e.DataDir, "outbox"))
+		return
+	}
 	if e.SMTP == nil {
 		e.Warn("mail", "set smtp.host and smtp.from to send mail",
 			"no server configured: sign-in links are saved in %s", filepath.Join(e.DataDir, "outbox"))
@@ -504,6 +510,38 @@ func (e examiner) databases(ctx context.Context) {
 			e.OK(name, "intact")
 		}
 	}
+}
+
+// backups looks whether there are as many as there should be.
+func (e examiner) backups() {
+	const check = "backup"
+	made, err := e.Backups.Made()
+	switch _, none := os.Stat(filepath.Join(e.DataDir, store.File)); {
+	case e.StoreURL != "":
+		e.OK(check, "left to PostgreSQL: pg_dump")
+	case none != nil:
+	case e.demo():
+		e.OK(check, "a demo makes none")
+	case err != nil:
+		e.Warn(check, "run this as the daemon's user", "%v", err)
+	case made.Newest.IsZero() && e.Backups.Every > 0:
+		e.Warn(check, "contextd jobs run backup; contextd jobs list says why one failed", "none was made yet")
+	case made.Late(e.Backups.Every, e.Now()):
+		e.Warn(check, "contextd jobs run backup; contextd jobs list says why one failed",
+			"the newest is %s old, and one is to be made each %s", human.Age(e.Now().Sub(made.Newest)), api.FormatSpan(e.Backups.Every))
+	case e.Backups.Every > 0:
+		e.OK(check, "the newest is %s old; %d take %s", human.Age(e.Now().Sub(made.Newest)), made.Count, human.Bytes(made.Bytes))
+	case e.Litestream:
+		e.OK(check, "left to Litestream")
+	default:
+		e.OK(check, "switched off by backup.every")
+	}
+}
+
+// demo reports whether the data is that of a demo.
+func (e examiner) demo() bool {
+	_, ok := demo.Read(e.DataDir)
+	return ok
 }
 
 // server looks whether PostgreSQL can be used, and is as durable as it has to be.

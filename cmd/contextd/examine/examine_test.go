@@ -14,10 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/source/replay"
@@ -91,6 +93,9 @@ func TestWell(t *testing.T) {
 	dir := d.Config.DataDir
 	for _, want := range []string{"none configured", "token and treasury correct", "the demo's, which runs while the demo does"} {
 		found := examine(t, Config{DataDir: dir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now})
+		if _, asked := found["sources"]; asked == strings.Contains(want, "none") || asked && found["mail"].Outcome != doctor.OK {
+			t.Errorf("%s: %+v, %+v", want, found["sources"], found["mail"]) // those of a demo are recorded
+		}
 		if f := found["chain"]; f.Outcome != doctor.OK || !strings.Contains(f.Found, want) {
 			t.Errorf("chain: %+v, want %s", f, want)
 		}
@@ -100,6 +105,39 @@ func TestWell(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, demo.File), info, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestBackups: the doctor tells of backups that are missing or old where the daemon is to make them.
+func TestBackups(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	dir, to, now := d.Config.DataDir, t.TempDir(), d.Clock.Now()
+	daily := operate.Backups{Dir: to, Every: 24 * time.Hour}
+	look := func(cfg Config) doctor.Finding {
+		cfg.DataDir, cfg.Offline, cfg.Now = dir, true, d.Clock.Now
+		return examine(t, cfg)["backup"]
+	}
+	if f := look(Config{Backups: daily}); f.Outcome != doctor.Warning || f.Found != "none was made yet" {
+		t.Errorf("%+v", f)
+	}
+	for _, c := range []struct {
+		age  time.Duration
+		want doctor.Outcome
+		says string
+	}{{49 * time.Hour, doctor.Warning, "the newest is 2d1h old"}, {47 * time.Hour, doctor.OK, "the newest is 1d23h old; 2 take 0 B"}} {
+		if err := os.WriteFile(filepath.Join(to, backup.Name(now.Add(-c.age))), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if f := look(Config{Backups: daily}); f.Outcome != c.want || !strings.HasPrefix(f.Found, c.says) {
+			t.Errorf("%s: %+v", c.age, f)
+		}
+	}
+	if f := look(Config{}); f.Outcome != doctor.OK || !strings.Contains(f.Found, "switched off") {
+		t.Errorf("%+v", f)
+	}
+	if f := look(Config{Litestream: true}); f.Outcome != doctor.OK || !strings.Contains(f.Found, "Litestream") {
+		t.Errorf("%+v", f)
 	}
 }
 

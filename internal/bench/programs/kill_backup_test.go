@@ -213,7 +213,7 @@ func TestKillWhileBackingUp(t *testing.T) {
 					_ = o.Close()
 					return
 				}
-				_, _, err = backup.SaveTo(to, time.Now(), 0, func(w io.Writer) error { return o.Backup(t.Context(), w) })
+				_, _, err = backup.SaveTo(to, time.Now(), backup.Bounds{}, func(w io.Writer) error { return o.Backup(t.Context(), w) })
 				_ = o.Close()
 				if err != nil {
 					cut++
