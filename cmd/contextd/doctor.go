@@ -37,8 +37,8 @@ func newDoctor(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check this installation and suggest fixes", Args: cobra.NoArgs,
 		Long: "Check this installation: configuration, file modes, disk space, databases and, unless --offline, sources, clock,\n" +
-			"chain and mail server. Nothing is changed, and the daemon may run. Exit code 1 means that something is wrong;\n" +
-			"warnings do not count.\n\n" +
+			"chain, mail server and, where updates.url is set, the newest release. Nothing is changed, and the daemon may\n" +
+			"run. Exit code 1 means that something is wrong; warnings do not count.\n\n" +
 			"--bundle writes a tar.gz to send to those who help: findings, versions, settings without secrets, counts,\n" +
 			"metrics if admin.listen is set, and the end of the log if journald has it. Read it before you send it.\n\n" +
 			"--live asks every source once, with those that stand in for it, and prints status, fields, age, limits and what\n" +
