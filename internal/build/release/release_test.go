@@ -198,6 +198,19 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestCompilerFor: another kind of machine has a compiler of its own, and this one what $CC says.
+func TestCompilerFor(t *testing.T) {
+	t.Parallel()
+	for arch, want := range map[string]string{"amd64": "CC=x86_64-linux-gnu-gcc", "arm64": "CC=aarch64-linux-gnu-gcc"} {
+		if arch == runtime.GOARCH {
+			want = ""
+		}
+		if got := strings.Join(compilerFor(arch), " "); got != want {
+			t.Errorf("for %s: %q, want %q", arch, got, want)
+		}
+	}
+}
+
 // TestZip checks names, modes and times of the archive for Windows.
 func TestZip(t *testing.T) {
 	t.Parallel()
