@@ -194,6 +194,20 @@ func TestCatalogs(t *testing.T) {
 			t.Errorf("the index has %+v of\n%s", s, a.Body)
 		}
 	}
+	text := string(get(t, d.URL()+api.PathLLMs).Body)
+	operations, documents, _ := strings.Cut(text, "\n## Skills\n")
+	found := regexp.MustCompile(`\]\((\S+)\)`)
+	for _, l := range found.FindAllStringSubmatch(documents, -1) {
+		follow("llms.txt", l[1], "")
+	}
+	for _, l := range found.FindAllStringSubmatch(operations, -1) {
+		if a := get(t, l[1]); a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed {
+			t.Errorf("llms.txt leads to %s, which is %d", l[1], a.Status)
+		}
+	}
+	if len(found.FindAllString(documents, -1)) != len(want)+4 || len(found.FindAllString(operations, -1)) < 10 {
+		t.Errorf("llms.txt has other links:\n%s", text)
+	}
 	for _, none := range []string{
 		api.PathSkills + "/none/SKILL.md", api.PathSkills + "/contextd-brief/x", api.PathSecurity, api.PathRegistryAuth, "/.well-known/agent-card.json",
 	} {
