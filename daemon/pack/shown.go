@@ -14,12 +14,14 @@ import (
 func cryptoShown() []state.Shown {
 	number := func(name string, words ...string) state.ShownField { return state.ShownField{Name: name, Words: words} }
 	price := number("priceUsd", "price", "cost", "worth", "value", "quote", "trading", "trading at", "trades at", "changing hands",
-		"pay", "paid", "charge", "charging", "how expensive", "exchange rate", "spot", "spot price")
+		"pay", "paid", "charge", "charging", "how expensive", "exchange rate", "spot", "spot price",
+		"set me back", "sets me back", "set you back", "unit price", "price tag", "going rate")
 	cap := number("marketCapUsd", "market cap", "cap", "marketcap", "mcap", "mkt cap", "capitalization", "market capitalization",
 		"market value",
 		"capitalisation", "market capitalisation", "valuation", "valuable")
-	volume := number("volume24hUsd", "volume", "trading volume", "traded", "trades", "trade", "turnover")
-	moves := []string{"change", "move", "moved", "moving", "percent change", "percentage change", "price change"}
+	volume := number("volume24hUsd", "volume", "trading volume", "traded", "trades", "trade", "turnover",
+		"changed hands", "exchanged hands")
+	moves := []string{"change", "move", "moved", "moving", "percent change", "percentage change", "price change", "damage"}
 	hour := number("change1hPct", append([]string{"1h", "hour", "hourly"}, moves...)...)
 	day := number("change24hPct", append([]string{"24h", "1d", "day", "daily", "performance"}, moves...)...)
 	week := number("change7dPct", append([]string{"7d", "week", "weekly", "performance"}, moves...)...)
@@ -27,7 +29,7 @@ func cryptoShown() []state.Shown {
 	lockedDay.In = "change1dPct"
 	locked := []state.ShownField{number("tvlUsd", "tvl", "locked", "deposits", "value", "value locked", "total value locked", "size",
 		"money",
-		"hold", "holds", "held", "holding", "worth"), lockedDay, week}
+		"hold", "holds", "held", "holding", "worth", "parked", "locked up"), lockedDay, week}
 	return []state.Shown{
 		{Kind: kindAsset, Path: "top_movers", Label: "name", Fields: []state.ShownField{
 			price, hour, day, week, cap, volume, number("rank", "rank", "ranking", "ranked", "position", "place"),

@@ -61,7 +61,8 @@ func cryptoKinds() []state.Kind {
 					"on peg", "at peg", "stable", "worth", "trading"),
 				field("pegDeviationPct", "peg", "depeg", "depegged", "deviation", "below peg", "above peg", "off peg", "from peg",
 					"off its peg",
-					"from its peg", "below its peg", "losing its peg", "loses its peg", "lost its peg", "losing their peg"),
+					"from its peg", "below its peg", "losing its peg", "loses its peg", "lost its peg", "losing their peg",
+					"off the dollar", "from the dollar"),
 				field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "cap", "mcap",
 					"marketcap",
 					"market cap", "total supply", "capitalization"),
@@ -107,11 +108,13 @@ func cryptoKinds() []state.Kind {
 			field("value", "value", "index", "today", "mood"), field("label", "label", "mood"), field("previousDay", "yesterday"),
 			field("weekAgo", "week", "week ago"),
 		}},
-		{Name: kindFee, Words: []string{"fee", "sats", "sat vb", "sats per vbyte", "sat per vbyte", "fee rate", "fee level",
+		{Name: kindFee, Words: []string{"fee", "sats", "sat vb", "sats per vbyte", "sat per vbyte",
+			"sats per byte", "sat per byte", "fee rate", "fee level",
 			"transaction fee", "network fee", "tx fee", "onchain fee", "on chain fee", "miner fee", "mining fee",
 			"to send", "sending", "transaction cost"},
 			Fields: []state.Field{
-				field("fastestSatVb", "fast", "fastest", "next block", "cost", "how expensive", "how much does it cost"),
+				field("fastestSatVb", "fast", "fastest", "next block", "cost", "how expensive", "how much does it cost",
+					"fast confirmation", "fastest confirmation"),
 				field("halfHourSatVb", "half hour"),
 				field("hourSatVb", "hour", "1h"), field("economySatVb", "economy", "slow"), field("minimumSatVb", "minimum"),
 				field("averageGwei", "average", "gas", "gwei", "price", "cost", "how expensive"), field("fastGwei", "fast", "fastest"),
@@ -124,7 +127,8 @@ func cryptoKinds() []state.Kind {
 			{Words: []string{"newest pool", "newest pools", "new pools", "youngest"}, Field: "createdAt"},
 			{Words: []string{"oldest pool", "oldest pools", "oldest"}, Field: "createdAt", Least: true},
 			{Words: []string{"trending pools", "trending", "trending pool"}, Field: "position", Least: true},
-			{Words: []string{"deepest"}, Field: "liquidityUsd"}}},
+			{Words: []string{"deepest"}, Field: "liquidityUsd"},
+			{Words: []string{"busiest"}, Field: volume.Name}}},
 		{
 			Name: kindPrediction, Own: true,
 			Words: []string{"prediction", "odds", "bet", "probability", "chance", "polymarket", "prediction market", "likelihood",
@@ -142,7 +146,7 @@ func cryptoKinds() []state.Kind {
 			Fields: []state.Field{field("publishedAt", "published"), field("publisher", "publisher")},
 		},
 		{Name: kindHack, Words: []string{"hack", "hacked", "exploit", "exploited", "theft", "heist"}, Own: true, Fields: []state.Field{
-			field("amountUsd", "amount", "loss", "lost", "stolen"), field("technique", "technique"), field("date", "date"),
+			field("amountUsd", "amount", "loss", "lost", "stolen", "damage"), field("technique", "technique"), field("date", "date"),
 		}},
 		{Name: kindVenue, Words: []string{"venue", "exchange"}, Own: true, Fields: []state.Field{
 			price, day, field("venue"),
@@ -336,7 +340,8 @@ func (b *tables) market() {
 	if doc, ok := read[*source.GlobalDoc](b.p, b.in, refGlobal); ok {
 		b.add(refGlobal, state.Row{
 			Kind: kindMarket, Key: "crypto", Name: "Crypto market", Of: human.AboutTime(doc.AsOf).String(),
-			Aliases: []string{"market", "total market", "whole market", "entire market", "crypto", "markets"},
+			Aliases: []string{"market", "total market", "whole market", "entire market", "crypto", "markets",
+				"digital asset market", "crypto asset market"},
 			Fields: fields("marketCapUsd", human.RoundWhole(doc.MarketCap), "change24hPct", human.RoundPercent(doc.Change24h),
 				"volume24hUsd", human.RoundWhole(doc.Volume24h), "btcDominancePct", human.RoundPercent(doc.BTCDominance),
 				"ethDominancePct", human.RoundPercent(doc.ETHDominance)),

@@ -349,6 +349,9 @@ func (t *Tables) rank(words []term) (taken int, place float64) {
 	if n, ok := ordinal(words[0]); ok {
 		return 1, n
 	}
+	if len(words) > 1 && words[0].text == "runner" && words[1].text == "up" {
+		return 2, 2
+	}
 	if t.vocabulary[words[0].text] == ranking {
 		for i := 1; i < min(3, len(words)); i++ {
 			if n, ok := whole(words[i]); ok {

@@ -304,6 +304,9 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 		}
 		p.Query.Where = append(p.Query.Where, *c)
 	}
+	if a.rank > 1 && a.order == nil && len(a.sorted) == 0 && k.field("rank") == nil && a.sorting(k, names) != "" {
+		a.sorted = append(a.sorted, most) // the second by upvotes
+	}
 	if ordered := len(a.sorted) > 0 || a.order != nil; a.rank > 0 && (k.field("rank") == nil || ordered) {
 		if !ordered || a.rank > maxFirst {
 			return nil, lacks{{Word: "rank", Why: api.MissingNoSuchField}}
@@ -458,6 +461,14 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 			}
 			by = field
 		}
+		if f := k.field(by); f != nil && !changes(*f) {
+			if slices.Contains(f.Words, "price") { // the cheapest by output
+				by = a.nearest(having(k.Fields, func(f Field) bool { return slices.Contains(f.Words, "price") }), by)
+			}
+			if lacking := a.otherwise(*k.field(by)); lacking != nil {
+				return lacking
+			}
+		}
 		p.Asked = nil
 		ordered(by, o.Least)
 		return nil
@@ -507,7 +518,11 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 		if len(price) == 0 {
 			return lacks{{Word: "price", Why: api.MissingNoSuchField}}
 		}
-		ordered(price[0].Name, way == cheap)
+		by := a.nearest(price, price[0].Name)
+		if lacking := a.otherwise(*k.field(by)); lacking != nil {
+			return lacking
+		}
+		ordered(by, way == cheap)
 	case field != "" && (way != 0 || size > 0):
 		lowest := way == least
 		if changes(*k.field(field)) && fell != rose {
@@ -543,6 +558,33 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 		ordered(field, false)
 	}
 	return nil
+}
+
+// otherwise says that the question wants an order by another field than f, whose words it has too.
+func (a *asking) otherwise(f Field) lacks {
+	for _, p := range a.fields {
+		if a.ahead(p.from) == "by" && !f.means(p.text) {
+			return lacks{{Word: "by " + p.text, Why: api.MissingAmbiguous}}
+		}
+	}
+	return nil
+}
+
+// nearest is the one of fields that most words of the question ask for, or else usual: the priciest per output token.
+func (a *asking) nearest(fields []Field, usual string) string {
+	name, most := usual, 0
+	for _, f := range fields {
+		asked := 0
+		for _, p := range a.fields {
+			if f.means(p.text) {
+				asked++
+			}
+		}
+		if asked > most || asked == most && f.Name == usual {
+			name, most = f.Name, asked
+		}
+	}
+	return name
 }
 
 // due is the field by which what comes next comes first, "" where the question does not ask for that or the kind has none.

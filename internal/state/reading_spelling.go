@@ -121,7 +121,7 @@ func (t *Tables) newSpellings() (list []string) {
 		add(w)
 	}
 	for w, r := range t.vocabulary {
-		if r != grammar {
+		if r != grammar && r != doing {
 			add(w)
 		}
 	}

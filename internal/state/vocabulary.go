@@ -68,12 +68,15 @@ func vocabulary() map[string]role {
 			"pumping, " +
 			"jumped, soared, surged, grew, grown, growing, increase, increased, higher, green, advancing, advanced, in the green, " +
 			"going up, positive, ripped, mooned, mooning, spiked, spiking, popped, jumping, soaring, surging, climbing, climbs, " +
-			"went up, gone up, shot up, moved up, gainer, gainers, winner, winners, riser, risers",
+			"went up, gone up, shot up, moved up, jump, jumps, leapt, leaped, ran up, run up, rocketed, " +
+			"gainer, gainers, winner, winners, riser, risers",
 		falling: "down, fall, falls, fell, falling, fallen, lose, lost, losing, dropped, dropping, drop, declined, declining, " +
 			"dumped, dumping, " +
 			"crashed, crashing, sank, slid, plunged, decrease, decreased, lower, red, in the red, going down, negative, tanked, tanking, " +
 			"nuked, wrecked, rekt, bled, bleeding, slumped, slumping, tumbled, tumbling, plummeted, plummeting, cratered, dipped, " +
-			"sinking, sliding, plunging, went down, gone down, came down, moved down, sold off, smoked, got smoked, hammered, " +
+			"sinking, sliding, plunging, hit hard, hit so hard, get hit, got hit, get hit hard, got hit hard, get hit so hard, " +
+			"got hit so hard, " +
+			"went down, gone down, came down, moved down, sold off, smoked, got smoked, hammered, " +
 			"loser, losers, bleeder, bleeders, decliner, decliners, faller, fallers",
 		summing: "total, totals, sum, sum of, combined, overall, altogether, in total, entire, whole, aggregate, agg, " +
 			"all together, taken together, in all, in sum",
@@ -88,8 +91,12 @@ func vocabulary() map[string]role {
 			"what is going on over at, whats going on over at, what s happening at, what is happening at, whats happening at, " +
 			"what s happening over at, whats happening over at, what happened at, what happened over at, what s up at, " +
 			"anything on, anything about, anything new on, anything new about, " +
+			"what explains, what is behind, what s behind, whats behind, what drove, what is driving, what s driving, whats driving, " +
+			"reason for, the reason for, reason behind, the reason behind, " +
 			"what is new with, whats new with, whats new, what s new, what is new, what is known about, what about the situation of",
-		flagging: "critical flag, critical flags, critical alert, critical alerts, critical warning, critical warnings, " +
+		flagging: "open alerts, alerts open, critical alerts open, open flags, flags open, critical flags open, " +
+			"open warnings, warnings open, " +
+			"critical flag, critical flags, critical alert, critical alerts, critical warning, critical warnings, " +
 			"flag, flags, warning, warnings, alert, alerts, alarm, alarms, anomaly, anomalies, anything unusual, " +
 			"out of the ordinary, " +
 			"anything wrong, something wrong, red flags, risks flagged, trouble with, any trouble with, any problems with, " +
@@ -125,9 +132,11 @@ func vocabulary() map[string]role {
 		top:       "top, first, leading, tops, in order of, ordered by, sorted by, ranked by, in descending order, in descending order of",
 		expensive: "most expensive, priciest, dearest, highest priced, costliest",
 		cheap:     "cheapest, least expensive, lowest priced, most affordable",
-		above: "above, over, more than, greater than, higher than, at least, exceeding, bigger than, larger than, trade above, " +
+		above: "harder than, by more than, north of, in excess of, above, over, more than, greater than, " +
+			"higher than, at least, exceeding, bigger than, larger than, trade above, " +
 			"trades above, trading above",
-		below:   "below, under, less than, lower than, at most, smaller than, fewer than, trade below, trades below, trading below",
+		below: "south of, by less than, below, under, less than, lower than, at most, smaller than, fewer than, " +
+			"trade below, trades below, trading below",
 		ranking: "rank, ranked, ranks, number, position, place, ranking",
 	} {
 		for p := range strings.SplitSeq(phrases, ",") {
@@ -194,7 +203,7 @@ const grammarWords = "" +
 	"how many cost, how many costs, how many usd, " +
 	"rigth, rihgt, curent, currnet, curently, currenty, waht, whta, hte, " +
 	"the united states, united states, the states, usa, on offer, in bucks, bucks, wich, among, amongst, across all exchanges, " +
-	"across exchanges, nowadays, i think, i guess, i hear, i heard, going on, say i, let us say"
+	"across exchanges, in dollar terms, nowadays, i think, i guess, i hear, i heard, going on, say i, let us say"
 
 // refersBack reports whether a word speaks of something that was named before the question.
 func refersBack(w string) bool {

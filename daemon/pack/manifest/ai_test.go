@@ -19,7 +19,11 @@ func TestAIQuestions(t *testing.T) {
 		"models by openai":                  "model/openai/gpt-5.1; model/openai/gpt-5.1-codex; model/openai/gpt-5-pro",
 		"olama release": "spelling: release/ollama/v9.4.1; spelling: release/ollama/v9.4.0; " +
 			"spelling: release/ollama/v9.4.0-rc2",
-		"cheapest model": "model/ibm-granite/granite-4.0-h-micro promptPerMillionUsd",
+		"cheapest model":                   "model/ibm-granite/granite-4.0-h-micro promptPerMillionUsd",
+		"cheapest model by output price":   "model/meta-llama/llama-3.1-8b-instruct completionPerMillionUsd",
+		"priciest model per output token":  "model/openai/gpt-5-pro promptPerMillionUsd completionPerMillionUsd",
+		"cheapest model by input price":    "model/ibm-granite/granite-4.0-h-micro promptPerMillionUsd",
+		"cheapest model by context window": "missing by context ambiguous",
 		"most expensive models": "model/openai/gpt-5-pro promptPerMillionUsd; model/anthropic/claude-opus-4.1 promptPerMillionUsd; " +
 			"model/anthropic/claude-opus-4.5 promptPerMillionUsd",
 		"newest models": "model/anthropic/claude-opus-4.5; model/google/gemini-3-pro-preview; model/openai/gpt-5.1",
