@@ -17,10 +17,10 @@ import (
 func mcpCommand(f *factory) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use: "mcp", Short: "Connect agents by the Model Context Protocol",
-		Example: "  ctx mcp config --client claude              what to put into Claude's settings\n" +
+		Example: "  ctx mcp install claude-code                 put it into Claude's settings\n" +
 			"  ctx mcp tools                               what an agent gets to see\n" +
 			"  ctx mcp call search q=bitcoin k=3           call a tool as an agent does",
-	}, newStdio(f), newTools(f), newCall(f), newMCPConfig(f))
+	}, newStdio(f), newTools(f), newCall(f), newMCPConfig(f), newMCPInstall(f))
 }
 
 // endpoint makes the endpoint of the configured service. names is how tools are listed, "" as the service does.

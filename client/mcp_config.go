@@ -84,10 +84,12 @@ func (o *mcpConfigOptions) run(ctx context.Context) error {
 	if base := strings.TrimSuffix(c.Get(config.BaseURL).Text, "/"); base != "" {
 		o.Note("paste %s as a connector: the client signs in, where the service has that switched on", base+api.PathMCPAccount)
 	}
-	o.Note("else for %s", at.file)
 	if !o.remote && !o.Payments.On() {
-		o.warn()
+		if err := o.keyKept(); err != nil {
+			return err
+		}
 	}
+	o.Note("else for %s", at.file)
 	return o.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
 		var b bytes.Buffer
 		if err := json.Indent(&b, doc, "", "  "); err != nil {
@@ -98,17 +100,19 @@ func (o *mcpConfigOptions) run(ctx context.Context) error {
 	}})
 }
 
-// warn says that a client that runs ctx would have no key: of the environment of a shell it has nothing.
-func (o *mcpConfigOptions) warn() {
+// keyKept refuses where a client that runs ctx would have no key: of the environment of a shell it has nothing.
+func (o *mcpConfigOptions) keyKept() error {
 	key, origin, err := o.Key()
 	switch {
 	case err != nil: // which ctx mcp stdio says
 	case key.IsZero():
 		o.Note("there is no key yet: ctx auth login --email ADDRESS, then ctx keys create NAME --save")
 	case strings.HasPrefix(origin, "environment"):
-		o.Note("the key is only in %s, which the client does not pass on: put it into a file with mode 0600, then "+
-			"ctx config set api_key_file FILE", sdk.EnvAPIKey)
+		return &cli.Failure{Exit: cli.ExitAuth, Reason: "key_not_kept",
+			Err:  fmt.Errorf("the key is only in %s, which the client does not pass on", sdk.EnvAPIKey),
+			Hint: "ctx mcp install CLIENT saves the key and writes the settings; --http prints settings that name the variable"}
 	}
+	return nil
 }
 
 func (o *mcpConfigOptions) bridged() (map[string]any, error) {
