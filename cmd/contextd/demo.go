@@ -264,6 +264,7 @@ func commands(info demo.Info, ctx string) []string {
 		ctx + " search bitcoin",
 		ctx + " cite 1",
 		ctx + " snapshot --at 20m",
+		ctx + " mcp install claude-code --dry-run",
 		ctx + " fresh --json top_movers --jq '.top_movers[0].priceUsd'",
 		`printf 'Authorization: Bearer %s' "$CTX_API_KEY" | curl -s -H @- $CTX_BASE_URL/v1/brief`,
 		ctx + " auth login --email you@example.com --no-wait",

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"syscall"
 
 	"github.com/contextd/contextd/internal/atomicfile"
 )
@@ -33,15 +35,35 @@ func runningFile(env func(string) (string, bool)) string {
 	return ""
 }
 
-// FindRunning is the user's newest service on this machine, as far as it tells of itself and was not killed by force.
+// FindRunning is the user's newest service on this machine, as far as it tells of itself and runs. What one that was killed has left, and a
+// file of another user, count for nothing.
 func FindRunning(env func(string) (string, bool)) (r Running, ok bool) {
 	path := runningFile(env)
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 || !owned(info) {
 		return r, false
 	}
 	text, err := os.ReadFile(path)
-	return r, err == nil && json.Unmarshal(text, &r) == nil && r.BaseURL != ""
+	if err != nil || json.Unmarshal(text, &r) != nil || r.BaseURL == "" || !alive(r.PID) {
+		return Running{}, false
+	}
+	return r, true
+}
+
+// owned reports whether a file is the user's own, as far as the system tells whose it is.
+func owned(info os.FileInfo) bool {
+	uid := reflect.Indirect(reflect.ValueOf(info.Sys())).FieldByName("Uid") // which not every system has
+	return !uid.IsValid() || int64(uid.Uint()) == int64(os.Geteuid())
+}
+
+// alive reports whether a process runs.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	err = p.Signal(syscall.Signal(0)) // which is not sent
+	return err == nil || errors.Is(err, os.ErrPermission)
 }
 
 // Announce tells the user's own programs of a service until the function that it returns is called.

@@ -61,6 +61,24 @@ func TestRunning(t *testing.T) {
 			if r, ok := cli.FindRunning(env); !ok || r.PID != 1 {
 				t.Errorf("the end of one service withdraws another: %+v, %t", r, ok)
 			}
+			if os.Geteuid() == 0 { // nobody else may give files away
+				if err := os.Chown(path, 12345, -1); err != nil {
+					t.Fatal(err)
+				}
+				if r, ok := cli.FindRunning(env); ok {
+					t.Errorf("another user's file is believed: %+v", r)
+				}
+				if err := os.Chown(path, 0, -1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stale := []byte(`{"baseUrl":"http://127.0.0.1:2","pid":1073741824}`) // more than there are
+			if err := os.WriteFile(path, stale, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if r, ok := cli.FindRunning(env); ok {
+				t.Errorf("what a killed service has left is believed: %+v", r)
+			}
 		})
 	}
 	if withdraw, err := cli.Announce(func(string) (string, bool) { return "", false }, cli.Running{}); err != nil || withdraw() != nil {
