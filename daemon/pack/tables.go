@@ -63,7 +63,8 @@ func cryptoKinds() []state.Kind {
 					"off its peg",
 					"from its peg", "below its peg", "losing its peg", "loses its peg", "lost its peg", "losing their peg",
 					"off the dollar", "from the dollar"),
-				field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "cap", "mcap",
+				field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation",
+					"circulation", "issued", "outstanding", "cap", "mcap",
 					"marketcap",
 					"market cap", "total supply", "capitalization"),
 				field("supply", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "total supply"),
@@ -96,7 +97,8 @@ func cryptoKinds() []state.Kind {
 			field("advancingPct", "share", "advancing share", "what share", "share of coins"),
 		}},
 		{Name: kindSupply, Fields: []state.Field{
-			field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "cap", "mcap",
+			field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation",
+				"circulation", "issued", "outstanding", "cap", "mcap",
 				"marketcap",
 				"market cap", "total supply", "capitalization"),
 			field("supplyChange24hPct", "supply change", "change", "minted", "burned", "24h", "day"),
@@ -104,12 +106,12 @@ func cryptoKinds() []state.Kind {
 		{Name: kindIndex, Words: []string{"fear and greed", "fear greed", "fear index", "greed index", "greed and fear", "sentiment",
 			"market sentiment", "sentiment of market", "sentiment of the market", "mood of the market", "market mood",
 			"fear and greed index", "fear and greed gauge", "fear and greed meter", "fear and greed reading",
-			"fear and greed thing"}, Fields: []state.Field{
+			"fear and greed thing", "f g"}, Fields: []state.Field{
 			field("value", "value", "index", "today", "mood"), field("label", "label", "mood"), field("previousDay", "yesterday"),
 			field("weekAgo", "week", "week ago"),
 		}},
 		{Name: kindFee, Words: []string{"fee", "sats", "sat vb", "sats per vbyte", "sat per vbyte",
-			"sats per byte", "sat per byte", "fee rate", "fee level",
+			"sats per byte", "sat per byte", "fee rate", "fee level", "confirmation fee",
 			"transaction fee", "network fee", "tx fee", "onchain fee", "on chain fee", "miner fee", "mining fee",
 			"to send", "sending", "transaction cost"},
 			Fields: []state.Field{

@@ -438,17 +438,19 @@ func TestSpoken(t *testing.T) {
 	t.Parallel()
 	tables := pack.Crypto().Tables(tick(t, 1))
 	for q, want := range map[string]string{
-		"what would one solana set me back":            "assets where key = solana, field priceUsd",
-		"how much money is parked in lido":             "protocols where key = lido, field tvlUsd",
-		"how much XRP changed hands today, in dollars": "assets where symbol = XRP, field volume24hUsd",
-		"capitalisation of the digital asset market":   "markets where key = crypto, field marketCapUsd",
-		"how far is usdc off the dollar":               "stablecoins where symbol = USDC, field pegDeviationPct",
-		"busiest pool":                                 "pools, field volume24hUsd, limit 1",
-		"how many coins dumped harder than 20% today":  "assets where change24hPct < -20, limit 3, count",
-		"how many coins rose by more than 20% today":   "assets where change24hPct > 20, limit 3, count",
-		"the runner-up by market cap":                  "assets where rank = 2, field marketCapUsd, limit 3",
-		"runner-up among protocols by tvl":             "protocols, field tvlUsd, limit 2",
-		"the second among protocols":                   "",
+		"what would one solana set me back":                 "assets where key = solana, field priceUsd",
+		"how much money is parked in lido":                  "protocols where key = lido, field tvlUsd",
+		"how much XRP changed hands today, in dollars":      "assets where symbol = XRP, field volume24hUsd",
+		"capitalisation of the digital asset market":        "markets where key = crypto, field marketCapUsd",
+		"how far is usdc off the dollar":                    "stablecoins where symbol = USDC, field pegDeviationPct",
+		"busiest pool":                                      "pools, field volume24hUsd, limit 1",
+		"how many coins dumped harder than 20% today":       "assets where change24hPct < -20, limit 3, count",
+		"how many coins rose by more than 20% today":        "assets where change24hPct > 20, limit 3, count",
+		"the runner-up by market cap":                       "assets where rank = 2, field marketCapUsd, limit 3",
+		"runner-up among protocols by tvl":                  "protocols, field tvlUsd, limit 2",
+		"the second among protocols":                        "",
+		"total crypto market cap and how much of it is btc": "markets where key = crypto, field marketCapUsd; markets where key = crypto, field btcDominancePct",
+		"any alerts on offici":                              "",
 	} {
 		t.Run(q, func(t *testing.T) {
 			t.Parallel()
@@ -469,7 +471,7 @@ func TestFlagsAreRead(t *testing.T) {
 	t.Parallel()
 	tables := pack.Crypto().Tables(tick(t, 1))
 	for q, want := range map[string]string{"list all critical flags": "flags where severity = critical", "any alerts": "flags",
-		"any critical alerts open atm": "flags where severity = critical"} {
+		"any critical alerts open atm": "flags where severity = critical", "any alarms going off": "flags"} {
 		if f := tables.Lookup(q, "", 3); f.Read == nil || f.Read.String() != want || len(f.Missing) > 0 {
 			t.Errorf("%s: read %v, missing %v, want %s", q, f.Read, f.Missing, want)
 		}

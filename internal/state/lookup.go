@@ -221,6 +221,13 @@ func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit 
 		}
 		whole.Parts, whole.Named = append(whole.Parts, got.Parts...), whole.Named || got.Named
 	}
+	sums := func(clause []piece) bool {
+		return slices.ContainsFunc(clause, func(p piece) bool { return p.role == summing })
+	}
+	apart := func(p Part) bool { return p.Query.Table != whole.Parts[0].Query.Table }
+	if slices.ContainsFunc(clauses, sums) && slices.ContainsFunc(whole.Parts, apart) {
+		return Question{} // of things of several kinds there is no sum
+	}
 	return whole
 }
 

@@ -92,6 +92,9 @@ var (
 		` (?:is|does|comes from) ?(?:made up of|made of|accounted for by|make up|from)? (\w+)\b`)
 )
 
+// itsForm is a share of the market that was named before.
+var itsForm = regexp.MustCompile(`\b(?:how much|what share|what percentage|what part) of (?:it|that) (?:is|does|comes from) (\w+)\b`)
+
 const (
 	partForm   = `(?:share|percentage|portion|slice|chunk|fraction)`
 	marketForm = `(?:the )?(?:(?:total|overall|whole|entire|global) )?` +
@@ -101,11 +104,11 @@ const (
 // shares says what is a share of the whole market by the word for it.
 func shares(words []term) []term {
 	text := strings.Join(texts(words), " ")
-	if !strings.Contains(text, "market") && !strings.Contains(text, " cap") {
+	if !strings.Contains(text, "market") && !strings.Contains(text, "cap") {
 		return words
 	}
 	said := text
-	for _, form := range [...]*regexp.Regexp{shareForm, ownForm, madeForm} {
+	for _, form := range [...]*regexp.Regexp{shareForm, ownForm, madeForm, itsForm} {
 		said = form.ReplaceAllString(said, "$1 dominance")
 	}
 	if said == text {
@@ -316,6 +319,8 @@ func singular(word string) string {
 	switch {
 	case strings.HasSuffix(word, "ies") && len(word) > 4:
 		return strings.TrimSuffix(word, "ies") + "y"
+	case strings.HasSuffix(word, "xes"):
+		return strings.TrimSuffix(word, "es")
 	case strings.HasSuffix(word, "ss"), word == "news":
 		return word
 	}

@@ -35,6 +35,11 @@ func (a *asking) askFlags() (parts []Part) {
 			a.miss(p.text, api.MissingNoSuchSpan, "changes since then")
 		}
 	}
+	if a.match != "" { // that a thing has none is not said of one that may be another
+		for _, s := range a.subjects {
+			a.miss(s.text, api.MissingUnknownWord, a.t.nameOf(s))
+		}
+	}
 	if a.kind != "" || len(a.kinds) > 0 {
 		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
 	}

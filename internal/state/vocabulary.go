@@ -78,7 +78,8 @@ func vocabulary() map[string]role {
 			"got hit so hard, " +
 			"went down, gone down, came down, moved down, sold off, smoked, got smoked, hammered, " +
 			"loser, losers, bleeder, bleeders, decliner, decliners, faller, fallers",
-		summing: "total, totals, sum, sum of, combined, overall, altogether, in total, entire, whole, aggregate, agg, " +
+		summing: "added together, added up, put together, total, totals, sum, sum of, combined, overall, " +
+			"altogether, in total, entire, whole, aggregate, agg, " +
 			"all together, taken together, in all, in sum",
 		counting:  "how many, number of, count, count of, the number of",
 		averaging: "average, avg, mean, median, on average",
@@ -94,7 +95,8 @@ func vocabulary() map[string]role {
 			"what explains, what is behind, what s behind, whats behind, what drove, what is driving, what s driving, whats driving, " +
 			"reason for, the reason for, reason behind, the reason behind, " +
 			"what is new with, whats new with, whats new, what s new, what is new, what is known about, what about the situation of",
-		flagging: "open alerts, alerts open, critical alerts open, open flags, flags open, critical flags open, " +
+		flagging: "alarms going off, alerts going off, alarm going off, alert going off, open alerts, " +
+			"alerts open, critical alerts open, open flags, flags open, critical flags open, " +
 			"open warnings, warnings open, " +
 			"critical flag, critical flags, critical alert, critical alerts, critical warning, critical warnings, " +
 			"flag, flags, warning, warnings, alert, alerts, alarm, alarms, anomaly, anomalies, anything unusual, " +
@@ -203,7 +205,7 @@ const grammarWords = "" +
 	"how many cost, how many costs, how many usd, " +
 	"rigth, rihgt, curent, currnet, curently, currenty, waht, whta, hte, " +
 	"the united states, united states, the states, usa, on offer, in bucks, bucks, wich, among, amongst, across all exchanges, " +
-	"across exchanges, in dollar terms, nowadays, i think, i guess, i hear, i heard, going on, say i, let us say"
+	"across exchanges, across, my calendar, in dollar terms, nowadays, i think, i guess, i hear, i heard, going on, say i, let us say"
 
 // refersBack reports whether a word speaks of something that was named before the question.
 func refersBack(w string) bool {
