@@ -2,6 +2,7 @@
 (() => {
   const byId = id => document.getElementById(id);
   const {root = '', next} = document.body.dataset; // where the service is; and whether the page goes on once somebody has signed in
+  const skew = Number(document.body.dataset.now || Date.now()) - Date.now(); // of the service's clock
   const wallet = () => window.ethereum;
   const store = 'contextd-deposits';
 
@@ -232,34 +233,91 @@
     return [el('dt', {}, name), el('dd', {}, el('code', {}, text), ' ', copy)];
   };
 
+  const chains = {1: 'Ethereum', 4663: 'Robinhood Chain', 46630: 'Robinhood Chain testnet', 8453: 'Base', 84532: 'Base Sepolia'};
+  const network = id => document.body.dataset.demo === 'true' ? 'the test chain of this demo' : chains[id] || 'a chain without a name here';
+  const now = () => Date.now() + skew;
+  const until = ms => { // 1 h 04 min, 4:05 min
+    const s = Math.max(0, Math.floor(ms / 1000)), two = n => String(n).padStart(2, '0');
+    return s >= 3600 ? Math.floor(s / 3600) + ' h ' + two(Math.floor(s % 3600 / 60)) + ' min' : Math.floor(s / 60) + ':' + two(s % 60) + ' min';
+  };
+  const tooLate = 60e3; // what is sent now may not be in a block in time
+
+  // drawDeposit shows what is to be paid, for as long as it can be: what is left of the time, and in the end what became of it.
   const drawDeposit = intent => {
-    const state = el('p', {className: 'state'}, intent.txHash ? 'sent as ' + intent.txHash : 'waiting for the transfer');
-    const box = el('div', {className: 'deposit'}, el('h3', {}, 'Pay for ' + intent.pack + (byId('rail') ? ' on ' + intent.rail : '')), state,
+    const state = el('p', {className: 'state', role: 'status'}), left = el('b', {className: 'left'}), ends = intent.expiresAt * 1000;
+    const box = el('div', {className: 'deposit'}, el('h3', {}, 'Pay for ' + intent.pack), state);
+    const how = el('div', {className: 'how'},
       intent.nonceRequired ? el('p', {className: 'problem'}, 'This transfer counts only with the note below in its data: pay with a wallet here, or with ctx.') : null,
-      el('dl', {}, ...line('amount of USDG', intent.amountUsdc), ...line('recipient', intent.recipient), ...line('token', intent.token),
-        ...line('chain', String(intent.chainId)), ...(intent.nonceRequired ? line('note', intent.nonce) : [])));
+      el('p', {}, 'Send ', el('strong', {}, 'exactly this amount'), ', to the last digit: it tells your transfer from others. Another amount buys nothing.'),
+      el('dl', {}, ...line('amount of USDG', intent.amountUsdc),
+        el('dt', {}, 'until'), el('dd', {}, new Date(ends).toISOString().slice(0, 19).replace('T', ' ') + ' UTC, ', left, ' left'),
+        el('dt', {}, 'network'), el('dd', {}, network(intent.chainId) + ', chain ' + intent.chainId + (byId('rail') ? ' (' + intent.rail + ')' : '')),
+        ...line('recipient', intent.recipient), ...line('token', intent.token), ...(intent.nonceRequired ? line('note', intent.nonce) : [])));
     if (intent.paymentUri) {
-      box.append(el('p', {}, el('a', {href: intent.paymentUri}, 'Open in a wallet')),
+      how.append(el('p', {}, el('a', {href: intent.paymentUri}, 'Open in a wallet')),
         el('img', {src: 'account/qr?text=' + encodeURIComponent(intent.paymentUri), alt: 'The transfer as a QR code', width: 200, height: 200}));
     }
-    const send = wallet() && !intent.txHash ? button('Pay with the wallet', intent.pack, () => pay(intent)) : null;
-    if (send) box.append(el('p', {}, send));
+    const acts = el('p', {className: 'acts'}), drop = () => remember(intents().filter(i => i.id !== intent.id));
+    const forgetIt = (text, work) => {
+      const b = el('button', {type: 'button'}, text, el('span', {className: 'sr'}, ' the purchase of ' + intent.pack));
+      b.addEventListener('click', work);
+      return b;
+    };
+    const wallets = wallet() && !intent.txHash ? button('Pay with the wallet', intent.pack, async () => {
+      if (ends - now() < tooLate) throw new Error('It is too late to send this transfer: it may not count. Buy again.');
+      await pay(intent);
+    }) : null;
+    if (wallets) wallets.className = 'pay';
+    acts.append(...[wallets, forgetIt('Cancel', () => {
+      if (!confirm('Cancel the purchase of ' + intent.pack + '? Nothing is to be paid then. What was sent already still counts until the deadline.')) return;
+      drop();
+      deposits();
+      say('The purchase of ' + intent.pack + ' is cancelled: do not send its amount any more.');
+      byId('say').focus();
+    })].filter(Boolean));
+    box.append(how, acts);
+    const end = (text, good) => {
+      clearTimeout(timers.get(intent.id));
+      clearInterval(timers.get(intent.id + ' clock'));
+      box.classList.add(good ? 'done' : 'over');
+      state.textContent = text;
+      how.remove();
+      acts.replaceChildren(forgetIt('Close', () => { drop(); box.remove(); }));
+    };
+    const tick = () => {
+      left.textContent = until(ends - now());
+      if (box.matches('.done, .over')) return;
+      const late = ends - now() < tooLate;
+      state.textContent = intent.txHash ? 'sent as ' + intent.txHash + ': waiting for the chain' :
+        !late ? 'waiting for the transfer' : now() < ends ? 'too late to send: it may not count' : 'expired: do not send it any more';
+      if (late || intent.txHash) how.remove();
+      if (late && wallets) wallets.remove();
+      box.classList.toggle('over-soon', late && !intent.txHash);
+    };
+    timers.set(intent.id + ' clock', setInterval(tick, 1000));
+    tick();
     const ask = async () => {
       let d;
       try {
         d = await call('GET', 'api/console/credits/' + intent.id);
       } catch (e) {
-        if (e.status === 404) remember(intents().filter(i => i.id !== intent.id));
-        if (e.status === 404 || e.status === 401) return;
+        if (e.status === 404) {
+          drop();
+          return end('unknown: this service has no such purchase', false);
+        }
+        if (e.status === 401) return;
       }
-      if (d && !(intent.txHash && d.status === 'pending')) state.textContent = d.status + (d.message ? ': ' + d.message : '');
-      if (!d || d.status === 'pending') return timers.set(intent.id, setTimeout(ask, 4000));
-      remember(intents().filter(i => i.id !== intent.id));
-      box.classList.add('done');
+      if (!d || d.status === 'pending') {
+        if (d && d.message) say(d.message, true);
+        return timers.set(intent.id, setTimeout(ask, 4000));
+      }
+      drop();
       if (d.status === 'verified') {
-        state.textContent = 'verified: ' + d.credits.toLocaleString('en') + ' credits are there';
+        end('verified: ' + d.credits.toLocaleString('en') + ' credits are there', true);
         say('The payment is verified.');
         await keys();
+      } else {
+        end(d.status + ': do not send it any more' + (d.message ? '. ' + d.message : '') + '. If you did send it, ask the operator.', false);
       }
     };
     ask();
@@ -267,7 +325,8 @@
   };
   const deposits = () => {
     if (!byId('deposits')) return;
-    timers.forEach(clearTimeout);
+    timers.forEach(clearTimeout); // and intervals, which are of the same numbers
+    timers.clear();
     byId('deposits').replaceChildren(...intents().map(drawDeposit));
   };
   for (const b of document.querySelectorAll('.buy')) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"rsc.io/qr"
 
@@ -42,7 +43,8 @@ func (p *Page) account(w http.ResponseWriter, r *http.Request) error {
 		Told   []string // of the sources, before a purchase
 		Unsold []string // what may not be sold and is, for the operator
 		Demo   bool
-	}{Packs: p.cfg.Packs(), Demo: p.cfg.Demo}
+		Now    time.Time
+	}{Packs: p.cfg.Packs(), Demo: p.cfg.Demo, Now: p.cfg.Now()}
 	if p.cfg.Unsold != nil && p.cfg.Console.cfg.TrustedProxies.fromHere(r) {
 		data.Unsold = p.cfg.Unsold()
 	}

@@ -325,7 +325,7 @@ func (b *browser) answers(v any) {
 // paysByWallet pays for a purchase with the wallet, and looks that it can be done once.
 func (b *browser) paysByWallet(c *devchain.Chain, intent api.DepositIntent) {
 	b.t.Helper()
-	const pay = ".deposit > p:last-child button"
+	const pay = ".deposit .pay"
 	b.click(pay)
 	b.asked("wallet_switchEthereumChain", nil)
 	b.answers(nil)
