@@ -450,6 +450,9 @@ func TestSpoken(t *testing.T) {
 		"runner-up among protocols by tvl":                  "protocols, field tvlUsd, limit 2",
 		"the second among protocols":                        "",
 		"total crypto market cap and how much of it is btc": "markets where key = crypto, field marketCapUsd; markets where key = crypto, field btcDominancePct",
+		"how are my coins doing":                            "",
+		"combined market cap of btc and eth":                "assets where key in (bitcoin, ethereum), field marketCapUsd, sum:marketCapUsd",
+		"btc price and eth price added together":            "",
 		"any alerts on offici":                              "",
 	} {
 		t.Run(q, func(t *testing.T) {

@@ -273,6 +273,8 @@ func (a *asking) beyondRows() string {
 			next = words[i+1]
 		}
 		switch {
+		case w == "my" && slices.ContainsFunc(a.kindly, func(p piece) bool { return p.from == i+1 }): // what is somebody's nobody knows
+			return w + " " + next
 		case w == "gonna" && (bare || moves), w == "going" && next == "to" && (bare || moves):
 			return w
 		case w == "like" && i > 0 && a.begins(i+1) && !slices.Contains(likings(), words[i-1]):

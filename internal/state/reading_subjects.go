@@ -271,6 +271,16 @@ func (a *asking) askSubjects() (parts []Part) {
 	if len(parts) > 1 && len(a.subjects) == 2 && len(a.fields)+len(a.times) == 0 && a.subjects[0].to == a.subjects[1].from {
 		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous) // things of different kinds, and nothing between them
 	}
+	together := func(w term) bool {
+		return slices.Contains([]string{"combined", "together", "altogether", "sum"}, w.text)
+	}
+	if slices.Contains(a.all, summing) && len(a.subjects) > 1 && slices.ContainsFunc(a.words, together) {
+		if len(parts) != 1 || len(parts[0].Asked) != 1 || !strings.HasSuffix(parts[0].Asked[0], "Usd") {
+			a.miss("together", api.MissingNoSuchField)
+		} else {
+			parts[0].Query.Agg = []string{aggSum + ":" + parts[0].Asked[0]}
+		}
+	}
 	if len(a.missing) > 0 {
 		return nil
 	}
