@@ -229,29 +229,23 @@ func (s *Service) texts(d event.Delivery) (title, text, link string) {
 
 // ntfy posts d to a topic.
 func (s *Service) ntfy(ctx context.Context, w event.Watch, d event.Delivery) (status int, failed string) {
-	title, text, link := s.texts(d)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(w.Delivery.URL, "/")+"/"+url.PathEscape(w.Delivery.Topic),
-		strings.NewReader(text))
+	var m alert.Ntfy
+	m.Title, m.Message, m.Click = s.texts(d)
+	m.Topic = w.Delivery.Topic
+	body, err := json.Marshal(m)
 	if err != nil {
 		return 0, failedConnect
 	}
-	r.Header.Set("Title", header(title))
-	r.Header.Set("Click", link)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(w.Delivery.URL, "/")+"/", bytes.NewReader(body))
+	if err != nil {
+		return 0, failedConnect
+	}
+	r.Header.Set("Content-Type", "application/json")
 	if len(w.Secret) > 0 {
 		r.Header.Set("Authorization", "Bearer "+string(w.Secret))
 	}
 	status, _, failed = s.send(r)
 	return status, failed
-}
-
-// header is text as a header can have it.
-func header(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
-		}
-		return r
-	}, text)
 }
 
 // mail sends d to an address that is still one of its owner's.

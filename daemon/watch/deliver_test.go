@@ -1,15 +1,19 @@
 package watch_test
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/event"
 	"github.com/contextd/contextd/daemon/watch"
 	"github.com/contextd/contextd/internal/alert"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // TestSign is the vector of Standard Webhooks; a secret of another length, or that is no base64, is refused.
@@ -57,5 +61,33 @@ func TestRealClientsVerify(t *testing.T) {
 	c.Dir = dir
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestNtfy: a topic is posted to with the words of an event as they are, its link and the token; one that refuses is asked again.
+func TestNtfy(t *testing.T) {
+	t.Parallel()
+	var got, token string
+	status := http.StatusOK
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got, token = r.Method+" "+r.URL.RequestURI()+" "+string(body), r.Header.Get("Authorization")
+		w.WriteHeader(status)
+	}))
+	defer srv.Close()
+	s := watch.New(watch.Config{Loopback: true})
+	d := event.Delivery{
+		Watch: event.Watch{ID: "w_1", Delivery: api.WatchDelivery{Type: api.DeliverNtfy, URL: srv.URL, Topic: "flags"}, Secret: []byte("tk_1")},
+		Event: "0123", Body: []byte(`{"eventId":"0123","data":{"message":"Zürich moved","url":"https://example.org/a","demo":true,` +
+			`"citations":[{"n":3,"name":"Börse","url":"https://example.org/b"}]}}`),
+	}
+	const want = `POST / {"click":"https://example.org/a","message":"Zürich moved\n[3] Börse https://example.org/b\nThis is synthetic data.",` +
+		`"title":"Zürich moved","topic":"flags"}`
+	if o := watch.Attempt(s, t.Context(), d); !o.Taken || got != want || token != "Bearer tk_1" {
+		t.Errorf("%+v, posted with %q: %s\nwant %s", o, token, got, want)
+	}
+	status = http.StatusInsufficientStorage
+	if o := watch.Attempt(s, t.Context(), d); o.Taken || o.Error != "http_5xx" || o.Next.IsZero() {
+		t.Errorf("of one that is full: %+v", o)
 	}
 }

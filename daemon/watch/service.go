@@ -318,7 +318,8 @@ func (s *Service) address(ctx context.Context, w *event.Watch) (err error) {
 			return nil
 		}
 		w.Secret = []byte(asked.Token)
-		if d.Topic = asked.Topic; !regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`).MatchString(d.Topic) || header(asked.Token) != asked.Token {
+		if d.Topic = asked.Topic; !regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`).MatchString(d.Topic) ||
+			!regexp.MustCompile(`^[ -~]*$`).MatchString(asked.Token) {
 			return api.Errorf(api.ReasonInvalidDelivery, "topic is not 1 to 64 letters, digits, - and _, or token is no plain text").
 				WithHint(`send {"type":"ntfy","url":"https://ntfy.sh","topic":"a-name-that-nobody-guesses"}`)
 		}

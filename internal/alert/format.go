@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -141,15 +140,24 @@ func (w writer) body(e Event) ([]byte, error) {
 	case FormatTelegram:
 		return json.Marshal(map[string]string{"chat_id": w.to, "text": text})
 	}
-	m := map[string]any{"topic": w.to, "message": text}
+	m := Ntfy{Topic: w.to, Message: text}
 	if w.text == nil {
-		maps.Copy(m, map[string]any{"title": e.Title(), "message": strings.TrimPrefix(text, e.Title()+"\n")})
+		m.Title, m.Message = e.Title(), strings.TrimPrefix(text, e.Title()+"\n")
 	}
 	switch e.Severity {
 	case api.SeverityCritical:
-		m["priority"] = 5
+		m.Priority = 5
 	case api.SeverityWarning:
-		m["priority"] = 4
+		m.Priority = 4
 	}
 	return json.Marshal(m)
+}
+
+// Ntfy is a post to the address of a server of ntfy. Unlike the headers that it takes too, it can say anything.
+type Ntfy struct {
+	Click    string `json:"click,omitempty"` // a link
+	Message  string `json:"message"`
+	Priority int    `json:"priority,omitempty"` // 1 to 5; 0 means 3
+	Title    string `json:"title,omitempty"`
+	Topic    string `json:"topic"`
 }
