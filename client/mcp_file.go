@@ -123,6 +123,14 @@ func (o objectSpan) remove(text []byte, m member) []byte {
 			return splice(text, o.list[i-1].to, m.to, nil)
 		}
 	}
+	comma := m.to + len(text[m.to:o.to]) - len(bytes.TrimLeft(text[m.to:o.to], " \t\r\n"))
+	if text[comma] != ',' {
+		comma = m.to - 1
+	}
+	before, after := text[o.from+1:m.key], text[comma+1:o.to-1]
+	if len(bytes.TrimSpace(before))+len(bytes.TrimSpace(after)) > 0 { // comments, which stay
+		return splice(text, m.key-len(before)+len(bytes.TrimRight(before, " \t\r\n")), comma+1, nil)
+	}
 	return splice(text, o.from+1, o.to-1, nil)
 }
 

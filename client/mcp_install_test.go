@@ -16,7 +16,8 @@ func TestSetMember(t *testing.T) {
 		"no such section":                 {"{\"a\": 1}", "{\"a\": 1,\n\"s\": {\n  \"n\": {\n    \"x\": 1\n  }\n}}", "{\"a\": 1,\n\"s\": {}}"},
 		"comments":                        {zed, strings.Replace(zed, "2,],},", "2,],},\n    \"n\": {\n      \"x\": 1\n    },", 1), ""},
 		"it is there":                     {"{\"s\": {\"n\": {\"x\": 9, \"y\": 2}, \"o\": 3}}", "{\"s\": {\"n\": {\n  \"x\": 1\n}, \"o\": 3}}", "{\"s\": {\"o\": 3}}"},
-		"an empty section with a comment": {"{\"s\": {\n  // none\n}}", "{\"s\": {\n  \"n\": {\n    \"x\": 1\n  }\n  // none\n}}", "{\"s\": {}}"},
+		"an empty section with a comment": {"{\"s\": {\n  // none\n}}", "{\"s\": {\n  \"n\": {\n    \"x\": 1\n  }\n  // none\n}}", ""},
+		"a comment above":                 {"{\"s\": {\n  // mine\n  \"n\": 2,\n}}", "{\"s\": {\n  // mine\n  \"n\": {\n    \"x\": 1\n  },\n}}", "{\"s\": {\n  // mine\n}}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
