@@ -43,11 +43,11 @@ func (d *Daemon) Status(ctx context.Context) (s admin.Status, err error) {
 	if s.Backup, err = d.backupStatus(now); err != nil {
 		return s, err
 	}
-	if s.Use, err = d.useStatus(ctx, now); err != nil {
-		return s, err
-	}
-	if len(d.cfg.Rails()) > 0 {
+	if s.Use, err = d.useStatus(ctx, now); err == nil && len(d.cfg.Rails()) > 0 {
 		s.Money, err = d.moneyStatus(ctx, now)
+	}
+	if err != nil && s.NotReady != "" { // which says why
+		return s, nil
 	}
 	return s, err
 }
@@ -88,9 +88,13 @@ func (d *Daemon) backupStatus(now time.Time) (s admin.BackupStatus, err error) {
 // today is when the UTC day of now began.
 func today(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour) }
 
-func (d *Daemon) useStatus(ctx context.Context, now time.Time) (u admin.UseStatus, err error) {
+func (d *Daemon) useStatus(ctx context.Context, now time.Time) (*admin.UseStatus, error) {
+	calls, err := d.store.Calls(ctx, today(now))
+	if err != nil {
+		return nil, err
+	}
 	c := d.Connections()
-	u.Connections, u.Most, u.Streams = c.Open, c.Most, int(d.streams().Open)
+	u := &admin.UseStatus{CallsToday: calls, Connections: c.Open, Most: c.Most, Streams: int(d.streams().Open)}
 	var owners []string
 	for _, k := range d.keys.List("") {
 		if k.RevokedAt.IsZero() {
@@ -100,8 +104,7 @@ func (d *Daemon) useStatus(ctx context.Context, now time.Time) (u admin.UseStatu
 	}
 	slices.Sort(owners)
 	u.Owners = len(slices.Compact(owners))
-	u.CallsToday, err = d.store.Calls(ctx, today(now))
-	return u, err
+	return u, nil
 }
 
 func (d *Daemon) moneyStatus(ctx context.Context, now time.Time) (*admin.MoneyStatus, error) {
@@ -117,6 +120,8 @@ func (d *Daemon) moneyStatus(ctx context.Context, now time.Time) (*admin.MoneySt
 	for rail, c := range d.chainReadings() {
 		m.Lags[rail] = admin.Lag(c)
 	}
-	m.Rails, err = d.Settling(ctx)
-	return m, err
+	if m.Rails, err = d.Settling(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
 }

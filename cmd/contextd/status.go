@@ -90,9 +90,13 @@ func writeStatus(w io.Writer, s admin.Status, width int, style cli.Style) error 
 	if s.Money != nil {
 		reportMoney(report, *s.Money, s.Now)
 	}
-	report.OK("use", "%s with keys today; %s of %s; %s, %s open", human.Plural(int(s.Use.CallsToday), "call"),
-		human.Plural(s.Use.ActiveKeys, "key"), human.Plural(s.Use.Owners, "owner"), human.Plural(s.Use.Connections, "connection"),
-		human.Plural(s.Use.Streams, "stream"))
+	if u := s.Use; u != nil {
+		report.OK("use", "%s with keys today; %s of %s; %s, %s open", human.Plural(int(u.CallsToday), "call"),
+			human.Plural(u.ActiveKeys, "key"), human.Plural(u.Owners, "owner"), human.Plural(u.Connections, "connection"),
+			human.Plural(u.Streams, "stream"))
+	} else {
+		report.Warn("use", "", "calls and money are not known: the books do not answer")
+	}
 
 	lines := []string{style.Bold(head), style.Dim("data in " + s.DataDir), ""}
 	check, mark := 0, 1

@@ -31,7 +31,7 @@ func TestStatusOfABadDay(t *testing.T) {
 		Jobs:   []admin.Job{{Name: "backup", Error: "there is no room for the backup"}},
 		Disk:   admin.DiskStatus{FreeBytes: 1<<30 - 1, DatabaseBytes: map[string]int64{"contextd.db": 4096, "history.db": 1e9}},
 		Backup: admin.BackupStatus{EverySeconds: 86_400, Late: true, NewestAt: at(49 * time.Hour), Count: 2, Bytes: 5e6},
-		Use:    admin.UseStatus{ActiveKeys: 2, Owners: 1, CallsToday: 1234, Connections: 3, Streams: 1},
+		Use:    &admin.UseStatus{ActiveKeys: 2, Owners: 1, CallsToday: 1234, Connections: 3, Streams: 1},
 		Money: &admin.MoneyStatus{PendingDeposits: 2, ReceivedToday: 3, ReceivedMicros: 3_200_000,
 			Lags:  map[string]admin.Lag{"base": {Newest: 500, Looked: 299}, "l2chain": {Newest: 500, Looked: 300}},
 			Rails: []x402.Standing{{Rail: "l2chain", By: "0xAb", Off: "no ether"}}},
@@ -86,6 +86,7 @@ data in /var/lib/contextd
 		{func() { s.Backup.Else = "litestream" }, "✓ backup  left to Litestream\n"},
 		{func() { s.Backup.Else = "postgresql" }, "✓ backup  left to PostgreSQL: pg_dump\n"},
 		{func() {}, "✓ disk    1.1 GB free\n"},
+		{func() {}, "! use     calls and money are not known: the books do not answer\n"},
 	} {
 		c.change()
 		whole.Reset()

@@ -27,8 +27,8 @@ type Status struct {
 	Jobs      []Job        `json:"jobs"` // those whose last run failed
 	Disk      DiskStatus   `json:"disk"`
 	Backup    BackupStatus `json:"backup"`
-	Use       UseStatus    `json:"use"`
-	Money     *MoneyStatus `json:"money"` // null where nothing is paid on a chain
+	Use       *UseStatus   `json:"use"`   // null where the books do not answer
+	Money     *MoneyStatus `json:"money"` // null there too, and where nothing is paid on a chain
 }
 
 // PackStatus is how a pack stands.

@@ -255,8 +255,14 @@ func TestVanish(t *testing.T) {
 		t.Fatalf("%v are verified in another block", verified)
 	}
 	m.has(d.Credits, api.TierPro)
+	if n, sum, err := m.Received(t.Context(), time.Time{}); err != nil || n != 1 || sum != d.Amount {
+		t.Errorf("%d transfers of %s are received, %v", n, sum, err)
+	}
 	vanish(true)
 	m.totals(billing.Totals{Vanished: d.Amount, Verified: d.Amount, Sold: d.Credits, Credited: d.Credits})
+	if n, sum, err := m.Received(t.Context(), time.Time{}); err != nil || n != 0 || sum != 0 {
+		t.Errorf("of what has vanished %d transfers of %s are received, %v", n, sum, err)
+	}
 	list, err := m.Unmatched(t.Context(), 9)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("unmatched are %+v, %v", list, err)
