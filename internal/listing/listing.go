@@ -146,7 +146,10 @@ func remote(url string, signsIn bool) Remote {
 // environment is what ctx takes from the environment.
 func environment() []Input {
 	return []Input{
-		{Name: "CTX_BASE_URL", Description: "Address of the contextd service", Required: true, Placeholder: "https://context.example.org"},
+		{
+			Name: "CTX_BASE_URL", Description: "Address of the contextd service; without it ctx finds one on this machine",
+			Placeholder: "https://context.example.org",
+		},
 		{Name: "CTX_API_KEY", Description: "API key of the service", Secret: true},
 		{Name: "CTX_PACK", Description: "Data pack that is meant where none is named", Default: "crypto"},
 	}
