@@ -219,6 +219,19 @@ func (b *browser) quietBut(texts ...string) {
 	}
 }
 
+// signsIn signs in by a mailed link, which is asked for as press says, and ends at the account.
+func (b *browser) signsIn(d *daemontest.Daemon, email string, press func(selector string)) {
+	b.t.Helper()
+	b.visit(d.URL() + "/account")
+	b.until("one can sign in", `!document.getElementById("signin").hidden`)
+	b.fill("#email", email)
+	press("#mail button")
+	b.until("the link is on its way", `document.getElementById("say").textContent.includes("on its way")`)
+	b.visit(d.MailedLink(b.t, email))
+	b.click("button")
+	b.click(`a[href$="/account"]`)
+}
+
 // TestAccountInABrowser: an owner comes by a mailed link, makes a key, buys credits, adds a wallet and signs in with that.
 func TestAccountInABrowser(t *testing.T) {
 	t.Parallel()
@@ -231,14 +244,7 @@ func TestAccountInABrowser(t *testing.T) {
 			new Promise(done => { window.asked = {method, params}; window.answer = done; })}`}}, nil)
 	b.width(1280)
 	const email = "browser@example.org"
-	b.visit(d.URL() + "/account")
-	b.until("one can sign in", `!document.getElementById("signin").hidden`)
-	b.fill("#email", email)
-	b.click("#mail button")
-	b.until("the link is on its way", `document.getElementById("say").textContent.includes("on its way")`)
-	b.visit(d.MailedLink(t, email))
-	b.click("button")
-	b.click(`a[href$="/account"]`)
+	b.signsIn(d, email, b.click)
 	b.until("the account is there", `document.getElementById("who").textContent === "`+email+`" && document.querySelector("#chart svg")`)
 	b.fits("the account")
 	b.fill("#keyname", "my <agent>")

@@ -33,14 +33,7 @@ func TestPurchaseInABrowser(t *testing.T) {
 	scan()
 	b.width(390)
 	const email = "buyer@example.org"
-	b.visit(d.URL() + "/account")
-	b.until("one can sign in", `!document.getElementById("signin").hidden`)
-	b.fill("#email", email)
-	b.press("#mail button")
-	b.until("the link is on its way", `document.getElementById("say").textContent.includes("on its way")`)
-	b.visit(d.MailedLink(t, email))
-	b.click("button")
-	b.click(`a[href$="/account"]`)
+	b.signsIn(d, email, b.press)
 	const bought = `document.querySelector(".deposit")`
 	shows := func(text string) string { return bought + ` && ` + bought + `.textContent.includes("` + text + `")` }
 	const asksForMoney = `document.querySelector(".deposit dl, .deposit img, .deposit .pay, .deposit a[href^='ethereum:']")`
