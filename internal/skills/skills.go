@@ -1,8 +1,8 @@
 // Package skills holds the skills for agents: how to use the service well, each a directory with a SKILL.md as agentskills.io has it.
 //
 // The daemon serves them over HTTP and as resources of MCP, and releases carry them in the plugin; all are copies of the files here, which
-// is why they are a package of its own. Where
-// a file names $CTX_BASE_URL, as ctx does, the daemon writes its own address. Examples marked sh run in the tests.
+// is why they are a package of their own. Where a file names $CTX_BASE_URL, as ctx does, the daemon writes its own address. Examples
+// marked sh run in the tests.
 package skills
 
 import (
