@@ -20,6 +20,10 @@ func (d *Daemon) Status(ctx context.Context) (s admin.Status, err error) {
 		Version: build.Release(), URL: d.URL(), DataDir: d.cfg.DataDir, Demo: d.cfg.Recording != nil, Now: now, StartedAt: d.started,
 		Packs: []admin.PackStatus{}, Jobs: []admin.Job{},
 	}
+	if d.evidence != nil {
+		standing := d.evidence.Standing()
+		s.Evidence = &standing
+	}
 	if dir, err := filepath.Abs(d.cfg.DataDir); err == nil {
 		s.DataDir = dir // who asks may be elsewhere
 	}

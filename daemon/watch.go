@@ -20,6 +20,12 @@ func (d *Daemon) listenMetrics(ctx context.Context) error {
 		Jobs: d.jobs.Readings, Backups: d.backups.Reading, Ready: d.health.Ready, Sessions: d.mcp.Sessions, Alerts: d.alerts.Waiting,
 		Deposits: d.store.CountDeposits, Chains: d.chainReadings, Settling: d.Settling,
 		Proven: d.logReadings, Leads: d.node.Leads, Cluster: d.clusterReading}
+	if d.evidence != nil {
+		readings.Evidence = func() metrics.Evidence {
+			s := d.evidence.Standing()
+			return metrics.Evidence{Bytes: s.Bytes, Most: s.Most, Dropped: s.Dropped, Lost: s.Lost}
+		}
+	}
 	d.metrics.Read(context.WithoutCancel(ctx), readings)
 	if d.cfg.AdminListen == "" {
 		return nil

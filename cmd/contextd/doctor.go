@@ -155,7 +155,8 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) examine.
 		DataDir: d.DataDir, StoreURL: d.StoreURL, SecretFiles: secrets, SMTP: d.SMTP,
 		Charges: d.Charges(), Disabled: d.Disabled, PrivateHosts: d.PrivateHosts, Contact: d.Contact, CoinGecko: d.CoinGecko,
 		Transport: d.Transport, Offline: offline, Litestream: d.Litestream,
-		Backups: operate.Backups{DataDir: d.DataDir, Dir: d.Backup.Dir, Every: d.Backup.Every},
+		Evidence: d.Evidence,
+		Backups:  operate.Backups{DataDir: d.DataDir, Dir: d.Backup.Dir, Every: d.Backup.Every},
 	}
 	for _, p := range d.Packs {
 		e.Packs = append(e.Packs, p.Pack)

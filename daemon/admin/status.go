@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/datadir"
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/usdg"
@@ -29,6 +30,8 @@ type Status struct {
 	Backup    BackupStatus `json:"backup"`
 	Use       *UseStatus   `json:"use"`   // null where the books do not answer
 	Money     *MoneyStatus `json:"money"` // null there too, and where nothing is paid on a chain
+
+	Evidence *evidence.Standing `json:"evidence"` // null where none is kept
 }
 
 // PackStatus is how a pack stands.

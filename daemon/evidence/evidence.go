@@ -18,11 +18,13 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -89,17 +91,39 @@ type Store struct {
 	work   chan func()
 	done   chan struct{}
 
-	mu      sync.Mutex
-	heard   map[string][]heard       // by source, since its last attempt was taken
-	shifts  map[string]time.Duration // by source, of its last attempt
-	closed  bool
-	dropped bool // evidence was lost, and nothing else waited for the disk since; told once
-	fetches []Fetch
-	blobs   map[string]*blob // by hash
-	total   int64            // bytes on disk
-	of      map[string]int64 // by source that used them first
-	pruned  time.Time        // when it was last, by the clock of attempts
+	mu       sync.Mutex
+	heard    map[string][]heard       // by source, since its last attempt was taken
+	shifts   map[string]time.Duration // by source, of its last attempt
+	closed   bool
+	fetches  []Fetch
+	blobs    map[string]*blob // by hash
+	of       map[string]int64 // by source that used them first
+	pruned   time.Time        // when it was last, by the clock of attempts
+	standing Standing
 }
+
+// Standing is how much is kept, and of what is not kept, since the daemon began, why.
+type Standing struct {
+	Bytes   int64            `json:"bytes"` // on disk
+	Most    int64            `json:"most"`
+	Dropped map[string]int64 `json:"dropped"`           // fetches that went before their time, by the setting that left no room
+	Lost    map[string]int64 `json:"lost"`              // answers that were not kept, by why
+	Failing string           `json:"failing,omitempty"` // why the newest was not, "" where it was
+}
+
+// Why an answer is not kept.
+const (
+	LostFull  = "disk_full"
+	LostSlow  = "disk_slow" // too many wait to be written
+	LostWrite = "write_failed"
+	LostLarge = "too_large" // a body of it
+)
+
+// Settings that leave no room.
+const (
+	RoomAll   = "max_mb"
+	RoomOfOne = "max_source_mb"
+)
 
 // blob is a body or a document on disk.
 type blob struct {
@@ -108,7 +132,7 @@ type blob struct {
 	owner string // the source that used it first
 }
 
-// heard is a body that was answered.
+// heard is a body that was answered, zero for one that was too large.
 type heard struct {
 	Body
 	text []byte
@@ -117,7 +141,8 @@ type heard struct {
 // Read opens the evidence in dir to be looked at.
 func Read(dir string) (*Store, error) {
 	s := &Store{dir: dir, heard: map[string][]heard{}, shifts: map[string]time.Duration{}, blobs: map[string]*blob{},
-		of: map[string]int64{}}
+		of: map[string]int64{}, standing: Standing{Dropped: map[string]int64{RoomAll: 0, RoomOfOne: 0},
+			Lost: map[string]int64{LostFull: 0, LostSlow: 0, LostWrite: 0, LostLarge: 0}}}
 	text, err := os.ReadFile(filepath.Join(dir, indexFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read evidence: %w", err)
@@ -145,6 +170,10 @@ func Open(dir string, bounds Bounds, log *slog.Logger) (*Store, error) {
 	}
 	const waiting = 1024
 	s.bounds, s.log, s.work, s.done = bounds, log, make(chan func(), waiting), make(chan struct{})
+	s.standing.Most = bounds.All
+	if err := s.endLine(); err != nil {
+		return nil, err
+	}
 	go func() {
 		defer close(s.done)
 		for act := range s.work {
@@ -152,6 +181,24 @@ func Open(dir string, bounds Bounds, log *slog.Logger) (*Store, error) {
 		}
 	}()
 	return s, nil
+}
+
+// endLine ends a line of the index that a crash cut off, so that the next is not lost with it.
+func (s *Store) endLine() error {
+	text, err := os.ReadFile(filepath.Join(s.dir, indexFile))
+	if err != nil || len(text) == 0 || text[len(text)-1] == '\n' {
+		return nil // Read has read it
+	}
+	return s.append([]byte{'\n'})
+}
+
+// Standing is how the store stands.
+func (s *Store) Standing() Standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	told := s.standing
+	told.Dropped, told.Lost = maps.Clone(told.Dropped), maps.Clone(told.Lost)
+	return told
 }
 
 // Close writes what waits.
@@ -183,7 +230,7 @@ func (s *Store) add(f Fetch) {
 			if info, err := os.Stat(s.place(hash)); err == nil {
 				b.size = info.Size()
 			}
-			s.total += b.size
+			s.standing.Bytes += b.size
 			s.of[b.owner] += b.size
 		}
 		b.uses++
@@ -207,18 +254,26 @@ func (s *Store) Answered(resp *http.Response) {
 	if id == "" || resp.StatusCode != http.StatusOK {
 		return
 	}
-	resp.Body = &tee{ReadCloser: resp.Body, most: s.bounds.OneBody, closed: func(text []byte) {
-		if resp.Header.Get("Content-Encoding") == "gzip" {
+	resp.Body = &tee{ReadCloser: resp.Body, most: s.bounds.OneBody, closed: func(text []byte, over bool) {
+		if resp.Header.Get("Content-Encoding") == "gzip" && !over {
 			zipped, err := gzip.NewReader(bytes.NewReader(text))
 			if err != nil {
 				return
 			}
-			if text, err = io.ReadAll(io.LimitReader(zipped, s.bounds.OneBody+1)); err != nil || int64(len(text)) > s.bounds.OneBody {
+			if text, err = io.ReadAll(io.LimitReader(zipped, s.bounds.OneBody+1)); err != nil {
 				return
 			}
+			over = int64(len(text)) > s.bounds.OneBody
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if over {
+			if s.standing.Lost[LostLarge]++; s.standing.Lost[LostLarge] == 1 {
+				s.log.Warn("evidence is not kept", "why", LostLarge, "source", id, "most", s.bounds.OneBody)
+			}
+			s.heard[id] = append(s.heard[id], heard{})
+			return
+		}
 		s.heard[id] = append(s.heard[id], heard{Body{address, Hash(text)}, text})
 	}}
 }
@@ -229,7 +284,7 @@ type tee struct {
 	most   int64
 	read   []byte
 	over   bool
-	closed func([]byte)
+	closed func(text []byte, over bool)
 }
 
 func (t *tee) Read(p []byte) (int, error) {
@@ -241,8 +296,8 @@ func (t *tee) Read(p []byte) (int, error) {
 }
 
 func (t *tee) Close() error {
-	if t.closed != nil && !t.over {
-		t.closed(t.read)
+	if t.closed != nil {
+		t.closed(t.read, t.over)
 	}
 	t.closed, t.read = nil, nil
 	return t.ReadCloser.Close()
@@ -259,13 +314,14 @@ func Hash(text []byte) string {
 func (s *Store) Keep(pack string, changed []state.SourceRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.work) == 0 {
-		s.dropped = false
+	if len(s.work) == 0 && s.standing.Failing == LostSlow {
+		s.standing.Failing = ""
 	}
 	for _, r := range changed {
 		bodies := s.heard[r.Source]
 		delete(s.heard, r.Source)
-		if r.Failures > 0 || r.Doc == nil || len(bodies) == 0 || s.closed {
+		large := slices.ContainsFunc(bodies, func(b heard) bool { return b.Hash == "" })
+		if r.Failures > 0 || r.Doc == nil || len(bodies) == 0 || large || s.closed {
 			continue
 		}
 		f := Fetch{Pack: pack, Source: r.Source, At: r.AskedAt.UTC(), Shift: s.shifts[r.Source], Doc: Hash(r.Doc), From: r.From,
@@ -280,34 +336,49 @@ func (s *Store) Keep(pack string, changed []state.SourceRecord) {
 		select {
 		case s.work <- func() { s.write(f, blobs) }:
 		default:
-			s.lost(fmt.Errorf("%d fetches wait to be written", len(s.work)))
+			s.lost(LostSlow, fmt.Errorf("%d fetches wait to be written", len(s.work)))
 		}
 	}
 }
 
 // lost tells that evidence is not kept, once for each outage. The caller holds mu.
-func (s *Store) lost(err error) {
-	if !s.dropped {
-		s.log.Warn("evidence is not kept", "error", err)
+func (s *Store) lost(why string, err error) {
+	s.standing.Lost[why]++
+	if s.standing.Failing != why {
+		s.log.Warn("evidence is not kept", "why", why, "error", err)
 	}
-	s.dropped = true
+	s.standing.Failing = why
 }
 
 func (s *Store) write(f Fetch, blobs map[string][]byte) {
 	err := s.writeAll(f, blobs)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
-		s.lost(err)
-		return
+	if err == nil {
+		s.add(f)
+		err = s.prune(f.At)
 	}
-	s.add(f)
-	if err := s.prune(f.At); err != nil {
-		s.lost(err)
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		s.lost(LostFull, err)
+	case err != nil:
+		s.lost(LostWrite, err)
+	case s.standing.Failing != "" && s.standing.Failing != LostSlow: // which others may still wait behind
+		s.log.Info("evidence is kept again")
+		s.standing.Failing = ""
 	}
 }
 
-func (s *Store) writeAll(f Fetch, blobs map[string][]byte) error {
+// writeAll writes what f needs, or nothing.
+func (s *Store) writeAll(f Fetch, blobs map[string][]byte) (err error) {
+	var made []string
+	defer func() {
+		for _, place := range made {
+			if err != nil {
+				_ = os.Remove(place) // on a full disk it would be in the way, and nobody counts it
+			}
+		}
+	}()
 	for hash, text := range blobs {
 		place := s.place(hash)
 		if _, err := os.Stat(place); err == nil {
@@ -316,6 +387,7 @@ func (s *Store) writeAll(f Fetch, blobs map[string][]byte) error {
 		if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
 			return err
 		}
+		made = append(made, place+".new", place)
 		// Not brought to the disk at once: states come first there, and what a crash breaks has another hash.
 		if err := os.WriteFile(place+".new", s.packer.EncodeAll(text, nil), 0o600); err != nil {
 			return err
@@ -328,11 +400,21 @@ func (s *Store) writeAll(f Fetch, blobs map[string][]byte) error {
 	if err != nil {
 		return err
 	}
+	return s.append(append(line, '\n'))
+}
+
+// append adds whole lines to the index, or nothing.
+func (s *Store) append(lines []byte) error {
 	index, err := os.OpenFile(filepath.Join(s.dir, indexFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = index.Write(append(line, '\n'))
+	info, err := index.Stat()
+	if err == nil {
+		if _, err = index.Write(lines); err != nil {
+			err = errors.Join(err, index.Truncate(info.Size()))
+		}
+	}
 	return errors.Join(err, index.Close())
 }
 
@@ -343,7 +425,7 @@ const slack = 0.95
 // hour. The caller holds mu.
 func (s *Store) prune(now time.Time) error {
 	over := func(id string, by float64) bool {
-		return s.total > int64(by*float64(s.bounds.All)) || s.of[id] > int64(by*float64(s.bounds.OfOne))
+		return s.standing.Bytes > int64(by*float64(s.bounds.All)) || s.of[id] > int64(by*float64(s.bounds.OfOne))
 	}
 	if !over(s.fetches[len(s.fetches)-1].Source, 1) && now.Sub(s.pruned).Abs() < time.Hour {
 		return nil
@@ -358,6 +440,9 @@ func (s *Store) prune(now time.Time) error {
 		if newest[f.Pack+"/"+f.Source] == i || !f.At.Before(old) && !over(f.Source, slack) {
 			kept = append(kept, f)
 			continue
+		}
+		if !f.At.Before(old) {
+			s.crowded(f.Source)
 		}
 		s.drop(f)
 	}
@@ -376,12 +461,23 @@ func (s *Store) prune(now time.Time) error {
 	return atomicfile.Write(filepath.Join(s.dir, indexFile), text.Bytes(), 0o600)
 }
 
+// crowded tells that a fetch of a source goes before its time, once for each setting. The caller holds mu.
+func (s *Store) crowded(id string) {
+	why := RoomOfOne
+	if s.of[id] <= int64(slack*float64(s.bounds.OfOne)) {
+		why = RoomAll
+	}
+	if s.standing.Dropped[why]++; s.standing.Dropped[why] == 1 {
+		s.log.Warn("evidence goes before evidence.for is over, to make room", "setting", "evidence."+why, "source", id)
+	}
+}
+
 // drop removes what only f used.
 func (s *Store) drop(f Fetch) {
 	for _, hash := range f.hashes() {
 		b := s.blobs[hash]
 		if b.uses--; b.uses == 0 {
-			s.total -= b.size
+			s.standing.Bytes -= b.size
 			s.of[b.owner] -= b.size
 			delete(s.blobs, hash)
 			_ = os.Remove(s.place(hash))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ type rig struct {
 	now    time.Time
 	body   string
 	zipped bool
+	log    bytes.Buffer
 }
 
 func newRig(t *testing.T, bounds evidence.Bounds) *rig {
@@ -42,7 +44,7 @@ func newRig(t *testing.T, bounds evidence.Bounds) *rig {
 func (r *rig) open(bounds evidence.Bounds) {
 	r.t.Helper()
 	var err error
-	if r.store, err = evidence.Open(r.dir, bounds, slog.New(slog.DiscardHandler)); err != nil {
+	if r.store, err = evidence.Open(r.dir, bounds, slog.New(slog.NewTextHandler(&r.log, nil))); err != nil {
 		r.t.Fatal(err)
 	}
 	r.fetch = source.NewFetcher(source.Config{Transport: r, Answered: r.store.Answered, Now: func() time.Time { return r.now },
@@ -102,18 +104,20 @@ func TestBounds(t *testing.T) {
 		change func(*evidence.Bounds)
 		after  time.Duration // between fetches
 		kept   int           // of 5
+		room   string        // the setting for which the others went
+		large  int64
 	}{
-		"wide":                  {func(*evidence.Bounds) {}, time.Hour, 5},
-		"all of the time":       {func(b *evidence.Bounds) { b.For = 4 * time.Hour }, time.Hour, 5},
-		"less of the time":      {func(b *evidence.Bounds) { b.For = 4*time.Hour - 1 }, time.Hour, 4},
-		"no time":               {func(b *evidence.Bounds) { b.For = 1 }, time.Hour, 1},
-		"all of the size":       {func(b *evidence.Bounds) { b.All = 100 * kb }, time.Minute, 5},
-		"less in all":           {func(b *evidence.Bounds) { b.All = 14 * kb }, time.Minute, 3},
-		"all of one":            {func(b *evidence.Bounds) { b.OfOne = 100 * kb }, time.Minute, 5},
-		"less of one":           {func(b *evidence.Bounds) { b.OfOne = 14 * kb }, time.Minute, 3},
-		"less than the newest":  {func(b *evidence.Bounds) { b.OfOne = kb }, time.Minute, 1},
-		"a body of the bound":   {func(b *evidence.Bounds) { b.OneBody = int64(len(fees(1, 8*kb))) }, time.Minute, 5},
-		"a body over the bound": {func(b *evidence.Bounds) { b.OneBody = int64(len(fees(1, 8*kb))) - 1 }, time.Minute, 0},
+		"wide":                  {func(*evidence.Bounds) {}, time.Hour, 5, "", 0},
+		"all of the time":       {func(b *evidence.Bounds) { b.For = 4 * time.Hour }, time.Hour, 5, "", 0},
+		"less of the time":      {func(b *evidence.Bounds) { b.For = 4*time.Hour - 1 }, time.Hour, 4, "", 0},
+		"no time":               {func(b *evidence.Bounds) { b.For = 1 }, time.Hour, 1, "", 0},
+		"all of the size":       {func(b *evidence.Bounds) { b.All = 100 * kb }, time.Minute, 5, "", 0},
+		"less in all":           {func(b *evidence.Bounds) { b.All = 14 * kb }, time.Minute, 3, evidence.RoomAll, 0},
+		"all of one":            {func(b *evidence.Bounds) { b.OfOne = 100 * kb }, time.Minute, 5, "", 0},
+		"less of one":           {func(b *evidence.Bounds) { b.OfOne = 14 * kb }, time.Minute, 3, evidence.RoomOfOne, 0},
+		"less than the newest":  {func(b *evidence.Bounds) { b.OfOne = kb }, time.Minute, 1, evidence.RoomOfOne, 0},
+		"a body of the bound":   {func(b *evidence.Bounds) { b.OneBody = int64(len(fees(1, 8*kb))) }, time.Minute, 5, "", 0},
+		"a body over the bound": {func(b *evidence.Bounds) { b.OneBody = int64(len(fees(1, 8*kb))) - 1 }, time.Minute, 0, "", 5},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -130,6 +134,17 @@ func TestBounds(t *testing.T) {
 				if c.kept > 1 && (k.Bytes > bounds.OfOne || k.Bytes > bounds.All) {
 					t.Errorf("%d bytes are kept", k.Bytes)
 				}
+			}
+			s, room := r.store.Standing(), map[string]int64{evidence.RoomAll: 0, evidence.RoomOfOne: 0}
+			if c.room != "" {
+				room[c.room] = int64(5 - c.kept)
+			}
+			onDisk := int64(0)
+			for _, k := range r.store.List() {
+				onDisk += k.Bytes
+			}
+			if !maps.Equal(s.Dropped, room) || s.Lost[evidence.LostLarge] != c.large || s.Bytes != onDisk || s.Most != bounds.All || s.Failing != "" {
+				t.Errorf("it says %+v of %d bytes, not %v, %d", s, onDisk, room, c.large)
 			}
 			if fetches != c.kept || r.blobs() != 2*c.kept {
 				t.Errorf("%d of 5 fetches are kept, not %d, and %d blobs: %+v", fetches, c.kept, r.blobs(), r.store.List())
@@ -189,4 +204,41 @@ func TestKept(t *testing.T) {
 		t.Errorf("a line that was cut off: %v", err)
 	}
 	r.store.Keep("crypto", nil) // after the end
+	r.open(evidence.DefaultBounds())
+	r.says(time.Minute, fees(2, 1000))
+	r.store.Close()
+	if again, err := evidence.Read(r.dir); err != nil || again.List()[0].Fetches != 2 {
+		t.Errorf("a line after one that was cut off: %v", err)
+	}
+}
+
+// TestDiskFull: what cannot be written is told with a reason, leaves nothing behind, and is kept again as soon as there is room.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no disk that is always full here")
+	}
+	r := newRig(t, evidence.DefaultBounds())
+	r.says(time.Minute, fees(1, 1000))
+	index := filepath.Join(r.dir, "fetches.jsonl")
+	for why, place := range map[string]string{evidence.LostFull: "/dev/full", evidence.LostWrite: r.dir} {
+		if err := errors.Join(os.Rename(index, index+".away"), os.Symlink(place, index)); err != nil {
+			t.Fatal(err)
+		}
+		r.says(time.Minute, fees(2, 1000))
+		r.says(time.Minute, fees(3, 1000))
+		if s := r.store.Standing(); s.Failing != why || s.Lost[why] != 2 || r.blobs() != 2 {
+			t.Errorf("%s: %+v, %d blobs", why, s, r.blobs())
+		}
+		if err := os.Rename(index+".away", index); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.says(time.Minute, fees(4, 1000))
+	if s := r.store.Standing(); s.Failing != "" || s.Lost[evidence.LostFull] != 2 || r.store.List()[0].Fetches != 2 {
+		t.Errorf("after the disk is mended: %+v, %+v", s, r.store.List())
+	}
+	if told := strings.Count(r.log.String(), "level=WARN msg=\"evidence is not kept\""); told != 2 {
+		t.Errorf("two outages, told %d times: %s", told, &r.log)
+	}
 }

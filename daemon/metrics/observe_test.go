@@ -64,6 +64,9 @@ func everything(t *testing.T) *metrics.Metrics {
 		Proven: func(context.Context) ([]metrics.Log, error) {
 			return []metrics.Log{{Pack: "crypto", Leaves: 12, Appended: now.Add(-40 * time.Second), Anchored: now.Add(-70 * time.Second), Missing: 1, Unsigned: 30 * time.Second}}, nil
 		},
+		Evidence: func() metrics.Evidence {
+			return metrics.Evidence{Bytes: 14, Most: 15, Dropped: map[string]int64{"max_mb": 16}, Lost: map[string]int64{"disk_full": 17}}
+		},
 		Settling: func(context.Context) ([]x402.Standing, error) {
 			return []x402.Standing{{Rail: "l2chain", Balance: "7", GasPrice: "8", Lost: "9"}}, nil
 		},
@@ -120,6 +123,8 @@ func TestMetrics(t *testing.T) {
 		`contextd_connections_open 11`, `contextd_connections_most 12`, `contextd_connections_closed_total{why="refused"} 13`,
 		`contextd_backup_newest_timestamp_seconds 0`, `contextd_backup_every_seconds 3600`,
 		`contextd_leader 1`, `contextd_cluster_nodes 3`, `contextd_takeovers_total 8`, `contextd_state_lag_seconds{pack="crypto"} 1.5`,
+		`contextd_evidence_bytes 14`, `contextd_evidence_most_bytes 15`, `contextd_evidence_dropped_total{setting="max_mb"} 16`,
+		`contextd_evidence_lost_total{why="disk_full"} 17`,
 		"go_goroutines ", "go_info{", "go_gc_duration_seconds{", "go_memstats_heap_inuse_bytes ", "go_memstats_alloc_bytes_total ", "go_threads ",
 		"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ", "process_max_fds ", "process_start_time_seconds ",
 		"contextd_build_info{",

@@ -24,6 +24,7 @@ type Readings struct {
 	Ready       func(ctx context.Context) error                     // why calls cannot be answered
 	Sessions    func() int                                          // of MCP, open now
 	Proven      func(ctx context.Context) ([]Log, error)            // the transparency logs that go on
+	Evidence    func() Evidence                                     // of what sources answered
 	Alerts      func() int                                          // events that wait to be delivered to the operator
 	Leads       func() bool                                         // whether this daemon does
 	Cluster     func(ctx context.Context) (Cluster, error)          // how the nodes stand
@@ -56,6 +57,12 @@ type Log struct {
 	Anchored time.Time     // the hour of the newest checkpoint that is kept with signatures of witnesses, zero for none
 	Missing  int           // witnesses that have not signed the newest checkpoint
 	Unsigned time.Duration // that the one of them has not signed which is missing for longest, 0 for none
+}
+
+// Evidence is how much is kept of what sources answered, and counts what is not, since the start.
+type Evidence struct {
+	Bytes, Most   int64
+	Dropped, Lost map[string]int64 // by the setting that left no room, and by why
 }
 
 // Streams counts streams.
@@ -134,6 +141,10 @@ func values() map[string]value {
 		{"log_anchor_age_seconds", "Age of the hour of the newest checkpoint that is kept with signatures of witnesses.", g, "pack"},
 		{"log_witnesses_missing", "Witnesses that have not signed the newest checkpoint.", g, "pack"},
 		{"log_unwitnessed_seconds", "For how long the witness that is missing for longest has not signed, 0 without one.", g, "pack"},
+		{"evidence_bytes", "Size on disk of what is kept of the answers of sources.", g, ""},
+		{"evidence_most_bytes", "Size that it may have.", g, ""},
+		{"evidence_dropped_total", "Answers that went before their time, by the setting that left no room.", c, "setting"},
+		{"evidence_lost_total", "Answers that were not kept, by why.", c, "why"},
 		{"leader", "1 while this daemon leads: it asks sources, writes briefs and scans the chain.", g, ""},
 		{"cluster_nodes", "Daemons that work on the database.", g, ""},
 		{"takeovers_total", "Times that a daemon on the database has begun to lead.", c, ""},
@@ -206,6 +217,9 @@ func (r *reader) Collect(out chan<- prometheus.Metric) {
 		emit("backup_newest_timestamp_seconds", float64(max(0, newest.Unix())))
 		emit("backup_every_seconds", every.Seconds())
 	}
+	if r.Evidence != nil {
+		r.evidence(emit)
+	}
 	r.cluster(ctx, emit)
 	if r.Ready != nil {
 		ready := 0.0
@@ -213,6 +227,19 @@ func (r *reader) Collect(out chan<- prometheus.Metric) {
 			ready = 1
 		}
 		emit("ready", ready)
+	}
+}
+
+// evidence reads how much is kept of what sources answered.
+func (r *reader) evidence(emit func(name string, n float64, label ...string)) {
+	s := r.Evidence()
+	emit("evidence_bytes", float64(s.Bytes))
+	emit("evidence_most_bytes", float64(s.Most))
+	for setting, n := range s.Dropped {
+		emit("evidence_dropped_total", float64(n), setting)
+	}
+	for why, n := range s.Lost {
+		emit("evidence_lost_total", float64(n), why)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/demo"
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/operate"
 	"github.com/contextd/contextd/daemon/pack"
@@ -60,6 +61,8 @@ type Config struct {
 	Backups    operate.Backups // that the daemon makes
 	Litestream bool            // it does in their place
 
+	Evidence *evidence.Bounds // of what sources answered; nil where nothing is kept
+
 	Journal string            // of alerts, in DataDir; "" means that there is none
 	Hooks   map[string]string // webhooks of alerts, by the alert; the addresses are secret
 
@@ -91,6 +94,9 @@ func All(ctx context.Context, cfg Config, report doctor.Report) {
 	e.databases(ctx)
 	e.backups()
 	e.logs(ctx)
+	if e.Evidence != nil {
+		e.evidence(ctx)
+	}
 	e.waiting()
 	e.sold()
 	if cfg.Offline {
@@ -465,6 +471,52 @@ func (e examiner) anchors(check string, newest time.Time, witnessed bool) {
 		e.Warn(check, fix, "the newest checkpoint that witnesses signed is %s old", human.Age(old))
 	default:
 		e.OK(check, "the newest checkpoint that witnesses signed is of the hour of %s", newest.UTC().Format("2006-01-02 15:04 MST"))
+	}
+}
+
+// evidence looks at what is kept of the answers of sources, and asks the daemon that runs what it could not keep.
+func (e examiner) evidence(ctx context.Context) {
+	if told, err := admin.StatusOf(ctx, e.DataDir); err == nil {
+		if told.Evidence != nil { // else evidence.keep was set since it began
+			e.evidenceStands(*told.Evidence)
+		}
+		return
+	}
+	kept, err := evidence.Read(filepath.Join(e.DataDir, evidence.Dir))
+	if err != nil {
+		e.Fail("evidence", "run this as the daemon's user", "%v", err)
+		return
+	}
+	s := kept.Standing()
+	s.Most = e.Evidence.All
+	e.evidenceStands(s)
+}
+
+// evidenceStands says how the evidence of sources stands.
+func (e examiner) evidenceStands(s evidence.Standing) {
+	const check = "evidence"
+	size := human.Bytes(s.Bytes) + " of at most " + human.Bytes(s.Most)
+	fix := map[string]string{
+		evidence.LostFull:  "free space, or lower evidence.max_mb",
+		evidence.LostSlow:  "move data_dir to a faster disk, or switch evidence.keep off",
+		evidence.LostWrite: "see the log for why; make " + filepath.Join(e.DataDir, evidence.Dir) + " writable for the daemon's user",
+	}
+	crowded := s.Dropped[evidence.RoomAll] + s.Dropped[evidence.RoomOfOne]
+	switch {
+	case s.Failing != "":
+		e.Warn(check, fix[s.Failing], "what sources answer is not kept: %s, %s since the start", s.Failing,
+			human.Plural(int(s.Lost[s.Failing]), "time"))
+	case crowded > 0:
+		setting := "evidence." + evidence.RoomAll
+		if s.Dropped[evidence.RoomOfOne] > 0 {
+			setting = "evidence." + evidence.RoomOfOne
+		}
+		e.Warn(check, "raise "+setting+", or lower evidence.for", "%s; %s went before evidence.for was over since the start", size,
+			human.Plural(int(crowded), "answer"))
+	case s.Lost[evidence.LostLarge] > 0:
+		e.OK(check, "%s; %s over 16 MB not kept since the start", size, human.Plural(int(s.Lost[evidence.LostLarge]), "answer"))
+	default:
+		e.OK(check, "%s", size)
 	}
 }
 

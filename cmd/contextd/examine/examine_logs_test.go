@@ -6,8 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/doctor"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // TestAnchorFindings: the doctor warns where witnesses are asked and no checkpoint of the last two hours is kept with their signatures.
@@ -73,5 +78,60 @@ func TestWitnessFindings(t *testing.T) {
 		if !slices.Equal(got, tt.want) || !strings.Contains(strings.Join(text, "\n"), tt.found) {
 			t.Errorf("%s: %v %q", name, got, text)
 		}
+	}
+}
+
+// TestEvidenceFindings: the doctor warns where answers of sources are not kept, or go before their time, and says which setting to change.
+func TestEvidenceFindings(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*evidence.Standing)
+		want   doctor.Outcome
+		found  string
+		fix    string
+	}{
+		"well":      {func(*evidence.Standing) {}, doctor.OK, "3.0 MB of at most 2.0 GB", ""},
+		"full":      {func(s *evidence.Standing) { s.Failing, s.Lost[evidence.LostFull] = evidence.LostFull, 2 }, doctor.Warning, "disk_full, 2 times", "free space"},
+		"slow":      {func(s *evidence.Standing) { s.Failing, s.Lost[evidence.LostSlow] = evidence.LostSlow, 1 }, doctor.Warning, "disk_slow, 1 time ", "faster disk"},
+		"unwritten": {func(s *evidence.Standing) { s.Failing = evidence.LostWrite }, doctor.Warning, "write_failed, 0 times", "writable"},
+		"mended":    {func(s *evidence.Standing) { s.Lost[evidence.LostFull] = 2 }, doctor.OK, "3.0 MB", ""},
+		"crowded":   {func(s *evidence.Standing) { s.Dropped[evidence.RoomAll] = 2 }, doctor.Warning, "2 answers went before", "raise evidence.max_mb,"},
+		"by one":    {func(s *evidence.Standing) { s.Dropped[evidence.RoomOfOne] = 1 }, doctor.Warning, "1 answer went before", "raise evidence.max_source_mb,"},
+		"large":     {func(s *evidence.Standing) { s.Lost[evidence.LostLarge] = 1 }, doctor.OK, "; 1 answer over 16 MB not kept", ""},
+	} {
+		var got []doctor.Finding
+		e := examiner{Config{DataDir: "d"}, func(f doctor.Finding) { got = append(got, f) }}
+		s := evidence.Standing{Bytes: 3e6, Most: 2e9, Dropped: map[string]int64{}, Lost: map[string]int64{}}
+		tt.change(&s)
+		e.evidenceStands(s)
+		if len(got) != 1 || got[0].Outcome != tt.want || !strings.Contains(got[0].Found, tt.found) || !strings.Contains(got[0].Fix, tt.fix) ||
+			(got[0].Fix == "") != (tt.fix == "") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestEvidence: the doctor reads what is kept where no daemon runs, and asks the daemon that runs.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	bounds := evidence.DefaultBounds()
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Evidence = &bounds })
+	if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+		t.Fatal(err)
+	}
+	d.Evidence().Flush()
+	want := human.Bytes(d.Evidence().Standing().Bytes) + " of at most "
+	other := evidence.Bounds{All: 1e9} // of the configuration, which was changed
+	cfg := Config{DataDir: d.Config.DataDir, Offline: true, Now: d.Clock.Now, Evidence: &other}
+	if f := examine(t, cfg)["evidence"]; f.Outcome != doctor.OK || f.Found != want+"2.1 GB" || strings.HasPrefix(want, "0 ") {
+		t.Errorf("while it runs: %+v, not %s", f, want)
+	}
+	d.Stop(t)
+	if f := examine(t, cfg)["evidence"]; f.Outcome != doctor.OK || f.Found != want+"1.0 GB" {
+		t.Errorf("afterwards: %+v, not %s", f, want)
+	}
+	cfg.Evidence = nil
+	if f, ok := examine(t, cfg)["evidence"]; ok {
+		t.Errorf("nothing is kept: %+v", f)
 	}
 }
