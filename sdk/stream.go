@@ -47,12 +47,14 @@ type Connection struct {
 	Wait       time.Duration // until the next attempt, while there is none
 	Demo       bool          // the states are recorded, synthetic data
 	Unmetered  bool          // calls with the key are counted and not charged
+	At         time.Time     // when the service answered by its own clock, in whole seconds; zero where it does not say
 }
 
 // SubscribeRequest configures a stream.
 type SubscribeRequest struct {
 	Pack     string           // empty means api.DefaultPack
 	Members  []string         // of the states; none means all
+	Brief    bool             // have the newest brief of the pack beside each state
 	Proven   bool             // have the check of WithProofCheck look at each state; what it refuses ends the events
 	Repeats  bool             // also yield the pulses that only repeat the last state
 	OnChange func(Connection) // called when the connection comes and goes, in the goroutine that reads the events; may be nil
@@ -115,7 +117,7 @@ type listener struct {
 	yield      func(Event, error) bool
 	stopped    bool // the reader of the events has had enough
 	last       time.Time
-	troubled   string // see troubleOf
+	beside     string // see besideOf
 	tries      int    // failed attempts in a row
 	reconnects int
 }
@@ -183,8 +185,9 @@ func (l *listener) connect(ctx context.Context) error {
 		return cause(ctx, err)
 	}
 	defer resp.Body.Close()
+	at, _ := http.ParseTime(resp.Header.Get("Date"))
 	l.notify(Connection{
-		Connected: true, Demo: resp.Header.Get(api.HeaderDataMode) == api.DataModeDemo, Unmetered: leftIn(resp.Header).Unmetered,
+		Connected: true, Demo: resp.Header.Get(api.HeaderDataMode) == api.DataModeDemo, Unmetered: leftIn(resp.Header).Unmetered, At: at,
 	})
 	l.reconnects++
 	events := sse.NewEventStreamReader(resp.Body, maxAnswerBytes)
@@ -203,14 +206,14 @@ func (l *listener) connect(ctx context.Context) error {
 		if event.Type == api.EventPulse || event.Type == api.EventDelta {
 			l.tries = 0
 			silence.Reset(streamSilence)
-			troubled, repeats := troubleOf(event.State.Freshness), event.State.TS.Equal(l.last)
-			if event.State.TS.Before(l.last) || repeats && !l.stream.req.Repeats && troubled == l.troubled {
+			beside, repeats := besideOf(event.State), event.State.TS.Equal(l.last)
+			if event.State.TS.Before(l.last) || repeats && !l.stream.req.Repeats && beside == l.beside {
 				continue // before: of a node that does not have the newest yet
 			}
 			if err := l.proven(ctx, event.State); err != nil {
 				return err
 			}
-			l.last, l.troubled = event.State.TS, troubled
+			l.last, l.beside = event.State.TS, beside
 		}
 		if event.Type != "" && !l.yield(event, nil) {
 			l.stopped = true
@@ -231,7 +234,7 @@ func cause(ctx context.Context, err error) error {
 func (l *listener) open(ctx context.Context) (*http.Response, error) {
 	c := l.stream.client
 	request := requestOf(api.Query{
-		Op: api.OpSubscribe, Pack: l.stream.req.Pack, Members: strings.Join(l.stream.req.Members, ","), Proof: l.proves(),
+		Op: api.OpSubscribe, Pack: l.stream.req.Pack, Members: strings.Join(l.stream.req.Members, ","), Proof: l.proves(), Brief: l.stream.req.Brief,
 	})
 	request.Query.Set("token", c.key.Secret())
 	target, err := c.target(request, nil)
@@ -256,10 +259,13 @@ func (l *listener) open(ctx context.Context) (*http.Response, error) {
 	return resp, nil
 }
 
-// troubleOf names the sources that f says are not ok, and its flags.
-func troubleOf(f *api.Freshness) string {
+// besideOf names what stands beside a state: the sources that are not ok with their flags, and the brief by its time.
+func besideOf(s api.StreamState) string {
 	var b strings.Builder
-	if f != nil {
+	if s.BriefAt != nil {
+		fmt.Fprintln(&b, s.BriefAt.UnixNano())
+	}
+	if f := s.Freshness; f != nil {
 		for _, s := range f.Sources {
 			fmt.Fprintln(&b, s.ID, s.Status)
 		}

@@ -107,6 +107,38 @@ func listen(t *testing.T, s *streamScript, n int, repeats bool) (log []string, e
 	return log, nil
 }
 
+// TestStreamOfBriefs: it asks for briefs, says what time it is for the service, and yields a state again when its brief is newer.
+func TestStreamOfBriefs(t *testing.T) {
+	t.Parallel()
+	frame := func(at string) string {
+		return `event: pulse` + "\n" + `data: {"pack":"crypto","state":{},"ts":"2026-11-20T20:05:00Z","brief":"Up [1].","briefAt":"2026-11-20T20:0` + at + `:00Z"}` + "\n\n"
+	}
+	var asked string
+	s := &streamScript{answers: []func(*http.Request) (*http.Response, error){func(req *http.Request) (*http.Response, error) {
+		asked = req.URL.Query().Get("brief")
+		res, err := frames(nil, frame("5"), frame("5"), frame("6"))(req)
+		res.Header.Set("Date", "Fri, 20 Nov 2026 20:07:00 GMT")
+		return res, err
+	}}}
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithAPIKey(sdk.NewKey(streamKey)), sdk.WithHTTPClient(&http.Client{Transport: s}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at time.Time
+	var briefs []string
+	for event, err := range c.Subscribe(sdk.SubscribeRequest{Brief: true, OnChange: func(c sdk.Connection) { at = c.At }}).Events(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if briefs = append(briefs, event.State.BriefAt.Format("15:04 ")+event.State.Brief); len(briefs) == 2 {
+			break
+		}
+	}
+	if asked != "true" || fmt.Sprint(briefs) != "[20:05 Up [1]. 20:06 Up [1].]" || at.Format(time.TimeOnly) != "20:07:00" {
+		t.Errorf("asked for %q, got %q at %v", asked, briefs, at)
+	}
+}
+
 func TestStreamEvents(t *testing.T) {
 	t.Parallel()
 	long := ": keepalive 1\n\n" + pulse("pulse", 1) + pulse("pulse", 1) + pulse("delta", 2) + "event: news\ndata: {}\n\n" +

@@ -51,11 +51,16 @@ func FreshBody(p state.Pulse, b state.Narration) (*Body, error) {
 
 // BriefBody encodes the answer of brief for b, told with p.
 func BriefBody(p state.Pulse, b state.Narration) (*Body, error) {
+	return briefMembers(p, b).body(bytes.NewBufferString("{"), p)
+}
+
+// briefMembers are those of the brief b, told with p.
+func briefMembers(p state.Pulse, b state.Narration) shared {
 	s := narrationMembers(b)
 	if s.Citations = b.Citations; s.Citations == nil {
 		s.Citations = p.Citations
 	}
-	return s.body(bytes.NewBufferString("{"), p)
+	return s
 }
 
 // shared are the members that fresh and brief share.

@@ -25,7 +25,7 @@ type Edition struct {
 	fresh, brief *Body
 	cites        [][]byte // Citations in JSON, each on its own
 	looked       *looked  // shared by the editions with the same rows
-	frames       *frames  // shared by the editions of one pulse
+	frames       *frames  // shared with no other edition
 	parts        *parts
 }
 
@@ -144,7 +144,7 @@ func (f *Feed) PublishBrief(pack string, b state.Narration) error {
 			return nil, fmt.Errorf("brief of %s: no state yet", pack)
 		}
 		next := *old
-		next.Brief = b
+		next.Brief, next.frames = b, new(frames)
 		return &next, nil
 	})
 }

@@ -34,7 +34,7 @@ func TestPart(t *testing.T) {
 		if got := string(part.Fresh().Bytes(born())); got != strings.Replace(whole, string(e.State), want, 1) {
 			t.Errorf("%s answers %s", names, got)
 		}
-		if got := string(part.DeltaFrame(false, born()).Text()); !strings.Contains(got, `"state":`+want+`,"ts"`) {
+		if got := string(part.DeltaFrame(feed.With{}, born()).Text()); !strings.Contains(got, `"state":`+want+`,"ts"`) {
 			t.Errorf("%s streams %s", names, got)
 		}
 	}
@@ -54,6 +54,18 @@ func TestPart(t *testing.T) {
 	must(t, f.PublishBrief("crypto", state.Narration{Brief: state.Brief{Text: "Told [1].", At: born()}}))
 	if got := string(latest(t, f, "crypto").Part("a").Fresh().Bytes(born())); !strings.Contains(got, `{"state":{"a":1.50},"brief":"Told [1]."`) {
 		t.Errorf("with a brief it is %s", got)
+	}
+	told := latest(t, f, "crypto")
+	for with, want := range map[feed.With]bool{{}: false, {Proof: true}: false, {Brief: true}: true, {Proof: true, Brief: true}: true} {
+		for _, frame := range []*feed.Frame{told.PulseFrame(with, born()), told.Part("a").DeltaFrame(with, born())} {
+			if got := strings.Contains(string(frame.Text()), `"brief":"Told [1].","briefAt":"`); got != want {
+				t.Errorf("%+v streams %s", with, frame.Text())
+			}
+		}
+	}
+	must(t, f.PublishBrief("crypto", state.Narration{Brief: state.Brief{Text: "Told again [1].", At: born()}}))
+	if got := string(latest(t, f, "crypto").PulseFrame(feed.With{Brief: true}, born()).Text()); !strings.Contains(got, "Told again") {
+		t.Errorf("after a later brief it streams %s", got)
 	}
 	p.GeneratedAt, p.State = born().Add(1e9), []byte(`[1]`)
 	must(t, f.Publish(p, state.Narration{}, nil))

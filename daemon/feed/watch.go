@@ -12,8 +12,24 @@ import (
 
 // frames are the stream frames of an edition, made for the first who asks and shared by all.
 type frames struct {
-	making        sync.Mutex
-	plain, proven atomic.Pointer[framePair]
+	making sync.Mutex
+	made   [4]atomic.Pointer[framePair] // by With
+}
+
+// With is what frames tell beside a state.
+type With struct {
+	Proof bool // its leaf in the log
+	Brief bool // the newest brief
+}
+
+func (w With) place() (i int) {
+	if w.Proof {
+		i++
+	}
+	if w.Brief {
+		i += 2
+	}
+	return i
 }
 
 // framePair is a state as both events.
@@ -27,22 +43,19 @@ func (p *framePair) is(f api.Freshness) bool {
 	return p != nil && p.beside.AgeSeconds == f.AgeSeconds && len(p.beside.Sources) == len(f.Sources)
 }
 
-// PulseFrame is the state of e as a pulse event at now, with its leaf in the log if proof is set.
-func (e *Edition) PulseFrame(proof bool, now time.Time) *Frame {
-	return e.encodeFrames(proof, now).pulse
+// PulseFrame is the state of e as a pulse event at now.
+func (e *Edition) PulseFrame(w With, now time.Time) *Frame {
+	return e.encodeFrames(w, now).pulse
 }
 
-// DeltaFrame is the state of e as a delta event, likewise.
-func (e *Edition) DeltaFrame(proof bool, now time.Time) *Frame {
-	return e.encodeFrames(proof, now).delta
+// DeltaFrame is the state of e as a delta event at now.
+func (e *Edition) DeltaFrame(w With, now time.Time) *Frame {
+	return e.encodeFrames(w, now).delta
 }
 
 // encodeFrames makes the frames of now, once for all who ask within a second; where all sources are ok, once.
-func (e *Edition) encodeFrames(proof bool, now time.Time) *framePair {
-	kept := &e.frames.plain
-	if proof {
-		kept = &e.frames.proven
-	}
+func (e *Edition) encodeFrames(w With, now time.Time) *framePair {
+	kept := &e.frames.made[w.place()]
 	f := e.Freshness(now)
 	if len(f.Sources) == 0 {
 		f = api.Freshness{}
@@ -59,10 +72,14 @@ func (e *Edition) encodeFrames(proof bool, now time.Time) *framePair {
 	if len(f.Sources) > 0 {
 		told.Freshness = &f
 	}
-	if proof && e.Proof.Log != "" {
+	if w.Proof && e.Proof.Log != "" {
 		told.Seq, told.Leaf, told.Scope = &e.Proof.Seq, e.Proof.Leaf, e.Proof.Scope
 	}
-	data, _ := jsonx.Encode(told) // of a text, valid JSON and a time: this cannot fail
+	if w.Brief && e.Brief.Text != "" {
+		b := briefMembers(e.Pulse, e.Brief)
+		told.Brief, told.BriefAt, told.Since, told.Citations = b.Brief, b.BriefAt, b.Since, b.Citations
+	}
+	data, _ := jsonx.Encode(told) // of texts, valid JSON and times: this cannot fail
 	next.pulse, next.delta = NewFrame(api.EventPulse, data), NewFrame(api.EventDelta, data)
 	kept.Store(next)
 	return next

@@ -117,41 +117,69 @@ func TestProof(t *testing.T) {
 	}
 }
 
+// TestBriefInAStream: each state of a stream comes with the newest brief where that is asked for, and without it where not.
+func TestBriefInAStream(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	token := d.Key(t, api.TierTeam)
+	var brief api.BriefResponse
+	if err := json.Unmarshal(get(t, d.URL()+"/v1/brief", bearer(token)).Body, &brief); err != nil || brief.Brief == "" {
+		t.Fatalf("%+v, %v", brief, err)
+	}
+	for query, want := range map[string]bool{"&brief=true": true, "&brief=1&members=flags": true, "": false, "&brief=false": false} {
+		told := firstState(t, d, token, query)
+		if got := told.Brief == brief.Brief && told.BriefAt != nil && told.BriefAt.Equal(*brief.BriefAt) && len(told.Citations) == len(brief.Citations); got != want {
+			t.Errorf("%s: a brief %q of %v with %d citations", query, told.Brief, told.BriefAt, len(told.Citations))
+		}
+		if !want && (told.BriefAt != nil || told.Citations != nil) {
+			t.Errorf("%s: %+v", query, told)
+		}
+	}
+	if a := get(t, d.URL()+"/v1/subscribe?brief=yes&token="+token); a.Status != http.StatusBadRequest {
+		t.Errorf("brief=yes is answered %d", a.Status)
+	}
+}
+
+// firstState is the first state of a stream.
+func firstState(t *testing.T, d *daemontest.Daemon, token, query string) (told api.StreamState) {
+	t.Helper()
+	res, err := http.Get(d.URL() + "/v1/subscribe?token=" + token + query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if want := d.Clock.Now().UTC().Format(http.TimeFormat); res.Header.Get("Date") != want {
+		t.Errorf("the date is %s, want %s", res.Header.Get("Date"), want)
+	}
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			if err := json.Unmarshal([]byte(text), &told); err != nil {
+				t.Fatal(err)
+			}
+			return told
+		}
+	}
+	t.Fatalf("%s: no state", query)
+	return told
+}
+
 // TestProofInAStream: each state of a stream comes with its leaf where that is asked for, and without it where not.
 func TestProofInAStream(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
 	token := d.Key(t, api.TierTeam)
-	first := func(query string) (told api.StreamState) {
-		t.Helper()
-		res, err := http.Get(d.URL() + "/v1/subscribe?token=" + token + query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		lines := bufio.NewScanner(res.Body)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-				if err := json.Unmarshal([]byte(text), &told); err != nil {
-					t.Fatal(err)
-				}
-				return told
-			}
-		}
-		t.Fatalf("%s: no state", query)
-		return told
-	}
 	log := proven(t, d, get(t, d.URL()+"/v1/fresh", bearer(token)), "").Log
 	for query, scope := range map[string]string{"&proof=true": "", "&proof=1&members=flags": api.ScopeFull} {
-		told := first(query)
+		told := firstState(t, d, token, query)
 		if told.Seq == nil || told.Scope != scope {
 			t.Fatalf("%s: %+v", query, told)
 		}
 		proves(t, d, api.Proof{Log: log, Seq: *told.Seq, Leaf: told.Leaf, Scope: told.Scope}, said{State: told.State})
 	}
 	for _, query := range []string{"", "&proof=false"} {
-		if told := first(query); told.Seq != nil || told.Leaf != "" || told.Scope != "" {
+		if told := firstState(t, d, token, query); told.Seq != nil || told.Leaf != "" || told.Scope != "" {
 			t.Errorf("%s: %+v", query, told)
 		}
 	}

@@ -69,9 +69,11 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.stream.set(w.Header())
 	setLeft(w.Header(), served.Left)
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's bound is for calls
+	w.Header().Set("Date", s.cfg.Now().UTC().Format(http.TimeFormat)) // by the clock of ages, which readers set theirs by
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})    // the server's bound is for calls
 	st := &stream{
-		server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer.watch, members: q.Members, proof: q.Proof,
+		server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer.watch, members: q.Members,
+		with:    feed.With{Proof: q.Proof, Brief: q.Brief},
 		revoked: s.cfg.Gate.Ended(served.Caller),
 	}
 	if acceptsGzip(r.Header["Accept-Encoding"]) {
@@ -139,7 +141,7 @@ type stream struct {
 	zip     *feed.Zip // nil for a reader who takes no gzip
 	watch   *feed.Watcher
 	members string // of the state that are told, "" for all
-	proof   bool   // states are told with their leaves in the log
+	with    feed.With
 	revoked <-chan struct{}
 
 	state   *feed.Edition // the last one sent
@@ -183,7 +185,7 @@ func (st *stream) run(ctx context.Context) {
 
 // pulse sends the state again.
 func (st *stream) pulse() bool {
-	return st.send(st.state.Part(st.members).PulseFrame(st.proof, st.server.cfg.Now()))
+	return st.send(st.state.Part(st.members).PulseFrame(st.with, st.server.cfg.Now()))
 }
 
 // news sends what is new: the newest state, the newest failure.
@@ -193,7 +195,7 @@ func (st *stream) news() bool {
 	st.state = edition // of the same state, with how its sources do now
 	if n > 0 {
 		st.server.stats.Dropped.Add(n - 1)
-		if !st.send(edition.Part(st.members).DeltaFrame(st.proof, st.server.cfg.Now())) {
+		if !st.send(edition.Part(st.members).DeltaFrame(st.with, st.server.cfg.Now())) {
 			return false
 		}
 	}

@@ -61,6 +61,7 @@ type Query struct {
 	Min     float64       // changes: percent that a row has to move
 	Claims  bool          // fresh and brief: with what backs the figures of the brief
 	Proof   bool          // subscribe over HTTP: with the leaf that proves each state
+	Brief   bool          // subscribe over HTTP: with the newest brief beside each state
 
 	Table    string // from here on of query
 	Where    string // conditions, sorted, a line each
@@ -164,6 +165,10 @@ func subscribe() Operation {
 				Name: "proof", Kind: KindSwitch, Only: FaceHTTP, field: func(q *Query) any { return &q.Proof },
 				Reason: ReasonInvalidRequest, Hint: "leave it out for false", Component: "WithProof",
 				Doc: "Add to each state the leaf of the pack's log that proves it.", Example: "true",
+			}, {
+				Name: "brief", Kind: KindSwitch, Only: FaceHTTP, field: func(q *Query) any { return &q.Brief },
+				Reason: ReasonInvalidRequest, Hint: "leave it out for false", Component: "WithBrief",
+				Doc: "Add to each state the newest brief of the pack.", Example: "true",
 			}, since, {
 				Name: "severity", Kind: KindSeverity, Only: FaceTool, field: func(q *Query) any { return &q.Severity },
 				Reason: ReasonInvalidRequest, Hint: "leave it out for all news",

@@ -170,6 +170,11 @@ type StreamState struct {
 	Scope string          `json:"scope,omitempty"`
 
 	Freshness *Freshness `json:"freshness,omitempty"` // at the time of the frame, where not all sources are ok
+
+	Brief     string     `json:"brief,omitempty"` // this and what follows where the stream was asked for briefs, and there is one
+	BriefAt   *time.Time `json:"briefAt,omitempty"`
+	Since     *Since     `json:"since,omitempty"` // what changed after the brief was written
+	Citations []Citation `json:"citations,omitempty"`
 }
 
 // FreshnessAt returns the freshness of the state at now.

@@ -34,7 +34,7 @@ func shapes() []shape {
 		{api.Source{}, "id name publicUrl"},
 		{api.CiteRequest{}, "pack? ref"},
 		{api.CiteResponse{}, "citation source freshness"},
-		{api.StreamState{}, "pack state ts seq? leaf? scope? freshness?"},
+		{api.StreamState{}, "pack state ts seq? leaf? scope? freshness? brief? briefAt? since? citations?"},
 		{api.StreamError{}, "message"},
 
 		{api.APIKeyRow{}, "keyId name tier createdAt lastUsedAt0 revokedAt0 traceConsent revokesAt? unmetered? dailyCredits? oauth?"},
