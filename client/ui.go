@@ -41,10 +41,10 @@ func uiCommands(f *factory) []*cobra.Command {
 		Long: "Watch a pack in the terminal: the live state, its brief, search, history and sources, and your keys and credits.\n" +
 			"ctx without a command does the same on a terminal, if there is a key. Press ? for the keys; ctx help shortcuts\n" +
 			"explains how to change them.\n\n" +
-			"Opening the stream costs a credit, and so do the first brief, the trends of the first table, and every further\n" +
-			"connection. Anything else that costs says so first. If calls are not charged, and on a demo, all trends load at\n" +
-			"once, and the brief and the watchlist follow the state. Without a key, nothing is sent until you choose how to\n" +
-			"begin.",
+			"Opening the stream of a pack costs a credit, and so does every further connection; states and briefs come with\n" +
+			"it. Anything else that costs says so first, such as the trends of the last day. If calls are not charged, the\n" +
+			"trends load at once, and the watchlist follows the state. Without a key, nothing is sent until you choose how\n" +
+			"to begin.",
 		Example: "  ctx ui\n  ctx ui --theme light\n  ctx tail -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
 	}, nil, o.run)
 	flags := c.Flags()

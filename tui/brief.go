@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/view"
 )
 
@@ -55,7 +56,7 @@ type Brief struct {
 // NewBrief makes the screen.
 func NewBrief(env *Env) *Brief { return &Brief{env: env} }
 
-// Enter does nothing: the brief was asked for at the start.
+// Enter does nothing: the brief comes with the states.
 func (s *Brief) Enter() tea.Cmd { return nil }
 
 // Typing is never true.
@@ -100,8 +101,7 @@ func (s *Brief) View(width, height int) []string {
 	t, now := *s.env.Theme, s.env.Session
 	b := now.Brief
 	if b == nil {
-		none := " No brief yet. Press " + view.KeyLabel(s.env.Keys.Brief) + " to ask for it" + now.Cost(1) + "."
-		return view.Box{Title: "Brief", Focus: true}.Draw(t, []string{"", none}, width, height)
+		return view.Box{Title: "Brief", Focus: true}.Draw(t, []string{"", " " + noBrief(now)}, width, height)
 	}
 	cited := Cited(b)
 	title := s.env.briefTitle()
@@ -134,13 +134,18 @@ func (e *Env) briefTitle() string {
 	}
 	at := *s.Brief.BriefAt
 	title := "Brief " + view.When(at, s.Now) + ", "
-	switch {
-	case s.Brief.Since == nil && !at.Before(s.TS):
+	if s.Brief.Since == nil && !at.Before(s.TS) {
 		return title + "of this state"
-	case s.Unmetered, s.Demo:
-		return title + human.Age(s.ServiceNow().Sub(at)) + " old"
 	}
-	return title + human.Age(s.ServiceNow().Sub(at)) + " old: " + view.KeyLabel(e.Keys.Brief) + " asks again" + s.Cost(1)
+	return title + human.Age(s.ServiceNow().Sub(at)) + " old"
+}
+
+// noBrief says why there is none.
+func noBrief(s *session.Session) string {
+	if s.Recorded {
+		return "This recording has no brief."
+	}
+	return "No brief yet. It comes with the states once it is written."
 }
 
 func briefText(b *api.BriefResponse) string {

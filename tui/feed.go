@@ -15,7 +15,7 @@ import (
 // Subscribe is the stream of a service.
 func Subscribe(c *sdk.Client) session.Stream {
 	return func(ctx context.Context, pack string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error] {
-		return c.Subscribe(sdk.SubscribeRequest{Pack: pack, Repeats: true, OnChange: told}).Events(ctx)
+		return c.Subscribe(sdk.SubscribeRequest{Pack: pack, Brief: true, Repeats: true, OnChange: told}).Events(ctx)
 	}
 }
 

@@ -99,14 +99,21 @@ func newFake() *fake {
 			{KeyID: "cv_test_ab12cd34", Name: "my-agent", Tier: api.TierPro, CreatedAt: revoked, LastUsedAt: &used},
 			{KeyID: "cv_test_99887766", Name: "old laptop", Tier: api.TierFree, CreatedAt: revoked, RevokedAt: &revoked},
 		},
-		brief: &api.BriefResponse{
-			Brief:   "Bitcoin trades at $91,443, down 1.62% in 24 hours [1], while “Ethereum” lost 2.85% [1]. The Fear & Greed Index stands at 24, extreme fear [10].\n\nNothing else of note.",
-			BriefAt: &used, Freshness: api.Freshness{GeneratedAt: at.Add(-42 * time.Second), AgeSeconds: 42},
-			Citations: []api.Citation{
-				{Ref: 1, SourceID: "coingecko-markets", URL: "https://www.coingecko.com/", FetchedAt: at.Add(-time.Minute)},
-				{Ref: 2, SourceID: "coingecko-trending", URL: "javascript:alert(1)", FetchedAt: at.Add(-time.Hour)},
-				{Ref: 10, SourceID: "alternativeme-fng", URL: "https://alternative.me/crypto/fear-and-greed-index/", FetchedAt: at.Add(-4 * time.Hour)},
-			},
+		brief: told(),
+	}
+}
+
+// told is the brief that comes with the states.
+func told() *api.BriefResponse {
+	at := began()
+	used := at.Add(-3 * time.Hour)
+	return &api.BriefResponse{
+		Brief:   "Bitcoin trades at $91,443, down 1.62% in 24 hours [1], while “Ethereum” lost 2.85% [1]. The Fear & Greed Index stands at 24, extreme fear [10].\n\nNothing else of note.",
+		BriefAt: &used, Freshness: api.Freshness{GeneratedAt: at.Add(-42 * time.Second), AgeSeconds: 42},
+		Citations: []api.Citation{
+			{Ref: 1, SourceID: "coingecko-markets", URL: "https://www.coingecko.com/", FetchedAt: at.Add(-time.Minute)},
+			{Ref: 2, SourceID: "coingecko-trending", URL: "javascript:alert(1)", FetchedAt: at.Add(-time.Hour)},
+			{Ref: 10, SourceID: "alternativeme-fng", URL: "https://alternative.me/crypto/fear-and-greed-index/", FetchedAt: at.Add(-4 * time.Hour)},
 		},
 	}
 }
@@ -295,7 +302,9 @@ func (f *fake) stream(ctx context.Context, pack string, told func(sdk.Connection
 
 // delta is a state of the stream, made so long before began.
 func delta(state json.RawMessage, before time.Duration) sdk.Event {
-	return sdk.Event{Type: api.EventDelta, State: api.StreamState{Pack: api.PackCrypto, State: state, TS: began().Add(-before)}}
+	b := told()
+	return sdk.Event{Type: api.EventDelta, State: api.StreamState{Pack: api.PackCrypto, State: state, TS: began().Add(-before),
+		Brief: b.Brief, BriefAt: b.BriefAt, Citations: b.Citations}}
 }
 
 // pasts are the last day of the members of a state: each row as a wave of its own that ends where the state has it.
@@ -419,9 +428,6 @@ func live(t testing.TB, width, height int, changes ...func(*tui.Config)) *progra
 	d.fake.past = cryptoPasts(t)
 	d.fake.mu.Unlock()
 	d.fake.events <- sdk.Connection{Connected: true, Demo: true}
-	d.press("8")
-	d.shows("1 credit for brief")
-	d.press("1")
 	d.fake.events <- delta(state(t), 42*time.Second)
 	d.shows("91,442.90")
 	d.shows("Bitcoin trades at")
@@ -442,10 +448,10 @@ func paid(view string, op api.Op) (n int) {
 	return n
 }
 
-// trends waits until the past that is asked for at the start has come.
+// trends has the past loaded.
 func (d *program) trends() {
 	d.t.Helper()
-	d.press("8")
+	d.press("H", "8")
 	d.until("all trends", func(v string) bool { return paid(v, api.OpSeries) == len(d.fake.past) })
 	d.press("1")
 }

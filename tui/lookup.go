@@ -364,12 +364,12 @@ const mostFigures = 6
 // watchEvery is the least time between two questions for the watchlist that nobody asked for.
 const watchEvery = time.Minute
 
-// laterWatch asks for the watchlist when there is a newer state, where that costs no money.
+// laterWatch asks for the watchlist when there is a newer state, where calls are not charged.
 func (m *Model) laterWatch() tea.Cmd {
 	s := m.env.Session
 	asked := m.watchOf == s.Pack
 	switch {
-	case len(m.env.Watchlist) == 0 || m.cfg.Service == nil || s.State == nil || !s.Line.Connected || !s.Unmetered && !s.Demo:
+	case len(m.env.Watchlist) == 0 || m.cfg.Service == nil || s.State == nil || !s.Line.Connected || !s.Unmetered:
 		return nil
 	case asked && (s.Now.Sub(m.watchAt) < watchEvery || s.Watch == nil || !s.Watch.Freshness.GeneratedAt.Before(s.TS)):
 		return nil

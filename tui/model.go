@@ -47,8 +47,6 @@ type Model struct {
 	notice        []string         // the last error in full, nil while it is not asked for
 	packs         []string         // that the service has, as far as they are known
 	proof         proof
-	briefOf       string    // pack whose brief was asked for
-	briefAt       time.Time // when it was asked for last
 	watchOf       string    // pack of which the watchlist was asked for
 	watchAt       time.Time // when it was asked for last
 	trendsOf      string    // pack whose past was asked for
@@ -177,7 +175,6 @@ func (m *Model) resize(msg tea.WindowSizeMsg) {
 }
 
 func (m *Model) take(msg arrivedMsg) tea.Cmd {
-	var cmds []tea.Cmd
 	for _, item := range msg.items {
 		switch item := item.(type) {
 		case sdk.Event:
@@ -186,13 +183,12 @@ func (m *Model) take(msg arrivedMsg) tea.Cmd {
 			m.env.Session.Connection(item, Explain(m.env.Keys, item.Err))
 			m.learnReasons(item.Err)
 			m.env.Keys.Brief.SetHelp(m.env.Keys.Brief.Help().Key, "new brief"+m.env.Session.Cost(1))
-			cmds = append(cmds, m.firstBrief())
 		case ended:
 			m.end(item.err)
 			return nil
 		}
 	}
-	return tea.Batch(append(cmds, m.firstTrends(), m.laterBrief(), m.laterWatch(), m.feed.again(msg.serial))...)
+	return tea.Batch(m.firstTrends(), m.laterWatch(), m.feed.again(msg.serial))
 }
 
 // learnReasons takes from the refusal of a service without a state why its sources have none.
@@ -200,32 +196,6 @@ func (m *Model) learnReasons(err error) {
 	if e, ok := errors.AsType[*api.Error](err); ok && m.env.Session.State == nil && len(e.SourceStatus) > 0 {
 		m.env.Session.Sources = e.SourceStatus
 	}
-}
-
-// firstBrief asks for the brief of a pack when the service is there for the first time.
-func (m *Model) firstBrief() tea.Cmd {
-	pack := m.env.Session.Pack
-	if m.cfg.Service == nil || !m.env.Session.Line.Connected || m.briefOf == pack {
-		return nil
-	}
-	m.briefOf, m.briefAt = pack, m.env.Session.Now
-	return m.env.AskBrief()
-}
-
-// briefEvery is the least time between two questions for a brief that nobody asked for.
-const briefEvery = time.Minute
-
-// laterBrief asks for the brief again when the state is newer than it, where that costs nothing, and on a demo. Elsewhere its heading says
-// how old it is.
-func (m *Model) laterBrief() tea.Cmd {
-	s := m.env.Session
-	b := s.Brief
-	old := b != nil && b.BriefAt != nil && b.BriefAt.Before(s.TS)
-	if m.cfg.Service == nil || !s.Unmetered && !s.Demo || !old || s.Now.Sub(m.briefAt) < briefEvery {
-		return nil
-	}
-	m.briefAt = s.Now
-	return m.env.renewBrief()
 }
 
 // end takes the end of the stream: a refusal that will not pass, or nil at the end of a recording.

@@ -152,7 +152,7 @@ func TestHistoryIsSparing(t *testing.T) {
 	d.shows("✗ no state of crypto then")
 }
 
-// TestTrends: where calls are charged those of the first table come at once, and the others when the user agrees to their price.
+// TestTrends: where calls are charged, trends come when the user agrees to their price, and stay when the pack is left.
 func TestTrends(t *testing.T) {
 	t.Parallel()
 	d := start(t, 120, 40)
@@ -162,28 +162,72 @@ func TestTrends(t *testing.T) {
 	d.fake.events <- sdk.Connection{Connected: true}
 	d.fake.events <- delta(state(t), 42*time.Second)
 	d.shows("91,442.90")
-	d.shows("─ 24h ")
-	d.shows("TREND 24h")
-	if n := d.fake.calls("series"); n != 1 || d.fake.calls("series crypto top_movers 24h") != 1 {
-		t.Errorf("asked %q, want the movers alone", d.fake.asked)
-	}
+	d.shows("H loads the past (5 credits).")
 	d.press("H")
 	d.shows("It costs 5 credits.")
 	d.press("n")
 	d.shows("nothing was done")
-	if n := d.fake.calls("series"); n != 1 {
+	if n := d.fake.calls("series"); n != 0 {
 		t.Errorf("%d series without consent", n)
 	}
 	d.press("H")
 	d.shows("It costs 5 credits.")
 	d.press("y")
-	d.until("trends of all members", func(string) bool { return d.fake.calls("series crypto") == 6 })
+	d.until("trends of all members", func(string) bool { return d.fake.calls("series crypto") == 5 })
+	d.shows("TREND 24h")
 	d.fake.events <- sdk.Connection{Err: errors.New("gone"), Wait: time.Second}
 	d.shows("RETRY")
 	d.fake.events <- sdk.Connection{Connected: true, Reconnects: 1}
 	d.shows("● LIVE")
-	if n := d.fake.calls("series"); n != 6 {
-		t.Errorf("%d series after a break, want no more", n)
+	d.press("P", "perps", "enter")
+	d.shows("Waiting for the first state of pack perps")
+	d.press("P", "crypto", "enter")
+	d.fake.events <- sdk.Connection{Connected: true}
+	d.fake.events <- delta(state(t), 42*time.Second)
+	d.shows("TREND 24h")
+	if n := d.fake.calls("series"); n != 5 {
+		t.Errorf("%d series after a break and another pack, want no more", n)
+	}
+}
+
+// TestLookingCostsAStream: over packs, panes, rows and screens, on a demo too, nothing is called but the streams.
+func TestLookingCostsAStream(t *testing.T) {
+	t.Parallel()
+	for _, at := range []sdk.Connection{{}, {Demo: true}} {
+		at.Connected = true
+		d := start(t, 120, 40, func(c *tui.Config) { c.Watchlist = []string{"btc", "ada"} })
+		for i, pack := range []string{"crypto", "markets", "perps", "crypto"} {
+			if i > 0 {
+				d.press("1", "P", pack, "enter")
+				d.shows("Waiting for the first state of pack " + pack)
+			}
+			doc := perps(t)
+			if pack == "crypto" {
+				doc = state(t)
+			}
+			d.fake.events <- at
+			d.fake.events <- delta(doc, 42*time.Second)
+			d.shows("Brief 17:06")
+			for range 8 {
+				d.press("tab", "j", "enter", "esc", "G")
+			}
+			for _, screen := range []string{"2", "3", "esc", "4", "5", "6", "7", "8", "1"} {
+				d.press(screen)
+			}
+			d.fake.events <- delta(doc, 20*time.Second)
+			d.shows("#1: ")
+			d.clock.pass(2 * time.Minute)
+			d.fake.events <- delta(doc, 5*time.Second)
+			d.shows("#2: ")
+		}
+		if n := d.fake.calls("subscribe"); n != 4 {
+			t.Errorf("%d streams for 4 packs", n)
+		}
+		for _, op := range []string{"brief", "series", "lookup", "snapshot", "search"} {
+			if n := d.fake.calls(op); n != 0 {
+				t.Errorf("%d calls of %s: %q", n, op, d.fake.asked)
+			}
+		}
 	}
 }
 
@@ -204,45 +248,40 @@ func TestYoungService(t *testing.T) {
 	d.shows("TREND 10h")
 }
 
-// TestBriefIsRenewed: a brief that is older than the state is asked for again where that costs nothing and on a demo, once a minute at most, and says
-// its age where it costs.
-func TestBriefIsRenewed(t *testing.T) {
+// TestBriefComesInTheStream: each state has its brief beside it, a later one that was asked for stays, and a paused screen keeps its own.
+func TestBriefComesInTheStream(t *testing.T) {
 	t.Parallel()
-	for _, at := range []sdk.Connection{{Unmetered: true}, {Demo: true}, {}} {
-		at.Connected = true
-		unmetered := at.Unmetered || at.Demo
-		d := start(t, 120, 40)
-		d.fake.events <- at
-		d.fake.events <- delta(state(t), 42*time.Second)
-		d.shows("Brief 17:06, 3h00m old")
-		d.clock.pass(30 * time.Second)
-		d.fake.events <- delta(moved(t), 20*time.Second)
-		d.shows("91,500.10")
-		if n := d.fake.calls("brief"); n != 1 {
-			t.Errorf("unmetered %v: %d briefs within a minute", unmetered, n)
-		}
-		now := began().Add(time.Hour)
-		d.fake.mu.Lock()
-		fresh := *d.fake.brief
-		fresh.BriefAt = &now
-		d.fake.brief = &fresh
-		d.fake.mu.Unlock()
-		d.clock.pass(31 * time.Second)
-		d.fake.events <- delta(state(t), 10*time.Second)
-		d.shows("#2: ")
-		if !unmetered {
-			d.shows("b asks again (1 credit)")
-			d.press("b")
-			d.shows("of this state")
-			if n := d.fake.calls("brief"); n != 2 {
-				t.Errorf("%d briefs were paid for, want the first and the one that was asked for", n)
-			}
-			continue
-		}
-		d.shows("of this state")
-		if n := d.fake.calls("brief"); n != 2 {
-			t.Errorf("%d briefs, want 2", n)
-		}
+	d := start(t, 120, 40)
+	d.fake.events <- sdk.Connection{Connected: true}
+	d.fake.events <- delta(state(t), 42*time.Second)
+	d.shows("Brief 17:06, 3h00m old")
+	brief := func(text string, at time.Duration) {
+		now, event := began().Add(at), delta(state(t), 42*time.Second)
+		event.Type, event.State.Brief, event.State.BriefAt = api.EventPulse, text, &now
+		d.fake.events <- event
+	}
+	brief("Written later of the same state [1].", -41*time.Second)
+	d.shows("Written later of the same state")
+	d.shows("of this state")
+	now, own := began(), *d.fake.brief
+	own.Brief, own.BriefAt = "One of my own [1].", &now
+	d.fake.mu.Lock()
+	d.fake.brief = &own
+	d.fake.mu.Unlock()
+	d.press("b")
+	d.hides("Written later")
+	d.press("8")
+	d.shows("1 credit for brief")
+	d.press("1")
+	brief("Written before [1].", -time.Second)
+	d.shows("One of my own")
+	d.press("p")
+	brief("Written after [1].", time.Second)
+	d.shows("One of my own")
+	d.press("p")
+	d.shows("Written after")
+	if n := d.fake.calls("brief"); n != 1 {
+		t.Errorf("%d briefs were paid for, want the one that was asked for", n)
 	}
 }
 

@@ -42,10 +42,10 @@ func (m *Model) commands() []command {
 	cost := m.env.Session.Cost
 	for _, pack := range m.packs {
 		show := func(m *Model, _ string) tea.Cmd { return m.switchPack(pack) }
-		list = append(list, command{"pack " + view.Line(pack), "show it" + cost(2), show})
+		list = append(list, command{"pack " + view.Line(pack), "show it" + cost(1), show})
 	}
 	return append(list,
-		command{"pack NAME", "show another pack" + cost(2), func(m *Model, pack string) tea.Cmd { return m.switchPack(pack) }},
+		command{"pack NAME", "show another pack" + cost(1), func(m *Model, pack string) tea.Cmd { return m.switchPack(pack) }},
 		command{"refresh brief", "ask for the brief again" + cost(1), func(m *Model, _ string) tea.Cmd { return m.env.AskBrief() }},
 		command{"pause", "stop or go on showing new states", func(m *Model, _ string) tea.Cmd {
 			m.pause()

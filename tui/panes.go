@@ -156,8 +156,7 @@ func (s *Live) drawBrief(box view.Box, c cell) []string {
 	t, b, width, height := *s.env.Theme, s.env.Session.Brief, c.width, c.height
 	box.Title = s.env.briefTitle()
 	if b == nil {
-		none := " No brief yet; " + view.KeyLabel(s.env.Keys.Brief) + " asks for it" + s.env.Session.Cost(1) + "."
-		return box.Draw(t, []string{none}, width, height)
+		return box.Draw(t, []string{" " + noBrief(s.env.Session)}, width, height)
 	}
 	box.Note = view.KeyLabel(s.env.Keys.Tab[1]) + " all"
 	if box.Focus {

@@ -34,11 +34,11 @@ func TestPicture(t *testing.T) {
 		cfg.Stream, cfg.Service, cfg.Account, cfg.Now, cfg.KeyID = tui.Subscribe(c), c, nil, d.clock.Now, c.Key().KeyID()
 		cfg.Theme, cfg.Depth, cfg.Where = view.Dark, view.Colors256, "demo"
 	})
-	ui.shows("TREND 24h")
-	ui.press("8")
-	ui.until("all trends and a brief", func(v string) bool { return paid(v, api.OpSeries) == 5 && paid(v, api.OpBrief) == 1 })
+	ui.shows("BTC")
+	ui.press("H", "8")
+	ui.until("all trends", func(v string) bool { return paid(v, api.OpSeries) == 5 })
 	ui.press("2", "b", "8") // whose answer is the last one, and says what is left
-	ui.until("the brief twice", func(v string) bool { return paid(v, api.OpBrief) == 2 })
+	ui.until("the brief", func(v string) bool { return paid(v, api.OpBrief) == 1 })
 	ui.press("1")
 	got := picture(ui.view(), width, height)
 	if updating() {

@@ -32,7 +32,7 @@ func (m *Model) profileCommands() (list []command) {
 		return nil
 	}
 	for _, name := range m.cfg.Profiles {
-		does := "go over to it (2 credits)"
+		does := "go over to it (1 credit)"
 		if name == m.cfg.Profile {
 			does = "shown now"
 		}

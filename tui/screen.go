@@ -165,7 +165,7 @@ func (e *Env) OpenCite(ref int) tea.Cmd {
 
 // noSources makes the command that says why there is no source.
 func (e *Env) noSources() tea.Cmd {
-	return Notify("the sources are not known yet: " + view.KeyLabel(e.Keys.Brief) + " asks for the brief" + e.Session.Cost(1))
+	return Notify("the sources are not known yet: they come with the brief")
 }
 
 // AskBrief makes the command that asks for the brief, at a credit.
@@ -175,30 +175,13 @@ func (e *Env) AskBrief() tea.Cmd {
 		return Notify("a recording has no service to ask")
 	}
 	return func() tea.Msg {
-		msg, err := askBrief(ctx, service, pack)
+		var meta sdk.Response
+		b, err := service.Brief(ctx, pack, sdk.WithResponse(&meta))
 		if err != nil {
 			return Fail(err)
 		}
-		return msg
+		return BriefMsg{pack, b, meta.Left()}
 	}
-}
-
-// renewBrief makes the command that asks for the brief where nobody waits for it: a failure is not told.
-func (e *Env) renewBrief() tea.Cmd {
-	pack, service, ctx := e.Session.Pack, e.Service, e.Ctx
-	return func() tea.Msg {
-		msg, err := askBrief(ctx, service, pack)
-		if err != nil {
-			return nil
-		}
-		return msg
-	}
-}
-
-func askBrief(ctx context.Context, service Service, pack string) (BriefMsg, error) {
-	var meta sdk.Response
-	b, err := service.Brief(ctx, pack, sdk.WithResponse(&meta))
-	return BriefMsg{pack, b, meta.Left()}, err
 }
 
 // Move applies the keys that move in a list of so many rows, and reports whether msg was one of them.

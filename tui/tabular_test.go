@@ -37,9 +37,6 @@ func livePerps(t testing.TB, width, height int, changes ...func(*tui.Config)) *p
 	d.fake.past = pasts(t, perps(t), map[string]string{"funding": "fundingPct"})
 	d.fake.mu.Unlock()
 	d.fake.events <- sdk.Connection{Connected: true, Demo: true}
-	d.press("8")
-	d.shows("1 credit for brief")
-	d.press("1")
 	d.fake.events <- delta(perps(t), 42*time.Second)
 	d.shows("+0.0825%")
 	d.shows("84,201 cr")
@@ -168,7 +165,8 @@ func TestTabularTrend(t *testing.T) {
 	d := livePerps(t, 120, 40)
 	d.shows("─ 24h ")
 	d.shows("TREND 24h")
-	d.until("a question, once those have come", func(v string) bool {
+	d.fake.events <- sdk.Connection{Connected: true}
+	d.until("a question, where calls are charged", func(v string) bool {
 		d.press("H")
 		return strings.Contains(v, "Load the trends of all 3 tables? It costs 3 credits.")
 	})

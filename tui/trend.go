@@ -27,19 +27,18 @@ type TrendMsg struct {
 	err     error
 }
 
-// firstTrends asks for the past when the first state of a pack has come: of all members where calls cost no money, else of the first.
+// firstTrends asks for the past of all members when the first state of a pack has come, where calls are not charged.
 func (m *Model) firstTrends() tea.Cmd {
 	s := m.env.Session
 	if m.env.Service == nil || s.State == nil || !s.Line.Connected || m.trendsOf == s.Pack {
 		return nil
 	}
 	m.trendsOf = s.Pack
-	members := s.Pasts()
-	if !s.Unmetered && !s.Demo {
-		members = members[:min(1, len(members))]
-	}
 	m.env.Keys.Trend.SetHelp(m.env.Keys.Trend.Help().Key, "trends"+s.Cost(len(s.Pasts())))
-	return m.env.askTrends(members)
+	if !s.Unmetered {
+		return nil
+	}
+	return m.env.askTrends(s.Pasts())
 }
 
 // askTrends makes the command that asks for the past of members, a call for each.
@@ -77,7 +76,7 @@ func (m *Model) takeTrend(msg TrendMsg) tea.Cmd {
 	s.Left = msg.left
 	s.Pay(api.OpSeries, api.Freshness{})
 	s.Load(msg.request.Path, msg.answer)
-	if msg.request.Points != dayPoints || !s.Unmetered && !s.Demo || longest(msg.answer) >= leastPoints {
+	if msg.request.Points != dayPoints || !s.Unmetered || longest(msg.answer) >= leastPoints {
 		return nil
 	}
 	s.Loading++
@@ -109,8 +108,8 @@ func (s *Live) askTrend() tea.Cmd {
 		return Notify("this state has no rows with trends")
 	case s.env.Session.Loading > 0:
 		return Notify("the trends are being loaded")
-	case s.env.Session.Unmetered:
-		return tea.Batch(Notify("loading the trends"), s.env.askTrends(members))
+	case s.env.Session.Unmetered, s.env.Session.Demo: // whose credits are play money
+		return s.env.askTrends(members)
 	}
 	return Send(ConfirmMsg{
 		Question: fmt.Sprintf("Load the trends of all %d tables? It costs %s.", len(members), s.env.Session.Costs(len(members))),

@@ -60,6 +60,9 @@ func (s *Session) Connection(c sdk.Connection, problem Problem) {
 		l.opened++
 		s.Demo, s.Unmetered = c.Demo, c.Unmetered
 		s.Spent.Add(api.OpSubscribe)
+		if !c.At.IsZero() {
+			s.learn(c.At)
+		}
 		if l.opened == 1 {
 			s.Log.Add(s.Now, Info, "connected")
 		} else {

@@ -42,7 +42,7 @@ type Session struct {
 	Deltas  int                // states after the first
 	Changes []diff.Change
 
-	Brief     *api.BriefResponse  // nil before it was asked for
+	Brief     *api.BriefResponse  // nil before one came
 	Watch     *api.LookupResponse // what the names of the watchlist are at, nil before it was asked for
 	Balance   *int64              // credits of the account, nil where not known
 	Foreign   bool                // the key in use is none of that account
@@ -57,7 +57,8 @@ type Session struct {
 	ages    api.Ages       // of State
 	beside  *api.Freshness // as it came beside State; nil for nothing
 	series  Series
-	span    time.Duration // that trends are drawn over
+	kept    map[string]Series // of the packs that were shown before
+	span    time.Duration     // that trends are drawn over
 	flashes map[string]flash
 	moved   map[string]time.Time // when a move of a series was told last
 	skew    time.Duration        // clock of the service minus that of this machine
@@ -77,7 +78,7 @@ func New(pack string, now time.Time, searchCap int) *Session {
 	return &Session{Pack: pack, Now: now, Spent: Spending{SearchCap: searchCap}, Line: Link{since: now}, series: Series{}}
 }
 
-// Switch starts over with another pack. What was spent, what happened and the account stay.
+// Switch starts over with another pack. What was spent, what happened, what is known of the past and the account stay.
 func (s *Session) Switch(pack string) {
 	fresh := New(pack, s.Now, s.Spent.SearchCap)
 	fresh.Spent = s.Spent
@@ -88,6 +89,13 @@ func (s *Session) Switch(pack string) {
 	fresh.Mouse = s.Mouse
 	fresh.Recorded = s.Recorded
 	fresh.skew = s.skew
+	if fresh.kept = s.kept; fresh.kept == nil {
+		fresh.kept = map[string]Series{}
+	}
+	fresh.kept[s.Pack] = s.series
+	if past := fresh.kept[pack]; past != nil {
+		fresh.series = past
+	}
 	*s = *fresh
 	s.Log.Add(s.Now, Info, "now showing pack "+pack)
 }
@@ -122,6 +130,7 @@ func (s *Session) LastProblem() (*Problem, time.Time) { return s.problem, s.fail
 func (s *Session) Events() []sdk.Event { return s.events }
 
 func (s *Session) show(next api.StreamState) {
+	s.narrate(next)
 	repeats := s.State != nil && next.TS.Equal(s.TS)
 	if repeats && reflect.DeepEqual(next.Freshness, s.beside) {
 		return
@@ -151,6 +160,14 @@ func (s *Session) show(next api.StreamState) {
 		s.Log.Add(s.Now, Info, fmt.Sprintf("first state, made %s", next.TS.In(s.Now.Location()).Format(time.TimeOnly)))
 	}
 	s.news(was, is, first)
+}
+
+// narrate takes the brief that came beside a state, unless a later one was asked for.
+func (s *Session) narrate(next api.StreamState) {
+	if next.Brief == "" || s.Brief != nil && s.Brief.BriefAt != nil && next.BriefAt != nil && s.Brief.BriefAt.After(*next.BriefAt) {
+		return
+	}
+	s.Brief = &api.BriefResponse{Brief: next.Brief, BriefAt: next.BriefAt, Since: next.Since, Citations: next.Citations}
 }
 
 type content struct {
@@ -271,15 +288,14 @@ func (s *Session) Pay(op api.Op, f api.Freshness) {
 	if !s.Unmetered {
 		s.Log.Add(s.Now, Paid, s.Costs(1)+" for "+string(op))
 	}
-	s.learn(f)
+	if !f.GeneratedAt.IsZero() {
+		s.learn(f.Told())
+	}
 }
 
-// learn learns the clock of the service from an answer that has just come. Less than two seconds are put down to the way.
-func (s *Session) learn(f api.Freshness) {
-	if f.GeneratedAt.IsZero() {
-		return
-	}
-	skew := f.Told().Sub(s.Now).Truncate(time.Second)
+// learn learns the clock of the service from when it gave an answer that has just come. Less than two seconds are put down to the way.
+func (s *Session) learn(at time.Time) {
+	skew := at.Sub(s.Now).Truncate(time.Second)
 	if math.Abs(skew.Seconds()) < 2 {
 		skew = 0
 	}
