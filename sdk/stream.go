@@ -234,7 +234,8 @@ func cause(ctx context.Context, err error) error {
 func (l *listener) open(ctx context.Context) (*http.Response, error) {
 	c := l.stream.client
 	request := requestOf(api.Query{
-		Op: api.OpSubscribe, Pack: l.stream.req.Pack, Members: strings.Join(l.stream.req.Members, ","), Proof: l.proves(), Brief: l.stream.req.Brief,
+		Op: api.OpSubscribe, Pack: l.stream.req.Pack, Members: strings.Join(l.stream.req.Members, ","), Proof: l.proves(),
+		Brief: l.stream.req.Brief,
 	})
 	request.Query.Set("token", c.key.Secret())
 	target, err := c.target(request, nil)

@@ -5,8 +5,8 @@
 // daemon: who starts it hands it the service, the account and the surroundings in a Config. The flow is one way: a command does
 // input or output and returns a message, Update changes the model, View draws it.
 //
-// What it costs: opening the stream is a call, and so is every connection that is made again. The brief comes in the stream. Everything else
-// that costs is asked for by a key that says so. Where calls are not charged, all trends and the watchlist come by themselves.
+// What it costs: opening the stream is a call, and so is every connection that is made again. The brief comes in the stream. What else
+// costs is asked for by a key that says so. Where calls are not charged, all trends and the watchlist come by themselves.
 //
 // The picture of it in the README is drawn by a test, from its own view: go test ./tui -run TestPicture -update.
 package tui

@@ -57,7 +57,7 @@ type Session struct {
 	ages    api.Ages       // of State
 	beside  *api.Freshness // as it came beside State; nil for nothing
 	series  Series
-	kept    map[string]Series // of the packs that were shown before
+	stored  map[string]Series // of the packs that were shown before
 	span    time.Duration     // that trends are drawn over
 	flashes map[string]flash
 	moved   map[string]time.Time // when a move of a series was told last
@@ -89,11 +89,11 @@ func (s *Session) Switch(pack string) {
 	fresh.Mouse = s.Mouse
 	fresh.Recorded = s.Recorded
 	fresh.skew = s.skew
-	if fresh.kept = s.kept; fresh.kept == nil {
-		fresh.kept = map[string]Series{}
+	if fresh.stored = s.stored; fresh.stored == nil {
+		fresh.stored = map[string]Series{}
 	}
-	fresh.kept[s.Pack] = s.series
-	if past := fresh.kept[pack]; past != nil {
+	fresh.stored[s.Pack] = s.series
+	if past := fresh.stored[pack]; past != nil {
 		fresh.series = past
 	}
 	*s = *fresh
