@@ -151,7 +151,7 @@ func (o verifyOptions) run(ctx context.Context, args []string) error {
 	}
 	if o.key != "" && !signs(o.key) {
 		if _, err := sdk.ParseLogKey(o.key); err != nil {
-			return cli.Invalid("--key: %v", err).WithHint("the operator publishes it: NAME+HASH+KEY, as contextd log key shows it")
+			return cli.Invalid("--key: %v", err).WithHint("the operator publishes it: NAME+HASH+KEY, as contextd db log key shows it")
 		}
 	}
 	o.witnesses = append(o.witnesses, o.logs.Witnesses()...)

@@ -354,7 +354,7 @@ func TestVerify(t *testing.T) {
 	if code, stdout, _ := ctx("verify", file, "--witness", witness.Public(), "--witnesses", "1"); code != cli.ExitUnproven || stdout != "" {
 		t.Errorf("a witness that did not sign: exit %d %s", code, stdout)
 	}
-	if code, _, stderr := ctx("verify", "--key", "mine"); code != cli.ExitUsage || !strings.Contains(stderr, "contextd log key") {
+	if code, _, stderr := ctx("verify", "--key", "mine"); code != cli.ExitUsage || !strings.Contains(stderr, "contextd db log key") {
 		t.Errorf("a key that is none: exit %d %s", code, stderr)
 	}
 	if code, stdout, _ := ctx("verify", "-o", "json"); code != cli.ExitOK || !strings.Contains(strings.ReplaceAll(stdout, " ", ""), `"witnesses":[]`) {

@@ -205,7 +205,7 @@ type Limits struct {
 // Accounts says who may become an owner. Zero values are defaults. Its fields are settings.
 type Accounts struct {
 	Signup       account.Signup `key:"signup,live" default:"open" enum:"open,invite,closed" doc:"open is for everybody, invite"`
-	_            struct{}       `doc:"for who has an invitation (contextd admin invites), closed for nobody. Owners sign in"`
+	_            struct{}       `doc:"for who has an invitation (contextd owners invites), closed for nobody. Owners sign in"`
 	_            struct{}       `doc:"always."`
 	NewPerClient int            `key:"new_per_client,live" default:"20" min:"1" doc:"New owners per day and client: an"`
 	_            struct{}       `doc:"address of IPv4, a /64 and a /48 of IPv6."`

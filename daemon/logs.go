@@ -31,7 +31,7 @@ func (d *Daemon) openLogs(ctx context.Context) error {
 		return err
 	}
 	place := d.secrets.place(translog.KeyFile)
-	gone := fmt.Errorf("%s is gone, and the logs were signed with it\n  try: put it back from a backup, or contextd log key --renew, "+
+	gone := fmt.Errorf("%s is gone, and the logs were signed with it\n  try: put it back from a backup, or contextd db log key --renew, "+
 		"which begins new logs that every client must accept", place)
 	if _, err := os.Stat(place); d.cfg.StoreURL == "" && errors.Is(err, fs.ErrNotExist) && public != "" {
 		return gone
@@ -54,7 +54,7 @@ func (d *Daemon) openLogs(ctx context.Context) error {
 	}
 	if public != "" && public != key.Public() {
 		return fmt.Errorf("%s is another key than the logs were signed with\n  try: put the right one back from a backup, or "+
-			"contextd log key --renew, which begins new logs that every client must accept", place)
+			"contextd db log key --renew, which begins new logs that every client must accept", place)
 	}
 	if err := errors.Join(d.history.SignLogs(ctx, key.Public()), d.history.ResumeLogs(ctx)); err != nil {
 		return err

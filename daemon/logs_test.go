@@ -50,7 +50,7 @@ func TestLogKeyIsTheirs(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := start(); err == nil || !strings.Contains(err.Error(), "contextd log key --renew") {
+	if err := start(); err == nil || !strings.Contains(err.Error(), "contextd db log key --renew") {
 		t.Errorf("without the key: %v", err)
 	}
 	if _, err := os.Stat(path); err == nil {

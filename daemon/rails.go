@@ -332,7 +332,7 @@ func (d *Daemon) sweep(ctx context.Context, r *rail) error {
 	}
 	return x402.Sweep(ctx, r.ID, r.client, d.store, func(tx x402.MinedTx) {
 		d.metrics.Vanished()
-		d.cfg.Logger.Error("a payment vanished from the chain after its delivery: contextd deposits unmatched",
+		d.cfg.Logger.Error("a payment vanished from the chain after its delivery: contextd money deposits unmatched",
 			"rail", r.ID, "tx", "0x"+hex.EncodeToString(tx.Hash[:]), "block", tx.Block)
 	})
 }

@@ -45,30 +45,30 @@ func prose(write func(w io.Writer) error) cli.Answer {
 	return cli.Answer{Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error { return write(w) }}
 }
 
-// newAdmin makes the commands by which the operator looks after owners and their credits.
-func newAdmin(operate runOperator) *cobra.Command {
-	c := &cobra.Command{
-		Use: "admin", Short: "Manage owners, credits and the books",
-		Long: "Manage owners, credits and the books. These commands also work while the daemon runs; changes take effect before\n" +
-			"the command returns.",
-	}
-	credits := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits"}
-	cli.Group(credits, newMove(operate, billing.KindGrant), newMove(operate, billing.KindAdjust), newLedger(operate))
-	users := &cobra.Command{Use: "users", Short: "List, view, disable and enable the owners of keys"}
-	cli.Group(users, newUsersList(operate), newUsersView(operate), newUsersUnlink(operate),
-		newUsersAccess(operate, true), newUsersAccess(operate, false))
+// atOnce is what the help says of commands by which the operator changes the books.
+const atOnce = " These commands also work while the daemon runs; changes take effect before\nthe command returns."
+
+// newOwners makes the commands by which the operator looks after owners.
+func newOwners(operate runOperator) *cobra.Command {
+	c := &cobra.Command{Use: "owners", Short: "List, view, invite, disable and enable the owners of keys",
+		Long: "List, view, invite, disable and enable the owners of keys." + atOnce}
 	invites := &cobra.Command{Use: "invites", Short: "Make, list and revoke invitations to sign up"}
 	cli.Group(invites, newInvitesMake(operate), newInvitesList(operate), newInvitesRevoke(operate))
-	tiers := &cobra.Command{Use: "tiers", Short: "Set the tier of an owner"}
-	cli.Group(tiers, newTiersSet(operate))
-	cli.Group(c, users, invites, tiers, credits, newAudit(operate))
-	return c
+	return cli.Group(c, newUsersList(operate), newUsersView(operate), newUsersUnlink(operate), newUsersAccess(operate, true),
+		newUsersAccess(operate, false), newTier(operate), invites)
 }
 
-func newTiersSet(operate runOperator) *cobra.Command {
+// newCredits makes the commands by which the operator moves credits.
+func newCredits(operate runOperator) *cobra.Command {
+	c := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits",
+		Long: "Grant, adjust and list movements of credits." + atOnce}
+	return cli.Group(c, newMove(operate, billing.KindGrant), newMove(operate, billing.KindAdjust), newLedger(operate))
+}
+
+func newTier(operate runOperator) *cobra.Command {
 	return &cobra.Command{
-		Use: "set OWNER TIER", Short: "Set the tier of an owner and of all their keys", Args: cobra.ExactArgs(2),
-		Example: "  contextd admin tiers set 00000000-0000-4000-8000-000000000001 enterprise",
+		Use: "tier OWNER TIER", Short: "Set the tier of an owner and of all their keys", Args: cobra.ExactArgs(2),
+		Example: "  contextd owners tier 00000000-0000-4000-8000-000000000001 enterprise",
 		RunE: func(c *cobra.Command, args []string) error {
 			return operate(c, func(o *admin.Operator) error {
 				if err := o.SetTier(c.Context(), args[0], api.Tier(args[1])); err != nil {
@@ -86,11 +86,11 @@ func newMove(operate runOperator, kind billing.Kind) *cobra.Command {
 	ask := admin.MoveRequest{Kind: kind}
 	c := &cobra.Command{
 		Use: "grant KEYID CREDITS --reason TEXT", Short: "Give credits to a key", Args: cobra.ExactArgs(2),
-		Example: "  contextd admin credits grant cv_test_ab12cd34 1000 --reason \"beta tester\"",
+		Example: "  contextd credits grant cv_test_ab12cd34 1000 --reason \"beta tester\"",
 	}
 	if kind == billing.KindAdjust {
 		c.Use, c.Short = "adjust KEYID CREDITS --reason TEXT", "Correct the credits of a key, up or down"
-		c.Example = "  contextd admin credits adjust --reason \"granted twice\" -- cv_test_ab12cd34 -1000"
+		c.Example = "  contextd credits adjust --reason \"granted twice\" -- cv_test_ab12cd34 -1000"
 	}
 	c.Flags().StringVar(&ask.Reason, "reason", "", "the reason, for the ledger (required)")
 	out := cli.AddOutput(c, cli.FieldsIn(admin.MoveResponse{})...)
@@ -118,8 +118,8 @@ func newLedger(operate runOperator) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "ledger", Short: "List movements of credits, newest first", Args: cobra.NoArgs,
-		Example: "  contextd admin credits ledger --limit 20\n" +
-			"  contextd admin credits ledger --owner 00000000-0000-4000-8000-000000000001 -o json",
+		Example: "  contextd credits ledger --limit 20\n" +
+			"  contextd credits ledger --owner 00000000-0000-4000-8000-000000000001 -o json",
 	}
 	c.Flags().StringVar(&owner, "owner", "", "only the keys of this owner")
 	c.Flags().IntVar(&limit, "limit", 50, "show at most this many rows")

@@ -208,7 +208,7 @@ func (s *saving) report(c *cobra.Command, answer *cli.Output) error {
 	}
 	if n := len(s.manifest.Findings); n > 0 {
 		return fmt.Errorf("the books do not agree (%d findings); the backup was made, and no older one removed\n"+
-			"  try: contextd admin audit", n)
+			"  try: contextd money audit", n)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// newBriefs are those below contextd brief.
+// newBriefs are those below contextd packs brief.
 func newBriefs(operate runOperator) []*cobra.Command {
 	return []*cobra.Command{newPreview(operate), newCheck(operate)}
 }
@@ -28,9 +28,9 @@ func newPreview(operate runOperator) *cobra.Command {
 		Use: "preview [PACK]", Short: "Write a brief of the newest state without publishing it", Args: cobra.MaximumNArgs(1),
 		Long: "Write a brief of the newest state without publishing it, and show the findings of the check and the cost. A\n" +
 			"language model is paid as for any brief, from the same budget. Exit code 1 means that no writer's text passed.",
-		Example: "  contextd brief preview\n  contextd brief preview crypto --writer built-in",
+		Example: "  contextd packs brief preview\n  contextd packs brief preview crypto --writer built-in",
 	}
-	writer := c.Flags().String("writer", "", "only this writer, as contextd brief check names it; all in their order unless given")
+	writer := c.Flags().String("writer", "", "only this writer, as contextd packs brief check names it; all in their order unless given")
 	out := cli.AddOutput(c, cli.FieldsIn(brief.Preview{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return operate(c, func(o *admin.Operator) error {

@@ -17,10 +17,10 @@ import (
 func newCheckConfig(s *settings) *cobra.Command {
 	var strict, print bool
 	c := &cobra.Command{
-		Use: "check-config", Short: "Check the configuration, and print what is in effect", Args: cobra.NoArgs,
+		Use: "check", Short: "Check the configuration, and print what is in effect", Args: cobra.NoArgs,
 		Long: "Check the configuration without starting anything. Errors give exit code 3; with --strict, so do warnings.",
-		Example: "  contextd check-config --config /etc/contextd/config.yaml\n  contextd check-config --print-effective\n" +
-			"  contextd check-config --print-effective -o json",
+		Example: "  contextd config check --config /etc/contextd/config.yaml\n  contextd config check --print-effective\n" +
+			"  contextd config check --print-effective -o json",
 	}
 	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
 	c.Flags().BoolVar(&print, "print-effective", false, "print every setting with its value and origin, without secrets")

@@ -15,18 +15,17 @@ import (
 	"github.com/contextd/contextd/internal/human"
 )
 
-// newCluster makes the commands about the daemons on one database.
-func newCluster(read readData) *cobra.Command {
-	c := &cobra.Command{Use: "cluster", Short: "Show the daemons on one database, and which leads"}
-	status := &cobra.Command{
-		Use: "status", Short: "Show the nodes, who leads, and how far each is behind", Args: cobra.NoArgs,
+// newNodes makes the command that shows the daemons on one database.
+func newNodes(read readData) *cobra.Command {
+	c := &cobra.Command{
+		Use: "nodes", Short: "Show the nodes, who leads, and how far each is behind", Args: cobra.NoArgs,
 		Long: "Show the daemons on one database. The one that runs on the data directory is asked; where none does, the database of\n" +
 			"store.url is read. A node that was not seen for 10 seconds is silent, and is forgotten after a minute. On SQLite there\n" +
 			"is one, which leads. A node is behind by how much its newest state is older than the newest on any node.",
-		Example: "  contextd cluster status\n  contextd cluster status --jq '.nodes[] | select(.role == \"leads\").url'",
+		Example: "  contextd status nodes\n  contextd status nodes --jq '.nodes[] | select(.role == \"leads\").url'",
 	}
-	out := cli.AddOutput(status, cli.FieldsIn(admin.Cluster{})...)
-	status.RunE = func(c *cobra.Command, _ []string) error {
+	out := cli.AddOutput(c, cli.FieldsIn(admin.Cluster{})...)
+	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, err := read()
 		if err != nil {
 			return err
@@ -40,7 +39,6 @@ func newCluster(read readData) *cobra.Command {
 		}
 		return out.Print(told, clusterTable(told, cfg.Now()))
 	}
-	cli.Group(c, status)
 	return c
 }
 

@@ -21,9 +21,9 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
-// newConfig makes the command that shows which settings there are.
-func newConfig() *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Show the available settings"}
+// newConfig makes the commands about the settings.
+func newConfig(s *settings) *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Write, check and reload the settings"}
 	example := &cobra.Command{
 		Use: "example", Short: "Print a configuration file with every setting at its default", Args: cobra.NoArgs,
 		Example: "  contextd config example > config.yaml",
@@ -46,8 +46,7 @@ func newConfig() *cobra.Command {
 			return enc.Encode(config.Schema())
 		},
 	}
-	cli.Group(c, example, schema)
-	return c
+	return cli.Group(c, newInit(), newCheckConfig(s), newReload(s), example, schema)
 }
 
 // newInit makes the command that writes a configuration file.
@@ -60,8 +59,8 @@ func newInit() *cobra.Command {
 			"a terminal it asks for your e-mail address unless --contact gives it: some sources answer only who gives one.\n\n" +
 			"With --dir, the file is DIR/config.yaml and the data goes to DIR/data. Otherwise the file goes to the default\n" +
 			"path, or to --config.",
-		Example: "  contextd init\n  contextd init --dir /srv/context\n" +
-			"  contextd init --config /etc/contextd/config.yaml --data-dir /var/lib/contextd",
+		Example: "  contextd config init\n  contextd config init --dir /srv/context\n" +
+			"  contextd config init --config /etc/contextd/config.yaml --data-dir /var/lib/contextd",
 	}
 	c.Flags().StringVar(&dir, "dir", "", "a directory for configuration and data")
 	c.Flags().StringVar(&listen, "listen", "", "address to serve on, for the file")
@@ -147,7 +146,7 @@ func initialise(out io.Writer, file, data, listen, contact string, withKey bool)
 	if file != config.DefaultFile() {
 		with = " --config " + cli.Quoted(file)
 	}
-	_, err = fmt.Fprintf(out, "wrote %s\n\n  contextd check-config%[2]s\n  contextd serve%[2]s\n"+
+	_, err = fmt.Fprintf(out, "wrote %s\n\n  contextd config check%[2]s\n  contextd serve%[2]s\n"+
 		"  contextd keys create my-agent%[2]s\n", file, with)
 	return err
 }
@@ -160,7 +159,7 @@ func create(file string, text []byte) (err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return &cli.Failure{Exit: cli.ExitFailure, Reason: "exists", Err: fmt.Errorf("%s exists already and was left unchanged", file),
-			Hint: "contextd check-config --config " + cli.Quoted(file)}
+			Hint: "contextd config check --config " + cli.Quoted(file)}
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

@@ -2,12 +2,18 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/cmd/contextd/config"
@@ -114,4 +120,36 @@ func exists(t *testing.T, line []string) error {
 		path += " " + word
 	}
 	return nil
+}
+
+// TestFormerNamesGone: what the programs and their texts say of commands has the names of now.
+func TestFormerNamesGone(t *testing.T) {
+	t.Parallel()
+	var former []string
+	for _, root := range trees() {
+		eachCommand(root, func(c *cobra.Command) {
+			if strings.HasPrefix(c.Short, "Now "+root.Name()+" ") {
+				former = append(former, c.CommandPath())
+			}
+		})
+	}
+	named := regexp.MustCompile(`\b(?:` + strings.Join(former, "|") + `)(?:[^-.\w]|\.?$|\.[^\w])`)
+	files := 0
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git") {
+			return cmp.Or(err, filepath.SkipDir)
+		}
+		if !slices.Contains([]string{".go", ".md", ".yaml", ".service", ".js", ".html"}, filepath.Ext(path)) || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		files++
+		text, err := os.ReadFile(path)
+		if found := named.FindString(string(text)); found != "" {
+			t.Errorf("%s has %q", path, found)
+		}
+		return err
+	})
+	if least := 20; err != nil || files < 500 || len(former) < least {
+		t.Errorf("%d files, %d names: %v", files, len(former), err)
+	}
 }

@@ -14,14 +14,14 @@ import (
 )
 
 // newDB makes the commands about the databases.
-func newDB(read readData) *cobra.Command {
+func newDB(s *settings) *cobra.Command {
+	read := s.data
 	c := &cobra.Command{
-		Use: "db", Short: "Inspect, verify, shrink and copy the databases",
-		Long: "Inspect, verify, shrink and copy the databases. Status, stats and verify also work while the daemon runs. None\n" +
-			"of these commands upgrades a database.",
+		Use: "db", Short: "Inspect, verify and copy the databases, logs and evidence",
+		Long: "Inspect, verify, shrink and copy the databases, the transparency logs and what sources answered. All but vacuum\n" +
+			"and copy also work while the daemon runs. None of these commands upgrades a database.",
 	}
-	cli.Group(c, newStatus(read), newStats(read), newVerify(read), newVacuum(read), newCopy(read))
-	return c
+	return cli.Group(c, newStatus(read), newStats(read), newVerify(read), newVacuum(read), newCopy(read), newLog(read), newEvidence(s))
 }
 
 // command makes a command that works on the databases.

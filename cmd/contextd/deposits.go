@@ -137,7 +137,7 @@ func newAssign(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "assign TRANSACTION:LOG DEPOSIT", Args: cobra.ExactArgs(2),
 		Short:   "Let a transfer pay for a deposit of another amount or time",
-		Example: "  contextd deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
+		Example: "  contextd money deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
 		RunE: func(c *cobra.Command, args []string) error {
 			ask, err := parseTransfer(args[0])
 			if err != nil {
@@ -163,7 +163,7 @@ func newWriteOff(operate runOperator) *cobra.Command {
 	c := &cobra.Command{
 		Use: "write-off TRANSACTION:LOG --reason TEXT", Args: cobra.ExactArgs(1),
 		Short:   "Write a transfer off, with a reason",
-		Example: "  contextd deposits write-off 0x5c…:0 --reason \"sent back by hand\"",
+		Example: "  contextd money deposits write-off 0x5c…:0 --reason \"sent back by hand\"",
 	}
 	c.Flags().StringVar(&reason, "reason", "", "the reason, for the books (required)")
 	railFlag(c, &rail)
@@ -182,6 +182,12 @@ func newWriteOff(operate runOperator) *cobra.Command {
 		})
 	}
 	return c
+}
+
+// newMoney makes the commands about what was paid.
+func newMoney(operate runOperator) *cobra.Command {
+	c := &cobra.Command{Use: "money", Short: "Look after deposits, settlements and the books"}
+	return cli.Group(c, newDeposits(operate), newSettlements(operate), newReconcile(operate), newAudit(operate))
 }
 
 // newReconcile makes the command that compares the books with the chain.
@@ -226,7 +232,7 @@ func reconciled(told io.Writer, r billing.Reconciliation) error {
 	case len(r.Missing) > 0:
 		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: string(api.ReasonChainUnavailable),
 			Err:  fmt.Errorf("not all was compared: there is nothing of %s", strings.Join(r.Missing, ", ")),
-			Hint: "contextd doctor, and once its node answers: contextd reconcile"}
+			Hint: "contextd doctor, and once its node answers: contextd money reconcile"}
 	}
 	return nil
 }

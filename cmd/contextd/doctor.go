@@ -233,10 +233,10 @@ const healthTimeout = 5 * time.Second
 // newHealthcheck makes the command by which a container or a script learns whether the daemon answers.
 func newHealthcheck(s *settings) *cobra.Command {
 	c := &cobra.Command{
-		Use: "healthcheck", Short: "Check that the daemon on this machine answers", Args: cobra.NoArgs,
+		Use: "health", Short: "Check that the daemon on this machine answers", Args: cobra.NoArgs,
 		Long: "Check that the daemon on this machine answers or, with --ready, that it can answer calls. It prints nothing on\n" +
 			"success; otherwise the exit code is 1.",
-		Example: "  contextd healthcheck\n  contextd healthcheck --ready",
+		Example: "  contextd status health\n  contextd status health --ready",
 	}
 	ready := c.Flags().Bool("ready", false, "check that it can answer calls")
 	listen := c.Flags().String("listen", "", "address to ask (default the one that the daemon on the data directory has)")
@@ -312,19 +312,18 @@ func healthy(ctx context.Context, cfg *config.Config, path string) error {
 	return nil
 }
 
-// newMonitoring makes the commands that print what monitoring needs.
-func newMonitoring() *cobra.Command {
-	c := &cobra.Command{Use: "monitoring", Short: "Print a dashboard for Grafana and alert rules for Prometheus"}
+// newPrint makes the commands that print what other programs read.
+func newPrint() *cobra.Command {
+	c := &cobra.Command{Use: "print", Short: "Print units, monitoring rules and the API description"}
 	printing := func(use, short string, text []byte) *cobra.Command {
 		return &cobra.Command{
-			Use: use, Short: short, Args: cobra.NoArgs, Example: "  contextd monitoring " + use + " > " + use,
+			Use: use, Short: short, Args: cobra.NoArgs, Example: "  contextd print " + use + " > " + use,
 			RunE: func(c *cobra.Command, _ []string) error {
 				_, err := c.OutOrStdout().Write(text)
 				return err
 			},
 		}
 	}
-	cli.Group(c, printing("dashboard", "Print a dashboard to import into Grafana", metrics.Dashboard),
+	return cli.Group(c, newSystemd(), newOpenAPI(), printing("dashboard", "Print a dashboard to import into Grafana", metrics.Dashboard),
 		printing("alerts", "Print rules to load into Prometheus", metrics.Alerts))
-	return c
 }

@@ -90,7 +90,7 @@ func (l leafChoice) with(s *settings, c *cobra.Command, act func(v evidence.Veri
 	}
 	i := slices.IndexFunc(made.Packs, func(p daemon.Pack) bool { return p.ID == l.pack })
 	if i < 0 {
-		return cli.Invalid("no pack %q is served here", l.pack).WithHint("contextd pack list")
+		return cli.Invalid("no pack %q is served here", l.pack).WithHint("contextd packs list")
 	}
 	if _, err := os.Stat(data.Dir); err != nil {
 		return noDirectory(data.Dir)
@@ -128,7 +128,7 @@ func newEvidenceVerify(s *settings) *cobra.Command {
 			"brief by rules and the rows behind it from these and the state before, with the code that makes them. Every\n" +
 			"hash is compared with the leaf of the transparency log. Exit code 1 means that something is not equal; what is\n" +
 			"kept no more cannot be compared, and is named. That sources failed, and how, is the word of the daemon alone.",
-		Example: "  contextd evidence verify\n  contextd evidence verify --at 1h -o json",
+		Example: "  contextd db evidence verify\n  contextd db evidence verify --at 1h -o json",
 	}
 	l.bind(s, c)
 	out := cli.AddOutput(c, cli.FieldsIn(evidence.Report{})...)
@@ -185,7 +185,7 @@ func newEvidenceExport(s *settings) *cobra.Command {
 		Long: "Write the evidence of a published state to a zip archive: the leaf, the state and the one before, and of each\n" +
 			"source its fetch, the bodies and the document. Sources whose terms do not allow it to be passed on are left out\n" +
 			"and named; with --all they are in it, and the file is for you, or for who has your licence.",
-		Example: "  contextd evidence export audit.zip\n  contextd evidence export audit.zip --seq 12 --all",
+		Example: "  contextd db evidence export audit.zip\n  contextd db evidence export audit.zip --seq 12 --all",
 	}
 	l.bind(s, c)
 	c.Flags().BoolVar(&all, "all", false, "also bodies that must not be passed on")

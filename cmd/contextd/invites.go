@@ -20,7 +20,7 @@ func newInvitesMake(operate runOperator) *cobra.Command {
 		Use: "make", Short: "Make an invitation and print it, once", Args: cobra.NoArgs,
 		Long: fmt.Sprintf("Make an invitation to become an owner, for one person within %s. It is shown once, on standard output.",
 			api.FormatSpan(api.InviteLifetime)),
-		Example: "  contextd admin invites make --note \"Ada, beta\"",
+		Example: "  contextd owners invites make --note \"Ada, beta\"",
 	}
 	c.Flags().StringVar(&note, "note", "", "note for the list, such as the name of the person")
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) (account.IssuedInvite, error) {
@@ -55,7 +55,7 @@ func invitesTable(list []account.Invite) cli.Answer {
 func newInvitesRevoke(operate runOperator) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke INVITATION", Short: "Revoke an unused invitation by its id", Args: cobra.ExactArgs(1),
-		Example: "  contextd admin invites revoke aB3dE5fG",
+		Example: "  contextd owners invites revoke aB3dE5fG",
 		RunE: func(c *cobra.Command, args []string) error {
 			return operate(c, func(o *admin.Operator) error {
 				if err := o.RevokeInvite(c.Context(), args[0]); err != nil {

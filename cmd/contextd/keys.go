@@ -85,7 +85,7 @@ func handKey(c *cobra.Command, answer *cli.Output, out string, issue func() (api
 	return answer.Print(key, prose(func(w io.Writer) error {
 		costs := "its calls are counted, not charged"
 		if !key.Unmetered {
-			costs = fmt.Sprintf("with %d free calls in 24 hours; for more:\n  contextd admin credits grant %s 10000 --reason \"…\"",
+			costs = fmt.Sprintf("with %d free calls in 24 hours; for more:\n  contextd credits grant %s 10000 --reason \"…\"",
 				api.FreeCallsPerDay, key.KeyID)
 		}
 		fmt.Fprintf(say, "key %s for %q, tier %s, %s\nThe key is shown this once:\n", key.KeyID, key.Name, key.Tier, costs)

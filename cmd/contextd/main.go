@@ -57,17 +57,25 @@ func newRoot(system cli.System) *cobra.Command {
 	cli.CompleteValues(root, "log-level", "debug", "info", "warn", "error")
 	cli.CompleteValues(root, "log-format", "auto", "text", "json")
 	cli.Assemble(root, system, []cli.Section{
-		{Title: "Run", Commands: []*cobra.Command{newServe(s), newReload(s), newDemo(s),
-			newInit(), newCheckConfig(s), newConfig(), newSystemd()}},
-		{Title: "Packs", Commands: []*cobra.Command{newPack(s)}},
-		{Title: "Keys and owners", Commands: []*cobra.Command{newKeys(s.operate), newAdmin(s.operate)}},
-		{Title: "Money", Commands: []*cobra.Command{newDeposits(s.operate), newSettlements(s.operate), newReconcile(s.operate)}},
-		{Title: "Look after", Commands: []*cobra.Command{newOverview(s), newDoctor(s), newHealthcheck(s), newMonitoring(),
-			newJobs(s.operate), newBrief(s), newBackup(s.data), newRestore(s.data), newDB(s.data), newLog(s.data), newEvidence(s),
-			newCluster(s.data)}},
-		{Title: "About", Commands: []*cobra.Command{newOpenAPI(), newVersion(s), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},
+		{Title: "Run", Commands: []*cobra.Command{newServe(s), newDemo(s), newConfig(s), newPack(s)}},
+		{Title: "Sell", Commands: []*cobra.Command{newKeys(s.operate), newOwners(s.operate), newCredits(s.operate), newMoney(s.operate)}},
+		{Title: "Look after", Commands: []*cobra.Command{newOverview(s), newDoctor(s), newJobs(s.operate), newBackup(s.data),
+			newRestore(s.data), newDB(s)}},
+		{Title: "About", Commands: []*cobra.Command{newPrint(), newVersion(s), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},
 	})
+	cli.AddFormer(root, system, formerNames())
 	return root
+}
+
+// formerNames are the names that commands had, with those of today.
+func formerNames() map[string]string {
+	return map[string]string{
+		"init": "config init", "check-config": "config check", "reload": "config reload", "pack": "packs", "brief": "packs brief",
+		"admin users": "owners", "admin invites": "owners invites", "admin tiers set": "owners tier", "admin credits": "credits",
+		"admin audit": "money audit", "deposits": "money deposits", "settlements": "money settlements", "reconcile": "money reconcile",
+		"cluster status": "status nodes", "healthcheck": "status health", "log": "db log", "evidence": "db evidence",
+		"systemd print": "print systemd", "monitoring": "print", "openapi": "print openapi",
+	}
 }
 
 // ownFailure is what to do about failures that only this program knows, nil for all else.

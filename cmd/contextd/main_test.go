@@ -35,7 +35,7 @@ import (
 const asProgram = "CONTEXTD_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if slices.Equal(os.Args[1:], []string{"pack", "eval"}) { // as the daemon starts it, which passes no environment on
+	if slices.Equal(os.Args[1:], []string{"packs", "eval"}) { // as the daemon starts it, which passes no environment on
 		main()
 		return
 	}

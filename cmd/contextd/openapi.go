@@ -12,7 +12,7 @@ func newOpenAPI() *cobra.Command {
 	c := &cobra.Command{
 		Use: "openapi", Short: "Print the description of the HTTP API (OpenAPI 3.1)", Args: cobra.NoArgs,
 		Long:    "Print the description of the HTTP API, as served at /api/openapi and /api/openapi.yaml.",
-		Example: "  contextd openapi > openapi.json\n  contextd openapi --yaml > openapi.yaml",
+		Example: "  contextd print openapi > openapi.json\n  contextd print openapi --yaml > openapi.yaml",
 		RunE: func(c *cobra.Command, _ []string) error {
 			text, err := web.DescriptionJSON()
 			if asYAML {

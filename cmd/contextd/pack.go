@@ -18,14 +18,14 @@ import (
 // newPack makes the commands by which packs of manifests are written, tried and served.
 func newPack(s *settings) *cobra.Command {
 	c := &cobra.Command{
-		Use: "pack", Short: "Write, try and serve packs of your own sources",
+		Use: "packs", Short: "Write, try and serve packs of your own sources",
 		Long: "Write, try and serve packs of your own sources. A pack is a manifest: YAML that lists sources and maps their\n" +
 			"answers to rows with jq. Its file is NAME.yaml in packs.dir, by default beside the configuration file.",
-		Example: "  contextd pack init my-coins --url https://api.example.org/coins\n  contextd pack try my-coins\n" +
-			"  contextd pack enable my-coins",
+		Example: "  contextd packs init my-coins --url https://api.example.org/coins\n  contextd packs try my-coins\n" +
+			"  contextd packs enable my-coins",
 	}
 	return cli.Group(c, newPackInit(s), newPackLint(s), newPackTry(s), newPackRecord(s), newPackTest(s), newPackList(s), newPackView(s),
-		newPackDiff(s), newPackEnable(s, true), newPackEnable(s, false), newPackEval())
+		newPackDiff(s), newPackEnable(s, true), newPackEnable(s, false), newBrief(s), newPackEval())
 }
 
 // newPackEval makes the command that the daemon calls for every manifest of somebody else.
@@ -61,7 +61,7 @@ func (s *settings) manifestOf(arg string) (packText, *config.Config, error) {
 		return p, cfg, nil
 	}
 	if p.text, p.file, err = cfg.Packs.Text(arg); err != nil {
-		return p, cfg, cli.Invalid("%w", err).WithHint("contextd pack list, or contextd pack init %s", cli.Quoted(arg))
+		return p, cfg, cli.Invalid("%w", err).WithHint("contextd packs list, or contextd packs init %s", cli.Quoted(arg))
 	}
 	return p, cfg, nil
 }

@@ -30,12 +30,12 @@ func newPackEnable(s *settings, on bool) *cobra.Command {
 		Use: "enable NAME", Short: "Enable a pack", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeNames,
 		Long: "Check the manifest of a pack, add the pack to packs.enabled in the configuration file, and reload the running\n" +
 			"daemon. If the daemon refuses the pack, the file stays unchanged.",
-		Example: "  contextd pack enable my-coins",
+		Example: "  contextd packs enable my-coins",
 	}
 	if !on {
 		c.Use, c.Short = "disable NAME", "Disable a pack"
 		c.Long = "Remove a pack from packs.enabled in the configuration file and reload the running daemon. The pack's history stays."
-		c.Example = "  contextd pack disable my-coins"
+		c.Example = "  contextd packs disable my-coins"
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(enablement{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -81,9 +81,9 @@ func (s *settings) enablePack(c *cobra.Command, id string, on bool) (enablement,
 	case os.Getenv(config.Env(enabledPacks)) != "":
 		return enablement{}, cli.Invalid("%s sets the enabled packs and overrides the file", config.Env(enabledPacks))
 	case cfg.File == "":
-		return enablement{}, cli.Invalid("there is no configuration file").WithHint("contextd init, or --config FILE")
+		return enablement{}, cli.Invalid("there is no configuration file").WithHint("contextd config init, or --config FILE")
 	case !on && !slices.Contains(cfg.Packs.Enabled, id):
-		return enablement{}, cli.Invalid("the pack %s is not enabled", id).WithHint("contextd pack list")
+		return enablement{}, cli.Invalid("the pack %s is not enabled", id).WithHint("contextd packs list")
 	}
 	if on {
 		if isFile(id) {
@@ -261,8 +261,8 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-// commented is the index of the line that has the setting as a comment, as contextd init writes it, from a line of its section on; -1 if
-// there is none.
+// commented is the index of the line that has the setting as a comment, as contextd config init writes it, from a line of its section on;
+// -1 if there is none.
 func commented(lines []string, from int) int {
 	for i := from; i < len(lines); i++ {
 		switch text := strings.TrimSpace(lines[i]); {

@@ -31,9 +31,9 @@ func newPackInit(s *settings) *cobra.Command {
 		Long: "Write a commented manifest to start from, as NAME.yaml in packs.dir. With --url, poll that address once and\n" +
 			"guess the place of the rows in its JSON or feed, their key and their fields. Existing files are never\n" +
 			"overwritten.",
-		Example: "  contextd pack init my-coins --url 'https://api.example.org/coins?limit=100'\n" +
-			"  contextd pack init sensors --url http://10.0.0.7/metrics.json --allow-private 10.0.0.7\n" +
-			"  contextd pack init my-pack --file my-pack.yaml",
+		Example: "  contextd packs init my-coins --url 'https://api.example.org/coins?limit=100'\n" +
+			"  contextd packs init sensors --url http://10.0.0.7/metrics.json --allow-private 10.0.0.7\n" +
+			"  contextd packs init my-pack --file my-pack.yaml",
 	}
 	c.Flags().StringVar(&o.url, "url", "", "the `address` of a source that answers with JSON or a feed")
 	c.Flags().StringVar(&o.file, "file", "", "write this `file` instead")
@@ -58,7 +58,7 @@ func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) er
 		file = filepath.Join(cfg.Packs.Directory(), name+".yaml")
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-		return cli.Invalid("%s is there already, and stays as it is", file).WithHint("contextd pack lint %s", cli.Quoted(file))
+		return cli.Invalid("%s is there already, and stays as it is", file).WithHint("contextd packs lint %s", cli.Quoted(file))
 	}
 	address, answer := manifest.Example, []byte(nil)
 	if o.url != "" {
@@ -84,7 +84,7 @@ func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) er
 	if o.file == "" {
 		arg = cli.Quoted(name)
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "wrote %s\n\n  contextd pack lint %[2]s\n  contextd pack try %[2]s\n", file, arg)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "wrote %s\n\n  contextd packs lint %[2]s\n  contextd packs try %[2]s\n", file, arg)
 	return err
 }
 

@@ -27,8 +27,8 @@ func newPackLint(s *settings) *cobra.Command {
 		Use: "lint FILE|NAME...", Short: "Check manifests: names, bounds, jq and templates", ValidArgsFunction: s.completePacks,
 		Long: "Check manifests without polling any source: names, bounds, jq and templates. List every mistake with its line;\n" +
 			"exit code 3 means that there are some.",
-		Example: "  contextd pack lint my-coins\n  contextd pack lint packs/*.yaml -o json\n" +
-			"  contextd pack lint --schema > pack.schema.json   # with, in the first line of a manifest:\n" +
+		Example: "  contextd packs lint my-coins\n  contextd packs lint packs/*.yaml -o json\n" +
+			"  contextd packs lint --schema > pack.schema.json   # with, in the first line of a manifest:\n" +
 			"  # yaml-language-server: $schema=pack.schema.json",
 	}
 	schema := c.Flags().Bool("schema", false, "print the JSON schema of manifests, for editors")

@@ -35,7 +35,7 @@ func newPackList(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs,
 		Short:   "List all packs and show the enabled ones",
-		Example: "  contextd pack list\n  contextd pack list -q '.[] | select(.enabled) | .pack'",
+		Example: "  contextd packs list\n  contextd packs list -q '.[] | select(.enabled) | .pack'",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(packRow{})...)
 	c.RunE = func(*cobra.Command, []string) error {
@@ -129,7 +129,7 @@ func newPackView(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "view FILE|NAME", Short: "Show the sources, licences, members and flags of a pack", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.completePacks,
-		Example:           "  contextd pack view markets\n  contextd pack view markets -q '.list[] | [.name, .licence]'",
+		Example:           "  contextd packs view markets\n  contextd packs view markets -q '.list[] | [.name, .licence]'",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(packView{})...)
 	var text bool

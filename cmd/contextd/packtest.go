@@ -28,11 +28,11 @@ func newPackTest(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "test FILE|NAME", Short: "Test a pack on recorded, failed and hostile answers", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.completePacks,
-		Long: "Run a pack on the answers kept by contextd pack record, as the daemon would but without a network. Then let\n" +
+		Long: "Run a pack on the answers kept by contextd packs record, as the daemon would but without a network. Then let\n" +
 			"every source fail in every known way, return hostile texts and ten thousand rows, and raise and clear every\n" +
 			"flag. Compare the results of the recorded ticks with those of the last run; --update stores the new results.\n" +
 			"Exit code 1 means that something is wrong.",
-		Example: "  contextd pack test my-coins\n  contextd pack test my-coins --update\n  contextd pack test markets",
+		Example: "  contextd packs test my-coins\n  contextd packs test my-coins --update\n  contextd packs test markets",
 	}
 	update := c.Flags().Bool("update", false, "keep what the recorded ticks make now, to be compared with from now on")
 	seed := c.Flags().Uint64("seed", 1, "of the rows that are drawn at random")
@@ -67,7 +67,7 @@ func (p packText) test(ctx context.Context, update bool, seed uint64, told func(
 	if p.file != "" {
 		tape, err = packtest.Directory(p.recording())
 		if errors.Is(err, fs.ErrNotExist) {
-			return done, cli.Invalid("nothing is recorded for %s", p.where()).WithHint("contextd pack record %s", cli.Quoted(p.name))
+			return done, cli.Invalid("nothing is recorded for %s", p.where()).WithHint("contextd packs record %s", cli.Quoted(p.name))
 		}
 		if err != nil {
 			return done, err

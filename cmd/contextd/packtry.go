@@ -17,7 +17,7 @@ import (
 	"github.com/contextd/contextd/internal/human"
 )
 
-// packTryOptions are the flags of contextd pack try and record.
+// packTryOptions are the flags of contextd packs try and record.
 type packTryOptions struct {
 	source  string
 	rows    int
@@ -33,8 +33,8 @@ func newPackTry(s *settings) *cobra.Command {
 		Long: "Poll every source of a manifest once, as the daemon would. Show its rows, rejected rows with reasons, the raised\n" +
 			"flags, and the brief. Private addresses need --allow-private with their host. Exit code 1 means that a source\n" +
 			"failed or the brief did not pass its check.",
-		Example: "  contextd pack try my-coins\n  contextd pack try my-coins --source my-coins-source --rows 50\n" +
-			"  contextd pack try my-coins -q '.sources[].dropped'",
+		Example: "  contextd packs try my-coins\n  contextd packs try my-coins --source my-coins-source --rows 50\n" +
+			"  contextd packs try my-coins -q '.sources[].dropped'",
 	}
 	c.Flags().StringVar(&o.source, "source", "", "ask only the source with this `id`")
 	c.Flags().IntVar(&o.rows, "rows", 8, "show at most this many rows of a source")
@@ -176,11 +176,11 @@ func plainValue(v any) any {
 func newPackRecord(s *settings) *cobra.Command {
 	o := packTryOptions{}
 	c := &cobra.Command{
-		Use: "record FILE|NAME", Short: "Record the sources' answers for contextd pack test", Args: cobra.ExactArgs(1),
+		Use: "record FILE|NAME", Short: "Record the sources' answers for contextd packs test", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.completePacks,
 		Long: "Poll every source of a manifest once and store the answers as the next tick, in NAME.test beside the manifest.\n" +
 			"Record three ticks, a few minutes apart. Answers that repeat a secret key are not stored.",
-		Example: "  contextd pack record my-coins\n  contextd pack test my-coins",
+		Example: "  contextd packs record my-coins\n  contextd packs test my-coins",
 	}
 	addPrivate(c, &o.private)
 	out := cli.AddOutput(c, cli.FieldsIn(recorded{})...)

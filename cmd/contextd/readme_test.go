@@ -102,7 +102,7 @@ func TestSettingsShown(t *testing.T) {
 			}
 			continue
 		}
-		script += fmt.Sprintf("exec contextd check-config --config %d.yaml\n", i)
+		script += fmt.Sprintf("exec contextd config check --config %d.yaml\n", i)
 		file = strings.NewReplacer("/etc/contextd/", "", `"0x…"`, `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"`).Replace(file)
 		archive += fmt.Sprintf("-- %d.yaml --\n%s", i, file)
 	}

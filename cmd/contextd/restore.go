@@ -150,8 +150,8 @@ func (r restoring) run(ctx context.Context, file io.Reader, cfg dataConfig) (err
 		fmt.Fprintf(r.out, "the log %s ends with %d leaves; a new one follows, and clients are told that what came after was dropped\n",
 			l.Origin, l.Size)
 	}
-	fmt.Fprintln(r.out, "  next: start the daemon, then contextd admin audit and, "+
-		"with a chain, contextd reconcile and contextd deposits unmatched")
+	fmt.Fprintln(r.out, "  next: start the daemon, then contextd money audit and, "+
+		"with a chain, contextd money reconcile and contextd money deposits unmatched")
 	return nil
 }
 

@@ -36,7 +36,7 @@ func newSettlementsList(operate runOperator) *cobra.Command {
 		Use: "list", Short: "List the newest payments by standard x402", Args: cobra.NoArgs,
 		Long: "List the newest payments by standard x402, with the cost of their settlement. The id of a payment is the nonce\n" +
 			"of its authorization; tables show its beginning.",
-		Example: "  contextd settlements list --state pending\n  contextd settlements list --json settlement,state,feeWei",
+		Example: "  contextd money settlements list --state pending\n  contextd money settlements list --json settlement,state,feeWei",
 	}
 	c.Flags().StringVar(&state, "state", "", "pending, settled or failed (default all)")
 	c.Flags().IntVarP(&limit, "limit", "n", 50, "show at most this many")
@@ -84,7 +84,7 @@ func newSettlementsView(operate runOperator) *cobra.Command {
 		Use: "view SETTLEMENT", Short: "Show a payment and its settlement transactions", Args: cobra.ExactArgs(1),
 		Long: "Show a payment by standard x402 and every transaction to settle it. Name it by the first eight or more\n" +
 			"hexadecimal digits of its nonce or of a transaction.",
-		Example: "  contextd settlements view 0x3f9a01c277de",
+		Example: "  contextd money settlements view 0x3f9a01c277de",
 	}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.Settlement, error) {
 		return o.Settlement(ctx, args[0])
@@ -97,7 +97,7 @@ func newSettlementsRetry(operate runOperator) *cobra.Command {
 		Long: "Continue a pending settlement now: look for it on the chain. If it is in no block, replace its transaction at a\n" +
 			"higher price, or ask the facilitator again. The daemon does so without help after two minutes. Failed payments\n" +
 			"are not tried again: their payers were told, and may have paid again.",
-		Example: "  contextd settlements retry 0x3f9a01c277de",
+		Example: "  contextd money settlements retry 0x3f9a01c277de",
 	}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.Settlement, error) {
 		return o.RetrySettlement(ctx, args[0])
@@ -160,7 +160,7 @@ func settlingFindings(list []x402.Standing, now time.Time) (found []doctor.Findi
 			found = append(found, doctor.Finding{Check: "treasury " + s.Rail, Outcome: doctor.Warning,
 				Found: fmt.Sprintf("transactions of others have settled %s in 24 hours; another service with this treasury may have sold "+
 					"them too", human.Plural(s.Foreign, "payment")),
-				Fix: "give each service its own treasury; contextd settlements list; contextd help sell"})
+				Fix: "give each service its own treasury; contextd money settlements list; contextd help sell"})
 		}
 		if s.Balance != "" {
 			found = append(found, gasFinding(s))
@@ -177,14 +177,14 @@ func offered(s x402.Standing) doctor.Finding {
 	case s.Left:
 		f.Outcome, f.Found = doctor.Failure, fmt.Sprintf("%s and %s wait on it: %s", human.Plural(s.Pending, "payment"),
 			human.Plural(s.Purchases, "purchase"), s.Off)
-		f.Fix = "configure the rail again until they end: contextd settlements list --state pending"
+		f.Fix = "configure the rail again until they end: contextd money settlements list --state pending"
 	case s.Off != "":
 		f.Outcome, f.Found = doctor.Failure, "standard x402 is not offered: "+s.Off
-		f.Fix = "send ether to " + s.By + ", or contextd settlements list --state failed; contextd help sell"
+		f.Fix = "send ether to " + s.By + ", or contextd money settlements list --state failed; contextd help sell"
 	case s.Limited:
 		f.Outcome = doctor.Warning
 		f.Found = "gas above the budget was lost: calls are settled only for wallets that have paid before, and credit packages"
-		f.Fix = "contextd settlements list --state failed, or raise gas.revert_budget; contextd help sell"
+		f.Fix = "contextd money settlements list --state failed, or raise gas.revert_budget; contextd help sell"
 	case s.CostMicros != nil && s.MaxPercent > 0 && *s.CostMicros*100 > cheapest*s.MaxPercent:
 		f.Outcome = doctor.Warning
 		f.Found = fmt.Sprintf("a settlement costs %s USDG of gas; standard x402 is offered only for calls from %s USDG",
@@ -210,7 +210,7 @@ func pending(s x402.Standing, now time.Time) doctor.Finding {
 	age := now.Sub(*s.OldestAt)
 	f.Found = fmt.Sprintf("%s being settled, the oldest for %s", human.Plural(s.Pending, "payment"), human.Age(age))
 	if age > settlesLong {
-		f.Outcome, f.Fix = doctor.Warning, "contextd settlements list --state pending; contextd settlements retry SETTLEMENT"
+		f.Outcome, f.Fix = doctor.Warning, "contextd money settlements list --state pending; contextd money settlements retry SETTLEMENT"
 	}
 	return f
 }

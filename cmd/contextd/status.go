@@ -54,6 +54,7 @@ func newOverview(s *settings) *cobra.Command {
 			return writeStatus(w, told, width, style)
 		}})
 	}
+	c.AddCommand(newNodes(s.data), newHealthcheck(s))
 	return c
 }
 

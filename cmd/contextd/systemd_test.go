@@ -139,7 +139,7 @@ func unit(t *testing.T, args ...string) string {
 	c := newSystemd()
 	var out bytes.Buffer
 	c.SetOut(&out)
-	c.SetArgs(append([]string{"print"}, args...))
+	c.SetArgs(append([]string{}, args...))
 	if err := c.Execute(); err != nil {
 		t.Fatal(err)
 	}

@@ -227,7 +227,7 @@ func (t *tour) packs(ctx context.Context) error {
 }
 
 func (t *tour) cost(ctx context.Context) error {
-	t.title("The cost: a credit for each answered call and for the stream", "contextd admin credits ledger; contextd admin audit")
+	t.title("The cost: a credit for each answered call and for the stream", "contextd credits ledger; contextd money audit")
 	books := t.Books
 	left, err := books.Balance(ctx, account.OperatorID, "")
 	if err != nil {

@@ -86,8 +86,8 @@ func newUsersUnlink(operate runOperator) *cobra.Command {
 		Args: cobra.ExactArgs(2),
 		Long: "Remove a mail address or wallet from an owner and end their sessions. The owner can no longer sign in with it.\n" +
 			"The last identity cannot be removed; to lock an owner out, disable them.",
-		Example: "  contextd admin users view 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11\n" +
-			"  contextd admin users unlink 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 5f0c2d9e8b7a6413",
+		Example: "  contextd owners view 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11\n" +
+			"  contextd owners unlink 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 5f0c2d9e8b7a6413",
 		RunE: func(c *cobra.Command, args []string) error {
 			return operate(c, func(o *admin.Operator) error {
 				if err := o.Unlink(c.Context(), args[0], args[1]); err != nil {
@@ -105,7 +105,7 @@ func newUsersUnlink(operate runOperator) *cobra.Command {
 func newUsersAccess(operate runOperator, disable bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "disable OWNER", Short: "Refuse an owner's keys and sessions until enabled again", Args: cobra.ExactArgs(1),
-		Example: "  contextd admin users disable 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
+		Example: "  contextd owners disable 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
 	}
 	done := "owner %s is disabled: their keys are refused, their sessions and streams have ended\n"
 	if !disable {

@@ -100,7 +100,7 @@ func (i Invites) List(ctx context.Context) ([]Invite, error) {
 func (i Invites) Revoke(ctx context.Context, id string) error {
 	err := i.Store.RevokeInvite(ctx, id, i.now())
 	if errors.Is(err, ErrNoInvite) {
-		return api.Errorf(api.ReasonNotFound, "there is no open invitation %q", id).WithHint("list them: contextd admin invites list")
+		return api.Errorf(api.ReasonNotFound, "there is no open invitation %q", id).WithHint("list them: contextd owners invites list")
 	}
 	if err != nil {
 		return fmt.Errorf("revoke invitation: %w", err)

@@ -100,7 +100,7 @@ func (k *Keys) TierRaised(ownerID string, tier api.Tier) {
 }
 
 func noOwner(id string) *api.Error {
-	return api.Errorf(api.ReasonNotFound, "there is no owner %q", id).WithHint("list them: contextd admin users list")
+	return api.Errorf(api.ReasonNotFound, "there is no owner %q", id).WithHint("list them: contextd owners list")
 }
 
 // Unlink takes the identity with the given id from an owner and ends their sessions. The last one stays: to keep its owner out, disable

@@ -165,7 +165,7 @@ func (k *Keys) SetKeyTier(ctx context.Context, id string, tier api.Tier) error {
 	}
 	if key.OwnerID != OperatorID {
 		return api.Errorf(api.ReasonInvalidRequest, "key %s takes the tier of its owner", id).
-			WithHint("contextd admin tiers set %s %s", key.OwnerID, tier)
+			WithHint("contextd owners tier %s %s", key.OwnerID, tier)
 	}
 	unmetered := tier == api.TierEnterprise && !k.cfg.Metered
 	return k.cfg.WithLock(ctx, key.OwnerID, func() error {

@@ -54,7 +54,7 @@ func readUnmatched(w http.ResponseWriter, r *http.Request) (ask UnmatchedRequest
 	}
 	if !usdg.ReadHex(ask.TxHash, hash[:]) {
 		return ask, hash, api.Errorf(api.ReasonInvalidRequest, "txHash is not 0x and 64 hexadecimal digits").
-			WithHint("list transfers: contextd deposits unmatched")
+			WithHint("list transfers: contextd money deposits unmatched")
 	}
 	return ask, hash, nil
 }

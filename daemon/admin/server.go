@@ -307,7 +307,7 @@ func (s Server) reload(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err != nil { // the operator's own, so all of it is theirs to read
 		return api.Errorf(api.ReasonInvalidRequest, "the settings are unchanged: %v", err).
-			WithHint("correct them, try contextd check-config, then reload again")
+			WithHint("correct them, try contextd config check, then reload again")
 	}
 	return web.WriteJSON(w, http.StatusOK, changed)
 }

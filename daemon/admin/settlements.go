@@ -140,7 +140,7 @@ func (s Server) waits(ctx context.Context) (map[string]string, error) {
 func (s Server) found(r *http.Request) (x402.Settlement, error) {
 	const least = 8 // digits, with which few are meant
 	digits := strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(r.PathValue("settlement")), "…"), "0x")
-	const list = "list them: contextd settlements list"
+	const list = "list them: contextd money settlements list"
 	if !regexp.MustCompile(`^[0-9a-f]{8,64}$`).MatchString(digits) {
 		return x402.Settlement{}, api.Errorf(api.ReasonInvalidRequest, "a settlement is named by at least %d hexadecimal digits "+
 			"of its nonce or of a transaction", least).WithHint(list)

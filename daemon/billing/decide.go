@@ -260,7 +260,7 @@ func (m *Meter) askForCredits(c Call) string {
 	if m.cfg.Sells && c.OwnerID != m.cfg.Operator {
 		return "buy credits: ctx credits buy starter; or call without a key and pay for each call: ctx --pay"
 	}
-	return "ask the operator for credits: contextd admin credits grant KEYID CREDITS --reason TEXT"
+	return "ask the operator for credits: contextd credits grant KEYID CREDITS --reason TEXT"
 }
 
 // exhausted is the answer to a call that has to wait, or that costs more than there ever is; hint is what else its caller can do.

@@ -347,7 +347,7 @@ func (n *Node) AsLeader(ctx context.Context, act func(ctx context.Context) error
 		}
 	}
 	return api.Errorf(api.ReasonInvalidRequest, "this node is a follower, and only the leader does that").
-		WithHint("ask the leader: %s; contextd cluster status", where)
+		WithHint("ask the leader: %s; contextd status nodes", where)
 }
 
 // Stopping is the error for what is asked of a daemon that is about to end.

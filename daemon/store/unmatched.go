@@ -30,7 +30,7 @@ func (s *Store) Unmatched(ctx context.Context, limit int) ([]billing.Unmatched, 
 // noUnmatched is the answer to a transfer that is not there, or has paid for something.
 func noUnmatched() error {
 	return api.Errorf(api.ReasonNotFound, "there is no such unmatched transfer").
-		WithHint("list them: contextd deposits unmatched")
+		WithHint("list them: contextd money deposits unmatched")
 }
 
 // Assign lets an unmatched transfer pay for a deposit that was not paid yet, whatever its rail, amount and time, with all that follows from

@@ -136,7 +136,7 @@ func TestNoCreditsHint(t *testing.T) {
 		own  bool
 		says string
 	}{
-		{sold, true, "ctx credits buy starter"}, {sold, true, "--pay"}, {sold, false, "contextd admin credits grant"}, {given, true, "ask the operator"},
+		{sold, true, "ctx credits buy starter"}, {sold, true, "--pay"}, {sold, false, "contextd credits grant"}, {given, true, "ask the operator"},
 	} {
 		u := newUser(t, c.d)
 		u.signIn("poor" + strconv.Itoa(len(c.says)) + "@example.org")

@@ -80,6 +80,7 @@ func script(root *cobra.Command, shell string, w io.Writer) error {
 func NewManual(program string) *cobra.Command {
 	c := &cobra.Command{
 		Use: "man DIR", Short: "Write the manual pages into a directory", Args: cobra.ExactArgs(1),
+		Hidden: true, // packages alone use it
 		Long: "Write a manual page for every command (section 1) and every topic of the handbook (section 7) into a directory.\n" +
 			"$SOURCE_DATE_EPOCH sets their date, which is today otherwise.",
 		Example: "  " + program + " man man && sudo install -m 0644 -Dt /usr/local/share/man/man1 man/*.1 &&\n" +

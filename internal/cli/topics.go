@@ -30,6 +30,11 @@ func addTopics(root *cobra.Command, others []*cobra.Command) {
 	help := root.Commands()[i]
 	shown := help.Run
 	help.Run, help.RunE = nil, func(c *cobra.Command, args []string) error {
+		if i := slices.IndexFunc(root.Commands(), func(topic *cobra.Command) bool { // before a command of its name, which has --help
+			return topic.IsAdditionalHelpTopicCommand() && slices.Equal(args, []string{topic.Name()})
+		}); i >= 0 {
+			return root.Commands()[i].Help()
+		}
 		if found, rest, err := root.Find(args); err != nil || found == nil || found == root && len(rest) > 0 {
 			f := misused(c, fmt.Errorf("there is no command or topic %q", strings.Join(args, " ")))
 			f.Usage, f.Hint = root.Name()+" help [COMMAND | TOPIC]", root.Name()+" --help, for both lists"

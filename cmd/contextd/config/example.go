@@ -28,7 +28,7 @@ func Example(set map[string]any) ([]byte, error) {
 	fmt.Fprintln(w, "# Configuration of contextd. Take the # away before what you set; the rest keeps its default.")
 	fmt.Fprintln(w, "# A flag wins over the environment (log.level is CONTEXTD_LOG_LEVEL), that over this file.")
 	fmt.Fprintln(w, "# Names that end in _file are files with a secret. Where one is not set and systemd has a credential of its")
-	fmt.Fprintln(w, "# name (smtp-password for smtp.password_file), that is taken. Check this file with: contextd check-config")
+	fmt.Fprintln(w, "# name (smtp-password for smtp.password_file), that is taken. Check this file with: contextd config check")
 	for _, s := range Table() {
 		indent := strings.Repeat("  ", strings.Count(s.Key, "."))
 		if indent == "" {

@@ -164,7 +164,7 @@ func (c *Config) readFile() error {
 	text, err := os.ReadFile(c.File)
 	if err != nil {
 		return cli.Invalid("read configuration: %w", err).
-			WithHint("contextd init --config %s makes it, or check the path", cli.Quoted(c.File))
+			WithHint("contextd config init --config %s makes it, or check the path", cli.Quoted(c.File))
 	}
 	lines, err := c.parse(text)
 	if err != nil {

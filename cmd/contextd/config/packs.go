@@ -96,7 +96,7 @@ func Evaluator(m *manifest.Manifest, text []byte, file string) (manifest.Evaluat
 	if runtime.GOOS == "linux" {
 		program = "/proc/self/exe" // this one still when another version has been installed
 	}
-	return manifest.NewChild(text, program, "pack", "eval"), nil
+	return manifest.NewChild(text, program, "packs", "eval"), nil
 }
 
 // Text is the manifest of an id and the file that it is in, "" where it is part of the program. A file comes first: it can say where a

@@ -160,8 +160,8 @@ func (e examiner) files() {
 	}
 }
 
-// secrets looks at the files with secrets that the configuration names. They may be for the daemon's group, as contextd init makes them in
-// a directory of root.
+// secrets looks at the files with secrets that the configuration names. They may be for the daemon's group, as contextd config init makes
+// them in a directory of root.
 func (e examiner) secrets() {
 	for _, setting := range slices.Sorted(maps.Keys(e.SecretFiles)) {
 		path := e.SecretFiles[setting]
@@ -450,7 +450,7 @@ func (e examiner) logs(ctx context.Context) {
 	case err != nil:
 		e.Fail("log key", "run this as the daemon's user", "%v", err)
 	case wrong != "":
-		e.Fail("log key", "restore "+path+" from a backup; if it is lost, contextd log key --renew begins new logs that every "+
+		e.Fail("log key", "restore "+path+" from a backup; if it is lost, contextd db log key --renew begins new logs that every "+
 			"client must accept", "%s", wrong)
 	default:
 		e.OK("log key", "matches the logs")

@@ -277,7 +277,7 @@ func Read(text []byte, shipped bool) (*Manifest, error) {
 	}
 	if m.replaces {
 		m.warnings = append(m.warnings,
-			fmt.Sprintf("it is served in place of the program's %s; contextd pack diff %[1]s shows the differences", m.Pack))
+			fmt.Sprintf("it is served in place of the program's %s; contextd packs diff %[1]s shows the differences", m.Pack))
 	}
 	m.raise()
 	return m, nil
