@@ -63,6 +63,7 @@ type urlOptions struct {
 	*factory
 	requestFlags
 	dryRun bool // only show the price
+	signIn bool // with the wallet, in place of paying
 }
 
 // newQuote makes the command that asks what a call costs.
@@ -127,6 +128,9 @@ func runAs(ctx context.Context, c *cobra.Command, args []string) error {
 func addPayURL(f *factory, c *cobra.Command) {
 	o := &urlOptions{factory: f}
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show the price, and whether the wallet would pay it")
+	c.Flags().BoolVar(&o.signIn, "sign-in", false, "sign in with the wallet in place of paying: get again what it has paid for,\n"+
+		"or spend credits of its owner; nothing is paid")
+	c.MarkFlagsMutuallyExclusive("dry-run", "sign-in")
 	o.bind(c)
 	c.Use = "pay URL"
 	group := c.RunE
@@ -186,7 +190,7 @@ func (o *urlOptions) get(ctx context.Context, args []string, p sdk.Payer, ask *a
 	if err != nil {
 		return err
 	}
-	if !o.own(service) || !o.plain() {
+	if !o.own(service) || !o.plain() || o.signIn {
 		return o.call(ctx, service, service+path, p, ask)
 	}
 	client, err := o.PayingClient(service, p)
@@ -483,6 +487,9 @@ func (o *urlOptions) call(ctx context.Context, service, address string, p sdk.Pa
 		slices.Reverse(pays.Schemes)
 		pays.Price = func(*http.Request) int64 { return 0 } // somebody else's paths say nothing of prices
 	}
+	if o.signIn {
+		pays.Payer, pays.Base = nil, &signing{o.HTTP(), o.Wallets}
+	}
 	client := &http.Client{Transport: pays, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(r.Request)
 	switch {
@@ -498,6 +505,37 @@ func (o *urlOptions) call(ctx context.Context, service, address string, p sdk.Pa
 		return o.free(ctx, service, r.name)
 	}
 	return o.pass(ctx, resp.Body)
+}
+
+// signing sends requests, and those that are answered 402 once more with a sign-in of the wallet.
+type signing struct {
+	base    http.RoundTripper
+	wallets *wallets
+}
+
+// RoundTrip sends r.
+func (s *signing) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.base.RoundTrip(r)
+	if err != nil || resp.StatusCode != http.StatusPaymentRequired {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	key, err := s.wallets.Open(r.Context(), "", "")
+	if err != nil {
+		return nil, err
+	}
+	signed, err := sdk.SignIn(r, resp, key.Address(), key.SignMessage)
+	if err != nil {
+		return nil, err
+	}
+	again := r.Clone(r.Context())
+	again.Header.Set(api.HeaderSignIn, signed)
+	if r.GetBody != nil {
+		if again.Body, err = r.GetBody(); err != nil {
+			return nil, fmt.Errorf("read the request again: %w", err)
+		}
+	}
+	return s.base.RoundTrip(again)
 }
 
 // unsent is err, of a client, without the URL around it: what became of a payment, why there was none, or that nothing came.

@@ -348,7 +348,7 @@ func (d *Daemon) openGate(ctx context.Context) error {
 		for _, n := range sign {
 			d.signers = append(d.signers, n.Address())
 		}
-		if err := d.openSignIns(ctx); err != nil {
+		if err := d.openSignIns(ctx, &rules); err != nil {
 			return err
 		}
 	}
@@ -357,9 +357,9 @@ func (d *Daemon) openGate(ctx context.Context) error {
 }
 
 // openSignIns takes sign-ins of wallets, where that is switched on.
-func (d *Daemon) openSignIns(ctx context.Context) error {
+func (d *Daemon) openSignIns(ctx context.Context, rules *gate.Config) error {
 	switch {
-	case d.cfg.SignIn != x402.SignInRecover:
+	case d.cfg.SignIn == "" || d.cfg.SignIn == x402.SignInOff:
 		return nil
 	case d.cfg.PublicURL == "":
 		d.cfg.Logger.Warn("wallets cannot sign in: what they sign names public_url, which is not set", "setting", "x402.sign_in")
@@ -370,7 +370,11 @@ func (d *Daemon) openSignIns(ctx context.Context) error {
 		return err
 	}
 	d.standard.SignIns = &x402.SignIns{
-		PublicURL: d.publicURL, Networks: d.payments.Settlers.Networks(), Secret: keys[0], Recover: chain.Recover, Now: d.cfg.Now,
+		PublicURL: d.publicURL, Networks: d.payments.Settlers.Networks(), Secret: keys[0], Spend: d.cfg.SignIn == x402.SignInSpend,
+		Recover: chain.Recover, Store: d.store, Now: d.cfg.Now,
+	}
+	if d.standard.SignIns.Spend {
+		rules.Owners = d.signIn
 	}
 	d.payers.SignIns = d.standard.SignIns
 	return nil

@@ -40,6 +40,11 @@ type Key struct {
 // active reports whether k works at now.
 func (k *Key) active(now time.Time) bool { return k.RevokedAt.IsZero() && !k.over(now) }
 
+// before reports whether k is older than other.
+func (k *Key) before(other *Key) bool {
+	return cmp.Or(k.CreatedAt.Compare(other.CreatedAt), strings.Compare(k.ID, other.ID)) < 0
+}
+
 // at is k as it is at now: revoked, where its time is over.
 func (k *Key) at(now time.Time) Key {
 	seen := *k

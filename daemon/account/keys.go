@@ -364,6 +364,23 @@ func (k *Keys) Resolve(secret string) (Key, error) {
 // Active is Resolve for the key with the given id.
 func (k *Keys) Active(id string) (Key, error) { return k.admit(func() *Key { return k.byID[id] }) }
 
+// Spending is the key by which the credits of an owner are spent where they show none: the oldest active one that is no agent's, with a
+// bound of credits a day only where all have one.
+func (k *Keys) Spending(ownerID string) (Key, error) {
+	now := k.cfg.Now()
+	return k.admit(func() (best *Key) {
+		for _, key := range k.byOwner[ownerID] {
+			switch {
+			case !key.active(now) || key.Grant != nil:
+			case best == nil, (key.Daily == 0) != (best.Daily == 0) && key.Daily == 0,
+				(key.Daily == 0) == (best.Daily == 0) && key.before(best):
+				best = key
+			}
+		}
+		return best
+	})
+}
+
 // admit returns the key that find finds, which is called with mu.
 func (k *Keys) admit(find func() *Key) (Key, error) {
 	if k.cfg.Others == nil {

@@ -255,3 +255,40 @@ func TestListIsNewestFirst(t *testing.T) {
 		t.Errorf("order is %q", got)
 	}
 }
+
+// TestSpending: an owner's wallet spends by their oldest active key that is no agent's, and by one with a bound where all have one.
+func TestSpending(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	k := open(t, t.TempDir(), account.Config{Metered: true, Now: func() time.Time { return now }})
+	bound := int64(5)
+	issue := func(name string, daily *int64) string {
+		now = now.Add(time.Minute)
+		key, err := k.Issue(t.Context(), account.NewKey{OwnerID: account.OperatorID, Name: name, Daily: daily})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key.KeyID
+	}
+	by := func(want string) {
+		t.Helper()
+		key, err := k.Spending(account.OperatorID)
+		if refused := errors.Is(err, &api.Error{Reason: api.ReasonInvalidToken}); key.ID != want || refused != (want == "") {
+			t.Errorf("it is %q, %v, want %q", key.ID, err, want)
+		}
+	}
+	end := func(id string) {
+		if _, err := k.Revoke(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	by("")
+	bounded, oldest, newer := issue("bounded", &bound), issue("oldest", nil), issue("newer", nil)
+	by(oldest)
+	end(oldest)
+	by(newer)
+	end(newer)
+	by(bounded)
+	end(bounded)
+	by("")
+}

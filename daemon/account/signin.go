@@ -196,6 +196,11 @@ func (s *SignIn) asks(ctx context.Context, id Identity, v Visitor) (owner, links
 	return owner, v.owner(), err
 }
 
+// OwnerOf returns the owner of a wallet, whose address is spelled as EIP-55 has it; "" if it is nobody's.
+func (s *SignIn) OwnerOf(ctx context.Context, address string) (string, error) {
+	return s.cfg.Store.OwnerOf(ctx, Identity{KindWallet, address})
+}
+
 // enter opens a session for who has proved o's identity; links is the owner who had asked for that while signed in.
 func (s *SignIn) enter(ctx context.Context, o Opening, links string, v Visitor) (secret string, session Session, err error) {
 	if links != "" && links != v.owner() {

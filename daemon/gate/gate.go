@@ -30,9 +30,11 @@ type Credentials struct {
 
 	Proof   *x402.Proof  // nil if none was sent; a bearer wins over it
 	Exact   *x402.Exact  // a payment of standard x402, nil if none was sent; it wins over a proof, and a bearer over both
-	Signer  string       // address of the wallet that has signed in, "" if none has; what is paid for with the request comes first
 	Refused error        // why what was sent can be no proof of this daemon's; nil if it can
 	Subject x402.Subject // what a proof has to have paid for
+
+	SignIn   bool           // a wallet has signed in, however badly; a payment beside it comes first
+	SignedIn *x402.SignedIn // the wallet, nil if there is none
 }
 
 // Caller is an admitted caller.
@@ -43,7 +45,8 @@ type Caller struct {
 	Grant    *api.Grant    // what they were allowed, with a token; nil with a key
 	AllPacks bool          // of an operation on any pack: they may read every one; else the default one alone is sure
 
-	Payment *x402.Claim // nil unless they pay by call; Serve spends and closes it
+	SignedIn bool        // they show no key, and spend credits by their wallet
+	Payment  *x402.Claim // nil unless they pay by call; Serve spends and closes it
 }
 
 // Holder identifies the bearer of limits on concurrent use: the owner or, for keys of the operator, the key, since no single owner answers
@@ -60,6 +63,12 @@ type Keys interface {
 	Resolve(secret string) (account.Key, error)
 	Used(keyID string)
 	Ended(keyID string) <-chan struct{}
+	Spending(ownerID string) (account.Key, error)
+}
+
+// Owners are those of wallets; *account.SignIn is one.
+type Owners interface {
+	OwnerOf(ctx context.Context, address string) (ownerID string, err error)
 }
 
 // Tokens look up what stands for a key; *account.Tokens is one.
@@ -81,7 +90,7 @@ type Payments interface {
 	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
 	Claim(ctx context.Context, proof x402.Proof, s x402.Subject) (*x402.Claim, error)
 	ClaimExact(ctx context.Context, e x402.Exact, s x402.Subject) (*x402.Claim, error)
-	ClaimSignedIn(ctx context.Context, payer string, s x402.Subject) (*x402.Claim, error)
+	ClaimSignedIn(ctx context.Context, payer *x402.SignedIn, s x402.Subject) (*x402.Claim, error)
 }
 
 // Observer observes payments by call; *metrics.Metrics is one.
@@ -97,6 +106,7 @@ type Config struct {
 	Meter    Meter
 	Payments Payments      // nil means that calls are paid with keys alone
 	Plans    billing.Plans // nil means billing.DefaultPlans
+	Owners   Owners        // who have wallets that may spend their credits by signing in; nil means that none may
 	Observer Observer      // of payments; nil means nobody
 }
 
@@ -249,10 +259,18 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key or a payment", op, pack).
 			WithHint("send Authorization: Bearer <API_KEY>, or pay the quote and send the proof as %s%s", api.HeaderPayment, g.sold())
 	}
+	var caller Caller
 	var claim *x402.Claim
 	var err error
-	if c.Signer != "" && c.Exact == nil && c.Proof == nil {
-		claim, err = g.cfg.Payments.ClaimSignedIn(ctx, c.Signer, c.Subject)
+	if c.Exact == nil && c.Proof == nil {
+		caller, err = g.spender(ctx, c, op, pack)
+		if err == nil && caller.SignedIn {
+			err = c.SignedIn.Use(ctx)
+		}
+		if err != nil || caller.SignedIn {
+			return caller, err
+		}
+		claim, err = g.cfg.Payments.ClaimSignedIn(ctx, c.SignedIn, c.Subject)
 	} else if c.Exact != nil {
 		claim, err = g.cfg.Payments.ClaimExact(ctx, *c.Exact, c.Subject)
 	} else {
@@ -266,6 +284,45 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 	}
 	window, _ := g.Anonymous()
 	return Caller{Snapshot: window, AsOf: claim.Quoted, AllPacks: true, Call: billing.Call{Op: op, Pack: pack}, Payment: claim}, nil
+}
+
+// spender is the caller whose owner has credits, where the wallet that has signed in may spend these; else one that is not SignedIn.
+func (g *Gate) spender(ctx context.Context, c Credentials, op api.Op, pack string) (none Caller, err error) {
+	if g.cfg.Owners == nil {
+		return none, nil
+	}
+	owner, err := g.cfg.Owners.OwnerOf(ctx, c.SignedIn.Address)
+	if err != nil {
+		return none, fmt.Errorf("find owner of wallet: %w", err)
+	}
+	if owner == "" {
+		return none, nil
+	}
+	key, err := g.cfg.Keys.Spending(owner)
+	switch refused := new(api.Error); {
+	case errors.As(err, &refused) && refused.Status == statusUnauthorized: // there is no key, or the owner is disabled
+		return none, nil
+	case err != nil:
+		return none, err
+	}
+	caller := g.caller(key)
+	caller.Op, caller.Pack, caller.AllPacks, caller.SignedIn = op, pack, true, true
+	if credits, err := g.HasCredits(ctx, caller); err != nil || !credits {
+		return none, err
+	}
+	if err := g.cfg.Meter.Access(ctx, caller.Call); err != nil {
+		return none, err
+	}
+	return caller, nil
+}
+
+// Spends reports whether c is of a wallet that has signed in and may spend credits of its owner.
+func (g *Gate) Spends(ctx context.Context, c Credentials) (bool, error) {
+	if c.SignedIn == nil || c.Exact != nil || c.Proof != nil {
+		return false, nil
+	}
+	caller, err := g.spender(ctx, c, api.OpFresh, api.DefaultPack)
+	return caller.SignedIn, err
 }
 
 // sold is how credits are bought without an account, also where a call alone is not worth the gas; "" where they are not.
@@ -282,7 +339,7 @@ func (g *Gate) sold() string {
 }
 
 // Presented reports whether c has a payment, in either protocol, or is of a wallet that says that it has paid.
-func (c Credentials) Presented() bool { return c.Proof != nil || c.Exact != nil || c.Signer != "" }
+func (c Credentials) Presented() bool { return c.Proof != nil || c.Exact != nil || c.SignedIn != nil }
 
 // sendKey is what callers can do who have to have a key.
 const sendKey = "send Authorization: Bearer <API_KEY>; owners make keys with: ctx keys create NAME, " +
@@ -314,5 +371,8 @@ func (g *Gate) WithQuote(err error, s x402.Subject) error {
 	return &quoted
 }
 
-// statusPaymentRequired is the HTTP status of errors that ask for payment.
-const statusPaymentRequired = 402
+// HTTP statuses of errors: that ask for payment, and of keys that are not good.
+const (
+	statusPaymentRequired = 402
+	statusUnauthorized    = 401
+)

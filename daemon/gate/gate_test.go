@@ -224,7 +224,7 @@ func (paid) Quote(x402.Subject) (api.PaymentRequirements, error) {
 
 func (paid) Offer(x402.Subject) (offer api.StandardRequired, ok bool) { return offer, false }
 
-func (paid) ClaimSignedIn(context.Context, string, x402.Subject) (*x402.Claim, error) {
+func (paid) ClaimSignedIn(context.Context, *x402.SignedIn, x402.Subject) (*x402.Claim, error) {
 	return nil, errors.New("nobody signs in here")
 }
 
@@ -335,3 +335,5 @@ func (p purse) Access(_ context.Context, c billing.Call) error {
 	}
 	return api.Errorf(api.ReasonPackAccessDenied, "no credits")
 }
+
+func (b brokenKeys) Spending(string) (account.Key, error) { return account.Key{}, b.err }

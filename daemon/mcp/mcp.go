@@ -63,6 +63,7 @@ type Gate interface {
 	Identify(ctx context.Context, c gate.Credentials) (gate.Caller, error)
 	Ended(c gate.Caller) <-chan struct{}
 	HasCredits(ctx context.Context, c gate.Caller) (bool, error)
+	Spends(ctx context.Context, c gate.Credentials) (bool, error)
 }
 
 // Config is what a Server needs.

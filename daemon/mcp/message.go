@@ -67,6 +67,17 @@ func (m message) Payment() (value string, exact bool) {
 	return "", false
 }
 
+// SignIn is the sign-in of a wallet in m, as the header has it; "" for none. The standard has no binding for MCP: this member is what
+// clients that sign in there send.
+func (m message) SignIn() (value string) {
+	at := member(member(m.Params, "_meta"), metaSignIn)
+	if isObject(at) {
+		return base64.StdEncoding.EncodeToString(at)
+	}
+	_ = json.Unmarshal(at, &value) // what it is not says nothing
+	return value
+}
+
 // member is a member of an object, nil where there is none.
 func member(object json.RawMessage, name string) json.RawMessage {
 	var members map[string]json.RawMessage

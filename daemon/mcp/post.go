@@ -25,8 +25,9 @@ import (
 const (
 	metaPayment = "x402/payment"
 	metaReceipt = "x402/payment-response"
-	metaProof   = "contextd/proof"   // the leaf of the log that proves the answer
-	metaWarning = "contextd/warning" // what an answer lacks, such as a brief of the caller's own that is not written yet
+	metaSignIn  = "x402/sign-in-with-x" // a wallet's sign-in, in place of a payment or beside it
+	metaProof   = "contextd/proof"      // the leaf of the log that proves the answer
+	metaWarning = "contextd/warning"    // what an answer lacks, such as a brief of the caller's own that is not written yet
 )
 
 // post answers one message, and says to clients of standard x402 what they look for in headers.
@@ -183,6 +184,9 @@ func (s *Server) enter(r *http.Request, rq *request, m message, fault error) (er
 	} else if value != "" {
 		r.Header.Add(api.HeaderPayment, value)
 	}
+	if value := m.SignIn(); value != "" {
+		r.Header.Set(api.HeaderSignIn, value)
+	}
 	rq.about = func() web.Asked { return s.asked(r, m) }
 	if rq.who, err = s.cfg.Payers.Credentials(r, x402.Subject{}); err != nil {
 		return err
@@ -224,6 +228,9 @@ func (s *Server) enterUnknown(r *http.Request, rq *request, m message, fault err
 		case s.cfg.PublicDiscovery:
 			return nil
 		}
+	}
+	if spends, err := s.cfg.Gate.Spends(rq.ctx, rq.who); err != nil || spends { // as with a key, calls alone cost something
+		return err
 	}
 	o := gate.Order[reader.Answer]{Credentials: rq.who, Op: api.OpFresh, Pack: api.DefaultPack, Text: s.text,
 		Answer: func(context.Context, gate.Caller) (reader.Answer, error) {

@@ -68,7 +68,7 @@ func (rq *request) payer() bool { return !rq.who.HasBearer }
 
 // ours reports whether rq shows a proof of our own dialect, and is answered in that.
 func (rq *request) ours() bool {
-	return rq.who.Exact == nil && (rq.who.Proof != nil || rq.who.Refused != nil)
+	return rq.who.Exact == nil && (rq.who.Proof != nil || rq.who.Refused != nil && !rq.who.SignIn)
 }
 
 // asked is what rq asks for, as it is offered to clients of standard x402.

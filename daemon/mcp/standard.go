@@ -74,6 +74,7 @@ func (s *Server) paysInBand(rq *request, m message) bool {
 
 // asked is what m, which came with r, asks for, but for its subject.
 func (s *Server) asked(r *http.Request, m message) (a web.Asked) {
+	a.SignsIn = true
 	a.Resource = api.StandardResource{
 		URL: s.cfg.Standard.URL(r), Description: "handshake and lists of MCP, for a day", Tags: []string{"mcp"},
 	}

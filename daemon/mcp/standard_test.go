@@ -20,6 +20,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -180,6 +181,69 @@ func TestPayByStandardX402(t *testing.T) {
 		}
 	}
 	p.quote(body, "0.002") // our own dialect is beside it
+}
+
+// TestSignInOverMCP: a wallet that signs in with a call gets what it has paid for, and the owner of credits pays with these, as a member of
+// the message and as a header, in every binding; lists are free for them, and a bad sign-in is asked for a payment.
+func TestSignInOverMCP(t *testing.T) {
+	t.Parallel()
+	p := newSettlingShop(t, func(c *daemon.Config) {
+		c.PublicURL, c.SignIn = "https://context.example.org", x402.SignInSpend
+	})
+	wallet := p.chain.Wallet()
+	body := call("context.search", `{"q":"bitcoin","k":2}`)
+	offer := func(body string) api.StandardRequired {
+		return unwrap[api.StandardRequired](t, p.post(body), api.HeaderRequired)
+	}
+	with := func(body string, coded bool) string {
+		sent := daemontest.SignIn(t, wallet, offer(body), nil, nil)
+		return strings.Replace(paying(body, sent, coded), "x402/payment", "x402/sign-in-with-x", 1)
+	}
+	if a := p.post(with(body, false)); a.Status != 402 || !strings.Contains(a.Body, "has not paid") {
+		t.Fatalf("before it has paid: %d %s", a.Status, a.Body)
+	}
+	first := p.post(paying(body, p.sign(wallet, offer(body)), false))
+	receipt := p.receipt(first)
+	for _, coded := range []bool{false, true} {
+		again := p.post(with(body, coded))
+		if matchesOf(t, again) != matchesOf(t, first) || p.receipt(again).Transaction != receipt.Transaction ||
+			again.Header.Get(api.HeaderReplayed) != "true" {
+			t.Errorf("%d %s", again.Status, again.Body)
+		}
+	}
+	if a := p.post(body, api.HeaderSignIn, "%%"); a.Status != 402 || !strings.Contains(a.Body, "sign-in is refused") {
+		t.Errorf("a bad one: %d %s", a.Status, a.Body)
+	}
+	owner := p.owner(wallet)
+	for i, one := range []string{body, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`} {
+		a := p.post(one, api.HeaderSignIn, base64.StdEncoding.EncodeToString(daemontest.SignIn(t, wallet, offer(one), nil, nil)))
+		if a.Status != 200 || a.Header.Get(api.HeaderReplayed) != "" || a.read(t).Result.IsError {
+			t.Errorf("with credits: %d %s", a.Status, a.Body)
+		}
+		if credits := owner(); credits != 999 {
+			t.Errorf("%d: %d credits are left", i, credits)
+		}
+	}
+}
+
+// owner buys a package of credits with a wallet, and returns what tells its credits.
+func (p *shop) owner(wallet devchain.Account) (credits func() int64) {
+	p.t.Helper()
+	at := api.PathPurchase + "?pack=" + string(api.CreditStarter)
+	offer := unwrap[api.StandardRequired](p.t, p.do(http.MethodPost, at, ""), api.HeaderRequired)
+	var key api.IssuedKey
+	bought := p.do(http.MethodPost, at, "", signature(p.sign(wallet, offer))...)
+	if err := json.Unmarshal([]byte(bought.Body), &key); err != nil || key.Key == "" {
+		p.t.Fatalf("%d %s: %v", bought.Status, bought.Body, err)
+	}
+	owner := p.d.Keys().List("")[0].OwnerID // the newest key is the bought one
+	return func() int64 {
+		left, _, err := p.d.Credits().Ledger.Balance(p.t.Context(), owner, key.KeyID)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return left
+	}
 }
 
 // inBandOffer is the offer in a result, the same in all its places.

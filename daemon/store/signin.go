@@ -67,10 +67,7 @@ func (s *Store) OpenSession(ctx context.Context, o account.Opening) (a account.S
 			}
 		}
 		if o.Message != [sha256.Size]byte{} {
-			// Of nobody, so that what drops the links of an owner leaves it.
-			if err := once(ctx, tx, account.ErrNoChallenge, `INSERT INTO challenges (hash, kind, subject, created_at, expires_at)
-				VALUES (?, ?, '', ?, ?) ON CONFLICT (hash) DO NOTHING`, o.Message[:], account.KindWallet, o.Session.CreatedAt.UnixMilli(),
-				o.Until.UnixMilli()); err != nil {
+			if err := useMessage(ctx, tx, o.Message, o.Session.CreatedAt, o.Until); err != nil {
 				return err
 			}
 		}
@@ -166,6 +163,23 @@ func session(ctx context.Context, from database.Querier, hash [sha256.Size]byte,
 	}
 	a.CreatedAt, a.ExpiresAt, a.ProvedAt = database.FromMillis(created), database.FromMillis(expires), database.FromMillis(proved)
 	return a, nil
+}
+
+// UseSignIn notes that a sign-in of standard x402 was used, until some time, and reports whether this is the first use. Like a signed
+// message, it is a row of nobody among the challenges.
+func (s *Store) UseSignIn(ctx context.Context, hash [sha256.Size]byte, at, until time.Time) (first bool, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error { return useMessage(ctx, tx, hash, at, until) })
+	if errors.Is(err, account.ErrNoChallenge) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// useMessage notes that a signed message was used. It fails with account.ErrNoChallenge where it was used before.
+func useMessage(ctx context.Context, tx *sql.Tx, hash [sha256.Size]byte, at, until time.Time) error {
+	// Of nobody, so that what drops the links of an owner leaves it.
+	return once(ctx, tx, account.ErrNoChallenge, `INSERT INTO challenges (hash, kind, subject, created_at, expires_at)
+		VALUES (?, ?, '', ?, ?) ON CONFLICT (hash) DO NOTHING`, hash[:], account.KindWallet, at.UnixMilli(), until.UnixMilli())
 }
 
 // Session returns the session with the given hash that holds at now, else it is account.ErrNoSession.

@@ -73,11 +73,11 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 	if values := r.Header.Values(api.HeaderSignature); p.Standard && len(values) > 0 { // wallets that send both dialects mean this one
 		return p.exact(r, who, values)
 	}
-	if values := r.Header.Values(api.HeaderSignIn); p.SignIns != nil && len(values) > 0 {
-		return p.signIn(r, who, values)
-	}
 	header, alias := r.Header.Values(api.HeaderPayment), ours(r.Header.Values(api.HeaderPaymentAlias))
 	if len(header)+len(alias) == 0 {
+		if p.signs(r) {
+			return p.signIn(r, who)
+		}
 		if p.Standard {
 			who.Refused = formerVersion(r)
 		}
@@ -107,15 +107,24 @@ func (p *Payers) exact(r *http.Request, who gate.Credentials, values []string) (
 		who.Refused = err // it can be read, and is answered with a quote
 		return who, nil
 	}
+	if err == nil && p.signs(r) {
+		who.Exact.SignedIn, _ = p.SignIns.Read(r.Header.Get(api.HeaderSignIn)) // beside a payment, a bad one is none
+	}
 	return who, err
 }
 
+// signs reports whether r has a sign-in of a wallet, where these are taken.
+func (p *Payers) signs(r *http.Request) bool {
+	return p.SignIns != nil && len(r.Header.Values(api.HeaderSignIn)) > 0
+}
+
 // signIn is who with the wallet that has signed in with r. One whose sign-in is refused is asked to pay, as anybody.
-func (p *Payers) signIn(r *http.Request, who gate.Credentials, values []string) (gate.Credentials, error) {
+func (p *Payers) signIn(r *http.Request, who gate.Credentials) (gate.Credentials, error) {
+	who.SignIn = true
 	if err := p.Proofs.AllowAll(p.Trusted.ClientsOf(r)...); err != nil {
 		return who, err
 	}
-	who.Signer, who.Refused = p.SignIns.Signer(strings.Join(values, ","))
+	who.SignedIn, who.Refused = p.SignIns.Read(strings.Join(r.Header.Values(api.HeaderSignIn), ","))
 	return who, nil
 }
 

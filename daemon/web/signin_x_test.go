@@ -4,20 +4,20 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"maps"
+	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	sdkwallet "github.com/contextd/contextd/sdk/wallet"
 )
 
 // signInURL is where users reach the services of these tests. Nobody asks it: what requests say of the host counts for nothing.
@@ -33,35 +33,8 @@ func newSigningMarket(t *testing.T, changes ...func(*daemon.Config)) *market {
 // signIn is what a wallet sends for the extension of a 402 of path, changed before it is signed, and after.
 func (m *market) signIn(path string, from devchain.Account, before, after func(map[string]any)) change {
 	m.t.Helper()
-	e := unwrap[api.StandardRequired](m.t, get(m.t, m.d.URL()+path), api.HeaderRequired).Extensions[api.ExtensionSignIn]
-	if len(e.SupportedChains) != 1 || e.Info["nonce"] == nil {
-		m.t.Fatalf("%s offers %+v", path, e)
-	}
-	v := maps.Clone(e.Info)
-	v["chainId"], v["type"], v["address"] = e.SupportedChains[0].ChainID, e.SupportedChains[0].Type, from.Address
-	if before != nil {
-		before(v)
-	}
-	text := fmt.Sprintf("%s wants you to sign in with your Ethereum account:\n%s\n\n%s\n\nURI: %s\nVersion: %s\nChain ID: %s\nNonce: %s\n"+
-		"Issued At: %s\nExpiration Time: %s", v["domain"], v["address"], v["statement"], v["uri"], v["version"],
-		strings.TrimPrefix(fmt.Sprint(v["chainId"]), "eip155:"), v["nonce"], v["issuedAt"], v["expirationTime"])
-	key, err := crypto.ToECDSA(common.FromHex(from.PrivateKey))
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	signature, err := crypto.Sign(crypto.Keccak256(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d%s", len(text), text)), key)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	signature[64] += 27
-	v["signature"] = "0x" + common.Bytes2Hex(signature)
-	if after != nil {
-		after(v)
-	}
-	sent, err := json.Marshal(v)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	offer := unwrap[api.StandardRequired](m.t, get(m.t, m.d.URL()+path), api.HeaderRequired)
+	sent := daemontest.SignIn(m.t, from, offer, before, after)
 	return with(api.HeaderSignIn, base64.StdEncoding.EncodeToString(sent))
 }
 
@@ -154,6 +127,125 @@ func TestSignInsAreRefused(t *testing.T) {
 	}
 	if a := get(t, m.d.URL()+path, with(api.HeaderSignIn, "%%")); a.Status != http.StatusPaymentRequired {
 		t.Errorf("no base64: %d %s", a.Status, a.Body)
+	}
+}
+
+// TestSignInSpends: a wallet whose owner has credits signs in and is answered now, by credits, with what is left in the header; a sign-in is
+// good once, also at another daemon on the same books. Without credits, and for a disabled owner, it is a 402 as ever, and nothing is spent.
+func TestSignInSpends(t *testing.T) {
+	t.Parallel()
+	spend := func(c *daemon.Config) { c.SignIn = x402.SignInSpend }
+	m := newSigningMarket(t, spend)
+	const path = "/v1/cite?ref=1"
+	wallet := m.chain.Wallet()
+	if a := get(t, m.d.URL()+path, m.signIn(path, wallet, nil, nil)); a.Status != http.StatusPaymentRequired {
+		t.Fatalf("of nobody: %d %s", a.Status, a.Body)
+	}
+	m.settled(path, m.sign(wallet, m.offer(path)), false)
+	bought := m.buy(api.CreditStarter, m.sign(wallet, m.forSale(api.CreditStarter)), true)
+	once := m.signIn(path, wallet, nil, nil)
+	a := get(t, m.d.URL()+path, once)
+	if a.Status != http.StatusOK || a.Header.Get(api.HeaderReplayed) != "" || a.Header.Get(api.HeaderCreditsLeft) != "999" ||
+		a.Header.Get(api.HeaderSettlement) != "" {
+		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
+	}
+	if a := get(t, m.d.URL()+path, once); a.Status != http.StatusPaymentRequired || !strings.Contains(string(a.Body), "used before") {
+		t.Errorf("again: %d %s", a.Status, a.Body)
+	}
+	past := "/v1/snapshot?at=" + time.Now().UTC().Format(time.RFC3339)
+	if a := get(t, m.d.URL()+past, m.signIn(past, wallet, nil, nil)); a.Status != http.StatusOK ||
+		a.Header.Get("Cache-Control") != api.CacheImmutableOwn {
+		t.Errorf("a snapshot: %d %v", a.Status, a.Header)
+	}
+	if a := get(t, m.d.URL()+path, bearer(bought.Key)); a.Header.Get(api.HeaderCreditsLeft) != "997" {
+		t.Errorf("with the key: %v", a.Header)
+	}
+	later := m.signIn(path, wallet, nil, nil)
+	if _, err := m.d.Keys().Revoke(t.Context(), bought.KeyID); err != nil {
+		t.Fatal(err)
+	}
+	if a := get(t, m.d.URL()+path, later); a.Status != http.StatusOK || a.Header.Get(api.HeaderReplayed) != "true" {
+		t.Errorf("without a key, what was paid for: %d %s", a.Status, a.Body)
+	}
+}
+
+// TestSDKSignsIn: the SDK signs for the host that it asks, and for no other, and not what reads otherwise than it is.
+func TestSDKSignsIn(t *testing.T) {
+	t.Parallel()
+	const public = "http://context.example.org"
+	m := newSigningMarket(t, func(c *daemon.Config) { c.PublicURL = public })
+	const path = "/v1/cite?ref=1"
+	wallet := m.chain.Wallet()
+	key, err := sdkwallet.ParseKey(wallet.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.settled(path, m.sign(wallet, m.offer(path)), false)
+	signed := func(at string, spoil func(info map[string]any)) (string, error) {
+		required := m.offer(path)
+		if spoil != nil {
+			spoil(required.Extensions[api.ExtensionSignIn].Info)
+		}
+		text, err := json.Marshal(required)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodGet, at+path, nil)
+		resp := &http.Response{StatusCode: http.StatusPaymentRequired, Header: http.Header{}, Body: http.NoBody, Request: r}
+		resp.Header.Set(api.HeaderRequired, base64.StdEncoding.EncodeToString(text))
+		return sdk.SignIn(r, resp, key.Address(), key.SignMessage)
+	}
+	header, err := signed(public, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := get(t, m.d.URL()+path, with(api.HeaderSignIn, header)); a.Status != http.StatusOK || a.Header.Get(api.HeaderReplayed) != "true" {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	set := func(name string, value any) func(map[string]any) {
+		return func(info map[string]any) { info[name] = value }
+	}
+	for name, one := range map[string]struct {
+		at    string
+		spoil func(map[string]any)
+	}{
+		"another host": {"http://evil.example", nil}, "another port": {public + ":81", nil}, "another scheme": {"https://context.example.org", nil},
+		"domain": {public, set("domain", "evil.example")}, "uri": {public, set("uri", "http://evil.example/")},
+		"lines": {public, set("statement", "Sign in\nURI: http://evil.example")}, "nonce": {public, set("nonce", 7)},
+	} {
+		if header, err := signed(one.at, one.spoil); header != "" || !errors.Is(err, sdk.ErrSignIn) {
+			t.Errorf("%s: %q, %v", name, header, err)
+		}
+	}
+}
+
+// TestSignInBesidePayment: a payment that was sent before is answered again to its payer, who signs in beside it, and to nobody else.
+func TestSignInBesidePayment(t *testing.T) {
+	t.Parallel()
+	m := newSigningMarket(t)
+	const path = "/v1/cite?ref=1"
+	wallet := m.chain.Wallet()
+	other, err := m.chain.NewAccount(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := m.sign(wallet, m.offer(path))
+	s.Extensions = nil
+	first := get(t, m.d.URL()+path, authorizing(s), with(api.HeaderSignIn, "%%"))
+	if first.Status != http.StatusOK {
+		t.Fatalf("%d %s", first.Status, first.Body)
+	}
+	for name, one := range map[string]struct {
+		beside change
+		status int
+	}{
+		"nobody": {func(*http.Request) {}, http.StatusPaymentRequired}, "another": {m.signIn(path, other, nil, nil), http.StatusPaymentRequired},
+		"unreadable": {with(api.HeaderSignIn, "%%"), http.StatusPaymentRequired}, "its payer": {m.signIn(path, wallet, nil, nil), http.StatusOK},
+	} {
+		a := get(t, m.d.URL()+path, authorizing(s), one.beside)
+		if a.Status != one.status || a.Status == http.StatusOK && !bytes.Equal(ageless(a.Body), ageless(first.Body)) {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
 	}
 }
 

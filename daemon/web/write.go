@@ -134,6 +134,9 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, op api.Op, served
 	s.headers(w, a)
 	s.setProof(w.Header(), a.Proof)
 	setLeft(w.Header(), served.Left)
+	if served.Caller.SignedIn && a.Immutable { // shared caches know nothing of the header of sign-ins
+		w.Header().Set("Cache-Control", api.CacheImmutableOwn)
+	}
 	if served.Sold != nil {
 		control := "no-store"
 		if a.Immutable {

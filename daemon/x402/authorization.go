@@ -37,6 +37,8 @@ type Exact struct {
 	Identifier string // of the payment, which nobody guesses; "" if the client chose none, or one that can be guessed
 	Payload    string // digest of the JSON as it was sent: the same payment again has the same
 
+	SignedIn *SignedIn // who has signed in with the same request; nil for nobody
+
 	Fault api.StandardReason // what keeps it from being read further, in the words of standard x402; "" where it is its reason alone
 }
 

@@ -154,7 +154,8 @@ func (e *exact) is(row Settlement) bool {
 }
 
 // tell notes that the answer of row, which was settled, is handed out now, or says why it is not. All that is signed is on the chain, for
-// anybody to send again. So who knows the identifier, which is not, gets the answer each time; without one, who is first does.
+// anybody to send again. So who knows the identifier, which is not, or has signed in as the payer, gets the answer each time; without
+// either, who is first does.
 func (e *exact) tell(ctx context.Context, row Settlement) error {
 	knows := e.knows(row.Identifier)
 	first, err := false, error(nil)
@@ -166,6 +167,8 @@ func (e *exact) tell(ctx context.Context, row Settlement) error {
 		return fmt.Errorf("note that an answer is handed out: %w", err)
 	case first, knows:
 		return nil
+	case e.paid.SignedIn != nil && usdg.SameAddress(e.paid.SignedIn.Address, row.From):
+		return e.cfg.tellSignedIn(ctx, e.paid.SignedIn, row)
 	}
 	return api.Errorf(api.ReasonAlreadyUsed, "the authorization was used at %s, and its answer was handed out",
 		row.At.UTC().Format(time.RFC3339)).WithHint("nothing more was settled; answers are given again by the extension "+

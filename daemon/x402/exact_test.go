@@ -456,7 +456,7 @@ func TestSignedInIsTold(t *testing.T) {
 	is(t, err, api.ReasonSettling)
 	s.bank.held = false
 	all := x402.Settlers{s.Settler}
-	_, err = all.ClaimSignedIn(t.Context(), payer, fresh()) // it is pending
+	_, err = all.ClaimSignedIn(t.Context(), &x402.SignedIn{Address: payer}, fresh()) // it is pending
 	is(t, err, api.ReasonPaymentRequired)
 	for range 2 { // it is sent again, and then seen
 		if err := s.Resume(t.Context()); err != nil {
@@ -465,12 +465,12 @@ func TestSignedInIsTold(t *testing.T) {
 	}
 	other := fresh()
 	other.Fingerprint = "another"
-	_, err = all.ClaimSignedIn(t.Context(), payer, other)
+	_, err = all.ClaimSignedIn(t.Context(), &x402.SignedIn{Address: payer}, other)
 	is(t, err, api.ReasonPaymentRequired)
-	_, err = all.ClaimSignedIn(t.Context(), treasury, fresh())
+	_, err = all.ClaimSignedIn(t.Context(), &x402.SignedIn{Address: treasury}, fresh())
 	is(t, err, api.ReasonPaymentRequired)
 	for range 2 {
-		c, err := all.ClaimSignedIn(t.Context(), payer, fresh())
+		c, err := all.ClaimSignedIn(t.Context(), &x402.SignedIn{Address: payer}, fresh())
 		if err != nil || string(c.Replay.Body) != "answer" || !c.Receipt.Success || c.Settled.IsZero() {
 			t.Fatalf("%+v, %v", c, err)
 		}
@@ -481,7 +481,7 @@ func TestSignedInIsTold(t *testing.T) {
 	if err := s.store.PruneAnswers(t.Context(), now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = all.ClaimSignedIn(t.Context(), payer, fresh())
+	_, err = all.ClaimSignedIn(t.Context(), &x402.SignedIn{Address: payer}, fresh())
 	is(t, err, api.ReasonPaymentRequired)
 	s.booked(1_000)
 }

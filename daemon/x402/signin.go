@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/contextd/contextd/internal/usdg"
@@ -26,13 +25,39 @@ type SignIns struct {
 	PublicURL *url.URL // where users reach the service; what their requests say counts for nothing
 	Networks  []string // CAIP-2
 	Secret    []byte   // the same on all nodes
+	Spend     bool     // the credits of a wallet's owner pay too
 	Recover   func(text, signature string) (address string, err error)
+	Store     SignInStore
 	Now       func() time.Time
+}
 
-	mu     sync.Mutex // guards what follows
-	used   map[string]struct{}
-	before map[string]struct{} // those of the time before since
-	since  time.Time           // when used began
+// SignInStore keeps which sign-ins were used, on all nodes.
+type SignInStore interface {
+	// UseSignIn notes that the sign-in with a hash was used, until some time, and reports whether this is the first use.
+	UseSignIn(ctx context.Context, hash [sha256.Size]byte, at, until time.Time) (first bool, err error)
+}
+
+// SignedIn is a wallet that has signed in with a request. Nothing is written down for one that gets nothing by it.
+type SignedIn struct {
+	Address string // in the spelling of EIP-55
+	nonce   string
+	by      *SignIns // nil where it is used up nowhere
+}
+
+// Use uses the sign-in up, or says why it cannot be used. It is called once it is sure that it gets the wallet something.
+func (s *SignedIn) Use(ctx context.Context) error {
+	if s.by == nil {
+		return nil
+	}
+	now := s.by.Now()
+	first, err := s.by.Store.UseSignIn(ctx, sha256.Sum256([]byte("sign-in-with-x "+s.nonce)), now, now.Add(signInLife+signInSkew))
+	switch {
+	case err != nil:
+		return fmt.Errorf("use up sign-in: %w", err)
+	case !first:
+		return refusedExact(api.ReasonBadSignature, "the sign-in is refused: it was used before")
+	}
+	return nil
 }
 
 // Bounds of sign-ins.
@@ -40,12 +65,23 @@ const (
 	signInLife   = 5 * time.Minute
 	signInSkew   = time.Minute // by which clocks may differ
 	maxSignIn    = 16 << 10    // bytes of the header
-	maxUsed      = 200_000     // nonces of one generation
 	signInRandom = 8           // bytes of a nonce, of which as many more are the MAC
 	signInTime   = "2006-01-02T15:04:05.000Z"
 )
 
-const signInStatement = "Get again what this wallet has paid for at contextd. This signs a message only: it moves no funds."
+// What a wallet signs, by what it gets.
+const (
+	recoverStatement = "Get again what this wallet has paid for at contextd. This signs a message only: it moves no funds."
+	spendStatement   = "Pay for this call at contextd with credits of this wallet's owner, or get again what the wallet has paid for. " +
+		"This signs a message only: it moves no tokens."
+)
+
+func (s *SignIns) statement() string {
+	if s.Spend {
+		return spendStatement
+	}
+	return recoverStatement
+}
 
 // signIn is a sign-in as a wallet sends it.
 type signIn struct {
@@ -75,7 +111,7 @@ func (s *SignIns) Offer() (e api.StandardExtension, err error) {
 	at := issued.Format(signInTime)
 	e.Info = map[string]any{
 		"domain": s.PublicURL.Host, "uri": s.PublicURL.String(), "version": "1", "nonce": s.nonce(random, at), "issuedAt": at,
-		"expirationTime": issued.Add(signInLife).Format(signInTime), "statement": signInStatement,
+		"expirationTime": issued.Add(signInLife).Format(signInTime), "statement": s.statement(),
 	}
 	e.Schema = map[string]any{"type": "object"}
 	for _, network := range s.Networks {
@@ -91,10 +127,10 @@ func (s *SignIns) nonce(random []byte, issuedAt string) string {
 	return hex.EncodeToString(random) + hex.EncodeToString(mac.Sum(nil)[:signInRandom])
 }
 
-// Signer is the address of the wallet, in the spelling of EIP-55, that has made the header of a sign-in, or why there is none.
-func (s *SignIns) Signer(header string) (string, error) {
-	refused := func(format string, args ...any) (string, error) {
-		return "", refusedExact(api.ReasonBadSignature, "the sign-in is refused: "+format, args...)
+// Read is who has made the header of a sign-in, or why nobody has.
+func (s *SignIns) Read(header string) (*SignedIn, error) {
+	refused := func(format string, args ...any) (*SignedIn, error) {
+		return nil, refusedExact(api.ReasonBadSignature, "the sign-in is refused: "+format, args...)
 	}
 	var m signIn
 	text, err := base64.StdEncoding.DecodeString(header)
@@ -107,7 +143,7 @@ func (s *SignIns) Signer(header string) (string, error) {
 	}
 	uri, err := url.Parse(m.URI)
 	if m.Domain != s.PublicURL.Host || err != nil || uri.Scheme != s.PublicURL.Scheme || uri.Host != s.PublicURL.Host || m.Version != "1" ||
-		m.Statement != signInStatement {
+		m.Statement != s.statement() {
 		return refused("it is for another service, or says something else")
 	}
 	if err := s.timely(m); err != nil {
@@ -121,10 +157,7 @@ func (s *SignIns) Signer(header string) (string, error) {
 	if err != nil || !usdg.SameAddress(signer, m.Address) {
 		return refused("it is not signed by %s", strconv.QuoteToASCII(m.Address[:min(len(m.Address), 42)]))
 	}
-	if !s.use(m.Nonce) {
-		return refused("it was used before")
-	}
-	return signer, nil
+	return &SignedIn{signer, m.Nonce, s}, nil
 }
 
 // timely checks the times of m.
@@ -171,20 +204,6 @@ func (m signIn) text(chain string) string {
 	return b.String()
 }
 
-// use notes a nonce, and reports whether it was not used. Nonces are kept for at least as long as a sign-in holds, on this node; a crowd
-// that fills them faster has it forget the oldest.
-func (s *SignIns) use(nonce string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now := s.Now(); s.used == nil || now.Sub(s.since) > signInLife+signInSkew || len(s.used) >= maxUsed {
-		s.before, s.used, s.since = s.used, map[string]struct{}{}, now
-	}
-	_, is := s.used[nonce]
-	_, was := s.before[nonce]
-	s.used[nonce] = struct{}{}
-	return !is && !was
-}
-
 // SignInMode says what wallets may sign in for.
 type SignInMode string
 
@@ -192,6 +211,7 @@ type SignInMode string
 const (
 	SignInOff     SignInMode = "off"
 	SignInRecover SignInMode = "recover" // answers that they have paid for
+	SignInSpend   SignInMode = "spend"   // those, and calls that their owners' credits pay for
 )
 
 // Networks are those of the rails, as standard x402 names them.
@@ -206,11 +226,11 @@ func (r Settlers) Networks() (list []string) {
 
 // ClaimSignedIn claims for a request what its payer, who has signed in, has paid for it within a day: the answer is given once more. There
 // is none where nothing was.
-func (r Settlers) ClaimSignedIn(ctx context.Context, payer string, sub Subject) (*Claim, error) {
+func (r Settlers) ClaimSignedIn(ctx context.Context, payer *SignedIn, sub Subject) (*Claim, error) {
 	for _, s := range r {
 		for _, fingerprint := range []string{sub.Fingerprint, sub.Former} {
 			since := s.cfg.Now().Add(-api.ProofIdempotency)
-			paid, err := s.cfg.Store.SettledFor(ctx, s.cfg.ID, strings.ToLower(payer), fingerprint, since)
+			paid, err := s.cfg.Store.SettledFor(ctx, s.cfg.ID, strings.ToLower(payer.Address), fingerprint, since)
 			if err != nil {
 				return nil, fmt.Errorf("look up settlement: %w", err)
 			}
@@ -218,8 +238,8 @@ func (r Settlers) ClaimSignedIn(ctx context.Context, payer string, sub Subject) 
 				continue
 			}
 			row := paid[0]
-			if _, err := s.cfg.Store.Tell(ctx, row.Key(), s.cfg.Now().UTC()); err != nil { // to nobody else from now on
-				return nil, fmt.Errorf("note that an answer is handed out: %w", err)
+			if err := s.cfg.tellSignedIn(ctx, payer, row); err != nil {
+				return nil, err
 			}
 			return &Claim{
 				Replay:  &StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: row.At, Body: row.Body},
@@ -227,6 +247,18 @@ func (r Settlers) ClaimSignedIn(ctx context.Context, payer string, sub Subject) 
 			}, nil
 		}
 	}
-	return nil, api.Errorf(api.ReasonPaymentRequired, "the wallet %s has not paid for this request within %s", payer, api.ProofIdempotency).
-		WithHint("pay for it: %s says how", api.HeaderRequired)
+	return nil, api.Errorf(api.ReasonPaymentRequired, "the wallet %s has not paid for this request within %s", payer.Address,
+		api.ProofIdempotency).WithHint("pay for it: %s says how", api.HeaderRequired)
+}
+
+// tellSignedIn notes that the answer of row is handed out to its payer, who has signed in, and to nobody else by the payment alone from
+// now on.
+func (cfg SettlerConfig) tellSignedIn(ctx context.Context, payer *SignedIn, row Settlement) error {
+	if err := payer.Use(ctx); err != nil {
+		return err
+	}
+	if _, err := cfg.Store.Tell(ctx, row.Key(), cfg.Now().UTC()); err != nil {
+		return fmt.Errorf("note that an answer is handed out: %w", err)
+	}
+	return nil
 }

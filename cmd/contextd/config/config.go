@@ -103,10 +103,10 @@ type Config struct {
 		_     struct{}          `doc:"the caller. Those that were paid for by call are always private."`
 	} `key:"snapshots" doc:"Answers of the past, which never change."`
 	X402 struct {
-		SignIn x402.SignInMode `key:"sign_in" default:"off" enum:"off,recover" doc:"What wallets may sign in for, by the"`
+		SignIn x402.SignInMode `key:"sign_in" default:"off" enum:"off,recover,spend" doc:"What wallets may sign in for, by the"`
 		_      struct{}        `doc:"extension sign-in-with-x: recover gives them again, for a day, the answers that they"`
-		_      struct{}        `doc:"have paid for. It needs public_url. Some catalogues list a service that offers"`
-		_      struct{}        `doc:"sign-ins as free."`
+		_      struct{}        `doc:"have paid for; spend also lets an owner's wallet pay with the owner's credits. It"`
+		_      struct{}        `doc:"needs public_url. Some catalogues list a service that offers sign-ins as free."`
 	} `key:"x402" doc:"Standard x402, where calls are paid by it."`
 	Admin struct {
 		Listen string   `key:"listen" doc:"Where metrics and profiles are served, such as 127.0.0.1:8403. Empty means"`
