@@ -143,6 +143,48 @@ func TestPayAnswers(t *testing.T) {
 	})
 }
 
+// TestPaySignsIn: ctx pay --sign-in signs in for the service that it asks, shows the answer, and pays nothing, whatever that answers.
+func TestPaySignsIn(t *testing.T) {
+	t.Parallel()
+	var says atomic.Value // the domain that is to be signed
+	var paid, signed atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(api.HeaderSignature) != "" || r.Header.Get(api.HeaderPayment) != "" {
+			paid.Add(1)
+		}
+		if r.Header.Get(api.HeaderSignIn) != "" {
+			signed.Add(1)
+			if text, err := base64.StdEncoding.DecodeString(r.Header.Get(api.HeaderSignIn)); err == nil && bytes.Contains(text, []byte(`"n1"`)) {
+				_, _ = io.WriteString(w, "it")
+				return
+			}
+		}
+		at, nonce := says.Load().(string), r.URL.Query().Get("nonce")
+		text := fmt.Sprintf(`{"x402Version":2,"error":"pay","accepts":[{"scheme":"exact","network":"eip155:8453","amount":"5"}],"extensions":{
+			"sign-in-with-x":{"info":{"domain":%q,"uri":"http://%s","version":"1","nonce":%q,"issuedAt":"2026-11-28T00:00:00.000Z",
+			"statement":"Get it again."},"supportedChains":[{"chainId":"solana:x","type":"ed25519"},{"chainId":"eip155:8453","type":"eip191"}],
+			"schema":{}}}}`, at, at, nonce)
+		w.Header().Set(api.HeaderRequired, base64.StdEncoding.EncodeToString([]byte(text)))
+		w.WriteHeader(http.StatusPaymentRequired)
+	}))
+	t.Cleanup(s.Close)
+	host := strings.TrimPrefix(s.URL, "http://")
+	for name, one := range map[string]struct {
+		nonce, domain, out string
+		signed             int64
+	}{"known": {"n1", host, "it", 1}, "unknown": {"n2", host, "", 1}, "of another": {"n1", "evil.example", "", 0}} {
+		says.Store(one.domain)
+		before := signed.Load()
+		out, told, f := ctxPay(t, t.TempDir(), "--sign-in", s.URL+"/it?nonce="+one.nonce)
+		if out != one.out || (f == nil) != (one.out != "") || signed.Load()-before != one.signed {
+			t.Errorf("%s: %q, %q, %v, signed in %d times", name, out, told, f, signed.Load()-before)
+		}
+	}
+	if paid.Load() > 0 {
+		t.Errorf("it has paid %d times", paid.Load())
+	}
+}
+
 // TestDryRun: what costs nothing is told without a line of a price that is not there, and as JSON is a price of nothing.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
