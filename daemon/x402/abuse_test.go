@@ -66,6 +66,9 @@ func TestAttempts(t *testing.T) {
 				if one.good == 0 {
 					_, _, err := s.pay(exact(100+i), fresh(), "answer")
 					is(t, err, api.ReasonRateLimited)
+					if wait := api.AsError(err).RetryAfter; (wait == time.Hour) != s.bank.poor {
+						t.Errorf("it is asked to wait %s", wait)
+					}
 				}
 			}
 			if one.good > 0 && most.Load() > 3 {
