@@ -260,3 +260,27 @@ func TestPrunedBodies(t *testing.T) {
 		}
 	}
 }
+
+// TestSeats: while three payments of a payer are checked, the fourth waits, and is told to come again where that takes too long.
+func TestSeats(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	s.wait = 20 * time.Millisecond
+	s.restart()
+	inside, release := make(chan struct{}, 3), make(chan struct{})
+	s.bank.onSimulate = func() { inside <- struct{}{}; <-release }
+	var all sync.WaitGroup
+	for i := range byte(3) {
+		all.Go(func() {
+			if _, _, err := s.pay(exact(i), fresh(), "answer"); err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+		<-inside
+	}
+	_, _, err := s.pay(exact(9), fresh(), "answer")
+	is(t, err, api.ReasonRateLimited)
+	close(release)
+	all.Wait()
+	s.booked(3_000)
+}
