@@ -216,7 +216,7 @@ func (f *Figure) readSuffix(t string) bool {
 		kind Kind
 	}{{percentEnd, Percent, Number}, {basisEnd, Basis, Number}, {dollarWord, USD, Number},
 		{spanEnd, Plain, Span}, {countEnd, Plain, Number}} {
-		if s := suffix.end.FindString(t[f.End:]); s != "" && f.Unit != USD {
+		if s := suffix.end.FindString(t[f.End:]); s != "" && f.Unit != USD && !letter(t[f.End+len(s):]) { // 5 dólares are no days
 			f.Unit = suffix.unit
 			f.Kind = suffix.kind
 			f.End += len(s)
@@ -226,8 +226,13 @@ func (f *Figure) readSuffix(t string) bool {
 	if f.Unit == Plain && otherUnit.MatchString(t[f.End:]) {
 		f.Unit = Other
 	}
-	r, _ := utf8.DecodeRuneInString(t[f.End:])
-	return !unicode.IsLetter(r) && r != '_'
+	return !letter(t[f.End:]) && !strings.HasPrefix(t[f.End:], "_")
+}
+
+// letter reports whether t begins with a letter of any script.
+func letter(t string) bool {
+	r, _ := utf8.DecodeRuneInString(t)
+	return unicode.IsLetter(r)
 }
 
 func scaleOf(word string) float64 {
