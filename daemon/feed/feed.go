@@ -27,6 +27,7 @@ type Edition struct {
 	looked       *looked  // shared by the editions with the same rows
 	frames       *frames  // shared with no other edition
 	parts        *parts
+	trail        *state.Trail // shared by all editions of the pack
 }
 
 // Fresh is the body of the fresh operation.
@@ -37,6 +38,9 @@ func (e *Edition) BriefBody() *Body { return e.brief }
 
 // Citation is the citation at place i as JSON. The caller must not change it.
 func (e *Edition) Citation(i int) []byte { return e.cites[i] }
+
+// Trail is what the rows said since the start.
+func (e *Edition) Trail() *state.Trail { return e.trail }
 
 // Freshness is that of the state at now.
 func (e *Edition) Freshness(now time.Time) api.Freshness {
@@ -126,13 +130,15 @@ func (f *Feed) Publish(p state.Pulse, b state.Narration, rows *state.Tables) err
 	return f.update(p.Pack, func(old *Edition) (*Edition, error) {
 		next := &Edition{
 			Pulse: p, Brief: b, Rows: rows, Serial: 1, cites: cites, looked: new(looked), frames: new(frames),
+			trail: new(state.Trail),
 		}
 		if old != nil {
 			if !p.GeneratedAt.After(old.GeneratedAt) {
 				return nil, fmt.Errorf("pulse of %s at %s is not newer than %s", p.Pack, p.GeneratedAt, old.GeneratedAt)
 			}
-			next.Serial = old.Serial + 1
+			next.Serial, next.trail = old.Serial+1, old.trail
 		}
+		next.trail.Add(p.GeneratedAt, rows)
 		return next, nil
 	})
 }

@@ -78,6 +78,21 @@ func TestPublishOrder(t *testing.T) {
 	}
 }
 
+// TestTrail: an edition tells what the rows of those before it said.
+func TestTrail(t *testing.T) {
+	t.Parallel()
+	f := feed.New("crypto")
+	kinds := []state.Kind{{Name: "asset", Fields: []state.Field{{Name: "priceUsd"}}}}
+	for i, price := range []float64{1, 2} {
+		must(t, f.Publish(pulse("crypto", born().Add(time.Duration(i)*5*time.Minute)), state.Narration{}, state.NewTables(kinds, []state.Row{
+			{Kind: "asset", Key: "bitcoin", Name: "Bitcoin", Fields: api.Fields{{Name: "priceUsd", Value: price}}}})))
+	}
+	got := latest(t, f, "crypto").Trail().Before(born(), born().Add(time.Hour), "asset", "bitcoin", "priceUsd")
+	if len(got) != 2 || got[0].Value != 2 || !got[1].At.Equal(born()) {
+		t.Errorf("the trail is %v", got)
+	}
+}
+
 func TestPublishRefuses(t *testing.T) {
 	t.Parallel()
 	f := feed.New("crypto")
