@@ -78,14 +78,19 @@ func TestCheck(t *testing.T) {
 		{"Bitcoin is between $91,000 and $92,000.", verified}, {"XRP rose 382 basis points.", verified},
 		{"Ethereum fell 2.9% today.", verified}, {"Bitcoin dominance is 54.9%.", verified}, {"Solana holds $9.09 billion.", verified},
 		{"Bitcoin rose, with a 2.9% drop in Ethereum.", verified}, {"Zcash extends its gains to 21.8%.", verified},
-		{"Bitcoin's market cap is $1.83 trillion.", verified},
+		{"Bitcoin's market cap is $1.83 trillion.", verified}, {"Bitcoin costs $91,442.87.", verified}, {"Bitcoin cotiza a 91.443 dólares.", verified},
+		{"The Kamino hack has a reported loss of $5 million, Bitcoin is at $91,443.", "own_position, verified"},
 
 		{"Bitcoin is at $120,000.", refuted}, {"Bitcoin is at 120,000.", refuted}, {"BTC: 120.000 $", refuted},
 		{"Bitcoin costs $9,144.", refuted}, {"Bitcoin is up 1.6% today.", "refuted direction"},
 		{"Bitcoin is down 5.6% in 24 hours.", refuted}, {"Solana dropped 14% this week.", refuted},
 		{"Aave V3 has a TVL of $41.3 billion.", refuted}, {"Bitcoin has a market cap of $2.5 trillion.", refuted},
 		{"Fear & Greed reads 64.", refuted}, {"Bitcoin dominance is 61.9%.", refuted}, {"Bitcoin trades over $120,000.", refuted},
-		{"Bitcoin is between $120,000 and $121,000.", refuted},
+		{"Bitcoin is between $120,000 and $121,000.", refuted}, {"Bitcoin costs $1.83 trillion.", refuted},
+		{"Lido has a TVL of $40.2 trillion.", refuted}, {"Ethereum costs $0.2078.", refuted}, {"In 24 hours Ethereum fell 7.55% in price.", refuted},
+		{"Ethereum fell 7.55% in 24 hours.", refuted}, {"Ethereum fell 7.55% in 24 hours and rose this week.", "ambiguous_subject"},
+		{"XRP fell 0.90% this week.", "refuted direction"},
+		{"Breadth agrees: 55 large coins rose and 55 fell [1].", "ambiguous_field, verified"}, {"Bitcoin has a market cap of $91,443.", refuted}, {"Bitcoin is at $1.83 trillion.", "ambiguous_subject"},
 
 		{"Bitcoin trades at $91,442.", "near"}, {"Bitcoin trades at $93,000.", "near"}, {"The crypto market is worth $3 trillion.", "near"},
 		{"Bitcoin could reach $120,000.", "forecast"}, {"Bitcoin's support is at $85,000.", "level"}, {"Bitcoin is not at $91,443.", "negated"},
@@ -128,8 +133,15 @@ func TestCheck(t *testing.T) {
 func TestCheckOfThePast(t *testing.T) {
 	t.Parallel()
 	m, before := material(t, 2), material(t, 1)
-	ago := func(d time.Duration) []check.Sample {
-		return []check.Sample{check.NewSample(m.At.Add(-d), before.State, m.Shown)}
+	was := check.NewSample(m.At, before.State, m.Shown)
+	ago := func(d time.Duration) check.Earlier {
+		return func(kind, key, field string) []state.Point {
+			n, ok := was.Number(kind, key, field)
+			if !ok {
+				return nil
+			}
+			return []state.Point{{At: m.At.Add(-d), Value: n}}
+		}
 	}
 	for _, c := range []struct {
 		text string
@@ -142,7 +154,7 @@ func TestCheckOfThePast(t *testing.T) {
 	} {
 		now := m
 		if c.ago > 0 {
-			now.Samples = ago(c.ago)
+			now.Earlier = ago(c.ago)
 		}
 		r := check.Judge(c.text, now)
 		if r.Verdict() != c.want {
@@ -167,6 +179,67 @@ func TestCheckOfThePast(t *testing.T) {
 	for text, want := range map[string]string{"Bitcoin is at $91,443.": "stale source_stale", "Bitcoin is at $120,000.": "unknown source_stale"} {
 		if f := check.Judge(text, late).Findings[0]; fmt.Sprint(f.Verdict, " ", f.Reason) != want {
 			t.Errorf("%q of a source that is overdue is %s %s", text, f.Verdict, f.Reason)
+		}
+	}
+}
+
+// TestCheckOfTheDay: what a number was in samples decides how near a figure has to be to have been right.
+func TestCheckOfTheDay(t *testing.T) {
+	t.Parallel()
+	m := material(t, 2)
+	for _, c := range []struct {
+		text    string
+		samples int
+		was     map[string][2]float64 // from where to where a field went between samples
+		want    string
+	}{
+		{"Bitcoin costs $93,600.", 12, map[string][2]float64{"priceUsd": {91_400, 91_500}}, "refuted other_value"}, // 92,930 a day ago
+		{"Bitcoin costs $93,000.", 12, map[string][2]float64{"priceUsd": {91_400, 91_500}}, "unknown near"},
+		{"Bitcoin costs $93,600.", 11, map[string][2]float64{"priceUsd": {91_400, 91_500}}, "unknown near"},
+		{"Bitcoin costs $93,600.", 12, map[string][2]float64{"priceUsd": {91_400, 93_500}}, "unknown near"},
+		{"Bitcoin costs $91,400.", 12, map[string][2]float64{"priceUsd": {91_400, 91_500}}, "verified"},
+		{"Bitcoin is up 1.6% in 24 hours.", 12, map[string][2]float64{"change24hPct": {-1.5, -1.7}}, "refuted direction"},
+		{"Bitcoin is up 1.6% in 24 hours.", 12, map[string][2]float64{"change24hPct": {-1.6, 1.7}}, "unknown near"},
+		{"Bitcoin is up 1.6% in 24 hours.", 11, map[string][2]float64{"change24hPct": {-1.5, -1.7}}, "refuted direction"},
+		{"Zcash rose 25% in the last hour.", 12, map[string][2]float64{"change1hPct": {1, 2}}, "refuted other_value"},
+		{"Zcash rose 25% in the last hour.", 11, map[string][2]float64{"change1hPct": {1, 2}}, "unknown no_history"},
+	} {
+		m.Earlier = func(_, _, field string) (list []state.Point) {
+			for i := range c.samples {
+				if two, ok := c.was[field]; ok {
+					list = append(list, state.Point{At: m.At.Add(-time.Duration(i+1) * 5 * time.Minute), Value: two[i%2]})
+				}
+			}
+			return list
+		}
+		f := check.Judge(c.text, m).Findings[0]
+		if got := strings.TrimSpace(fmt.Sprint(f.Verdict, " ", f.Reason)); got != c.want {
+			t.Errorf("%q after %d samples of %v is %s, want %s: %+v", c.text, c.samples, c.was, got, c.want, f)
+		}
+		if known := c.samples >= 12; c.want[0] == 'r' && (f.Since != nil) != known {
+			t.Errorf("%q: the range is since %v", c.text, f.Since)
+		}
+	}
+}
+
+// TestCheckOfWhatIsLeftUnsaid: a figure without a period is of the one that the paragraph is about, and one in brackets of the name before.
+func TestCheckOfWhatIsLeftUnsaid(t *testing.T) {
+	t.Parallel()
+	m := material(t, 2)
+	for _, c := range []struct {
+		text string
+		want api.CheckVerdict // of the last figure
+	}{
+		{"Bitcoin is down 1.6% in 24 hours. Ethereum fell 2.9%.", api.CheckVerified},
+		{"Bitcoin gained 4% this week. Ethereum fell 2.9%.", api.CheckUnknown},
+		{"Bitcoin gained 4% this week.\n\nEthereum fell 2.9%.", api.CheckVerified},
+		{"Bitcoin gained 4% this week. Ethereum fell 2.9% today.", api.CheckVerified},
+		{"Leading are Bitcoin (−1.6%) and Ethereum (−2.9%).", api.CheckVerified},
+		{"Leading are Ethereum (−2.9%) and Bitcoin (−2.9%).", api.CheckUnknown},
+	} {
+		list := check.Judge(c.text, m).Findings
+		if f := list[len(list)-1]; f.Verdict != c.want {
+			t.Errorf("%q is %s, want %s: %+v", c.text, f.Verdict, c.want, f)
 		}
 	}
 }

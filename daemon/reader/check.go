@@ -76,51 +76,82 @@ func (r *Reader) judged(ctx context.Context, v View, window time.Duration) (chec
 		m.Past, m.Late = true, nil
 	}
 	m.At, m.State, m.Citations = pulse.GeneratedAt, pulse.Read(), pulse.Citations
+	past := earlier{Reader: r, ctx: ctx, v: v, of: pulse, begin: r.begin(v, pulse, window)}
+	m.Earlier = past.points
 	report := check.Judge(v.Text, m)
-	if !report.Asks {
-		return report, pulse, nil
-	}
-	samples, err := r.samples(ctx, v, pulse, window)
-	if err != nil || len(samples) == 0 {
-		return report, pulse, err
-	}
-	m.Samples = samples
-	return check.Judge(v.Text, m), pulse, nil
+	return report, pulse, past.err
 }
 
-// samples are what states had in the day before one, as far back as the caller may read, the newest first.
-func (r *Reader) samples(ctx context.Context, v View, of state.Pulse, window time.Duration) (list []check.Sample, err error) {
-	first, err := r.cfg.History.Earliest(ctx, v.pack.ID)
-	if errors.Is(err, state.ErrNoPulse) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for earlier states of %s: %w", v.pack.ID, err)
-	}
+// begin is the first moment of the day before a state that the caller may read.
+func (r *Reader) begin(v View, of state.Pulse, window time.Duration) time.Time {
 	now := r.cfg.Now()
 	if !v.asOf.IsZero() {
 		now = v.asOf
 	}
 	begin := of.GeneratedAt.Add(-24 * time.Hour)
-	for _, least := range []time.Time{first, now.Add(-window)} {
-		if least.After(begin) {
-			begin = least
+	if least := now.Add(-window); least.After(begin) {
+		return least
+	}
+	return begin
+}
+
+// earlier is what numbers were before a state: since the start of the process those of all rows, before that those that states show.
+type earlier struct {
+	*Reader
+	ctx     context.Context
+	v       View
+	of      state.Pulse
+	begin   time.Time
+	read    bool
+	samples []check.Sample
+	err     error
+}
+
+func (e *earlier) points(kind, key, field string) []state.Point {
+	trail := e.v.edition.Trail()
+	list := trail.Before(e.begin, e.of.GeneratedAt, kind, key, field)
+	until := trail.Since()
+	if until.IsZero() || until.After(e.of.GeneratedAt) {
+		until = e.of.GeneratedAt
+	}
+	if !e.read {
+		e.read = true
+		e.samples, e.err = e.states(until)
+	}
+	for _, s := range e.samples {
+		if n, is := s.Number(kind, key, field); is {
+			list = append(list, state.Point{At: s.At, Value: n})
 		}
 	}
-	end := of.GeneratedAt.Add(-time.Millisecond)
+	return list
+}
+
+// states are those from the first moment that the caller may read up to another, the newest first.
+func (e *earlier) states(until time.Time) (list []check.Sample, err error) {
+	first, err := e.cfg.History.Earliest(e.ctx, e.v.pack.ID)
+	if errors.Is(err, state.ErrNoPulse) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for earlier states of %s: %w", e.v.pack.ID, err)
+	}
+	begin, end := e.begin, until.Add(-time.Millisecond)
+	if first.After(begin) {
+		begin = first
+	}
 	if !begin.Before(end) {
 		return nil, nil
 	}
-	last := of.GeneratedAt
-	for p, err := range r.cfg.History.Past(ctx, v.pack.ID, slices.Values(state.Times(end, end.Sub(begin), sampled))) {
+	var last time.Time
+	for p, err := range e.cfg.History.Past(e.ctx, e.v.pack.ID, slices.Values(state.Times(end, end.Sub(begin), sampled))) {
 		if err != nil {
-			return nil, fmt.Errorf("read earlier states of %s: %w", v.pack.ID, err)
+			return nil, fmt.Errorf("read earlier states of %s: %w", e.v.pack.ID, err)
 		}
 		if len(p.State) == 0 || p.GeneratedAt.Equal(last) {
 			continue
 		}
 		last = p.GeneratedAt
-		list = append(list, check.NewSample(p.GeneratedAt, p.Read(), v.pack.Shown))
+		list = append(list, check.NewSample(p.GeneratedAt, p.Read(), e.v.pack.Shown))
 	}
 	slices.Reverse(list)
 	return list, nil

@@ -27,6 +27,7 @@ func TestCheck(t *testing.T) {
 		within   time.Duration
 		want     string
 	}{
+		{"Bitcoin is at $90,000.", "", 0, "stale other_time 2026-11-20T19:05"},
 		{"Bitcoin is at $91,000.", "", 0, "verified"}, {"Bitcoin is at $80,000.", "", 0, "stale other_time 2026-11-20T17:05"},
 		{"Bitcoin is at $80,000.", "", 4 * time.Hour, "verified"}, {"Bitcoin is at $250,000.", "", 0, "refuted other_value"},
 		{"Bitcoin is at $80,000.", "2026-11-20T18:05", 0, "stale other_time 2026-11-20T17:05"},
@@ -63,6 +64,13 @@ func TestCheck(t *testing.T) {
 		if none := errors.Is(free, &api.Error{Reason: api.ReasonNothingFound}); none != a.Nothing || a.Nothing != (r.Judged == 0) {
 			t.Errorf("%q: %d are judged, %t is charged, and who has not paid is told %v", c.text, r.Judged, !a.Nothing, free)
 		}
+	}
+	v, err := w.Ready(api.Query{Op: api.OpCheck, Pack: "crypto", Text: "Bitcoin is at $80,000."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := w.Answer(t.Context(), v, 2*time.Hour); err != nil || strings.Contains(string(a.JSON), "asOf") {
+		t.Errorf("who may read two hours is told of three: %v %s", err, a.JSON)
 	}
 	for _, c := range []struct {
 		text string

@@ -30,9 +30,12 @@ type Material struct {
 	Past      bool                    // the values are those of State alone; Tables have the names
 	Late      func(r *state.Row) bool // the source of r is overdue; nil means that none is
 	Within    time.Duration           // a value of so long before counts as that of the moment
-	Samples   []Sample                // earlier values, the newest first; none where they were not looked up
+	Earlier   Earlier                 // nil where nothing is known of it
 	All       bool                    // with what is verified
 }
+
+// Earlier is what a number of a row was in the day before the moment, the newest first.
+type Earlier func(kind, key, field string) []state.Point
 
 // Sample is what a state of the past had of the rows that it shows.
 type Sample struct {
@@ -51,20 +54,20 @@ func NewSample(at time.Time, doc *state.Document, shown []state.Shown) Sample {
 	return s
 }
 
-func (s Sample) number(v value) (float64, bool) {
-	r, there := s.rows[v.row.Kind+"/"+v.row.Key]
+// Number is a number of a row.
+func (s Sample) Number(kind, key, field string) (float64, bool) {
+	r, there := s.rows[kind+"/"+key]
 	if !there {
 		return 0, false
 	}
-	return r.Number(v.field)
+	return r.Number(field)
 }
 
 // Report is what became of the figures of a text.
 type Report struct {
 	Findings []api.CheckFinding // but for what is verified, where not all are asked for
 	Counts   map[api.CheckVerdict]int
-	Figures  int  // that were found, at most one more than there may be
-	Asks     bool // samples may change it
+	Figures  int // that were found, at most one more than there may be
 	Refs     []int
 }
 
@@ -102,7 +105,6 @@ func Judge(text string, m Material) Report {
 			r.Findings = append(r.Findings, f)
 		}
 	}
-	r.Asks = j.asks
 	slices.SortStableFunc(r.Findings, func(a, b api.CheckFinding) int { return a.Start - b.Start })
 	slices.Sort(r.Refs)
 	return r
@@ -115,7 +117,8 @@ type judge struct {
 	numbers   []prose.Written
 	mentions  []*mention
 	sentences []prose.Sentence
-	previous  []*mention // of the sentence before, where it is of the same paragraph
+	previous  []*mention    // of the sentence before, where it is of the same paragraph
+	period    time.Duration // that the sentences before were about, 0 where they name none or several
 	then      map[string]state.Row
 	places    map[string]*state.Place
 	lone      map[string]*state.Row
@@ -125,11 +128,12 @@ type judge struct {
 	masked    [][2]int // what is no prose
 	links     [][2]int
 	bytes     []int // of text, by code points
-	asks      bool
+	lately    map[measure][]state.Point
 }
 
 func newJudge(text string, m Material) *judge {
-	j := &judge{Material: m, text: text, flat: prose.Flatten(text), places: map[string]*state.Place{}, written: map[string]bool{}}
+	j := &judge{Material: m, text: text, flat: prose.Flatten(text), places: map[string]*state.Place{}, written: map[string]bool{},
+		lately: map[measure][]state.Point{}}
 	j.numbers = prose.Numbers(j.flat.Text, api.MaxCheckFigures+1)
 	if m.Past {
 		j.then = NewSample(m.At, m.State, m.Shown).rows
@@ -175,6 +179,12 @@ func (j *judge) characters() (list []api.CheckFinding) {
 // sentence judges the figures of s.
 func (j *judge) sentence(s prose.Sentence) (list []api.CheckFinding) {
 	t := j.read(s)
+	if s.Opens {
+		j.period = 0
+	}
+	if len(t.periods) > 0 {
+		j.period = alone(t.periods)
+	}
 	for i := range t.numbers {
 		if f, counts := t.figure(i); counts {
 			list = append(list, f)
@@ -184,6 +194,16 @@ func (j *judge) sentence(s prose.Sentence) (list []api.CheckFinding) {
 		j.previous = t.named
 	}
 	return list
+}
+
+// alone is the length that all periods have, 0 where there are several.
+func alone(list []prose.Period) time.Duration {
+	for _, p := range list {
+		if p.Length != list[0].Length || p.Ago {
+			return 0
+		}
+	}
+	return list[0].Length
 }
 
 // finding is one about w, with nothing said yet.

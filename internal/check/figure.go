@@ -153,7 +153,7 @@ type clause struct {
 	before   []prose.Word
 	behind   []prose.Word
 	metric   bool // a word says what the figure measures
-	period   bool
+	fixed    bool // words leave one number of the subject
 	values   []value
 	inherits []value // that a word for another figure of the sentence leads to
 	missing  bool    // the row is not in the state of the moment
@@ -168,8 +168,8 @@ func (t *statement) clause(i int) *clause {
 	w := t.numbers[i]
 	c := &clause{statement: t, w: w, readings: w.Readings()}
 	from, to := t.Start, t.End
-	if i > 0 {
-		from = t.numbers[i-1].End
+	if n := t.beside(i, -1); n >= 0 {
+		from = t.numbers[n].End
 		if cut := lastCut(t.flat.Text[from:w.Start]); cut > 0 {
 			from += cut // what stands before it is of the number before
 		}
@@ -189,7 +189,7 @@ func (t *statement) clause(i int) *clause {
 			}
 		}
 	}
-	if n := i + 1; n < len(t.numbers) && c.last == nil {
+	if n := t.beside(i, 1); n >= 0 && c.last == nil {
 		to = t.numbers[n].Start
 	}
 	c.from = from
@@ -212,6 +212,16 @@ func (t *statement) clause(i int) *clause {
 	c.behind = t.between(end, max(to, end))
 	c.hedge = hedgeOf(c.before)
 	return c
+}
+
+// beside is the next number from the i-th on, in steps of step, that is no length of time; -1 where there is none.
+func (t *statement) beside(i, step int) int {
+	for n := i + step; n >= 0 && n < len(t.numbers); n += step {
+		if t.numbers[n].Kind != prose.Span {
+			return n
+		}
+	}
+	return -1
 }
 
 // lastCut is where the last part of a text begins that a comma or a joining word parts from what is before.
@@ -338,6 +348,7 @@ func (c *clause) fields() {
 		list = slices.DeleteFunc(list, func(m measured) bool { return m.words < best })
 	}
 	list = c.timed(list)
+	c.fixed = c.fixed || c.metric || slices.ContainsFunc(c.before, func(w prose.Word) bool { return priced(w.Text) })
 	for _, m := range list {
 		v, ok := c.valueOf(m.row, m.field)
 		if ok {
@@ -477,17 +488,19 @@ func (c *clause) timed(list []measured) []measured {
 		}
 		return p.Start >= from && p.End <= to
 	}
+	one := true // there is one in the sentence
 	for _, only := range []bool{true, false} {
 		for _, p := range c.periods {
 			if !p.Ago && (near(p) || !only) && length == 0 {
-				length = p.Length
+				length, c.fixed = p.Length, only
 			}
+			one = one && (p.Length == length || length == 0)
 		}
 	}
 	if length == 0 {
 		return list
 	}
-	c.period = true
+	c.fixed = c.fixed && one
 	return slices.DeleteFunc(list, func(m measured) bool {
 		p := periodOf(m.field)
 		return p != 0 && p != length
@@ -503,6 +516,15 @@ func periodOf(field string) time.Duration {
 		return 0
 	}
 	return prose.SpanOf(m[1])
+}
+
+// priced reports whether a word before an amount makes it a price.
+func priced(w string) bool {
+	switch w {
+	case "costs", "cost", "trades", "trade", "trading", "traded", "priced", "quoted", "hands":
+		return true
+	}
+	return false
 }
 
 func joined(words []prose.Word) string {

@@ -57,7 +57,7 @@ const (
 type band struct{ low, high, least, most float64 }
 
 // band is that of one reading, in the unit of the field, its sign apart.
-func (c *clause) band(f prose.Figure, field string) band {
+func (c *clause) band(f prose.Figure, field string, v float64) band {
 	said, half := f.Value, f.Half
 	if c.unitOf(f) == prose.Basis && human.FieldUnit(field) == "%" {
 		said, half = said/100, half/100
@@ -80,6 +80,9 @@ func (c *clause) band(f prose.Figure, field string) band {
 		if half > 0.01*said {
 			b.low = min(b.low, said-half)
 		}
+	case exact:
+		kept := keptHalf(field, v)
+		b.low, b.high, b.least, b.most = min(b.low, said-kept), max(b.high, said+kept), min(b.least, said-2*kept), max(b.most, said+2*kept)
 	case least:
 		b = band{said - half*0.01, said * 1.05, said * 0.95, math.Inf(1)}
 		if f.Value != c.readings[0].Value {
@@ -107,13 +110,26 @@ func unitOfSecond(x float64) float64 {
 	return math.Pow10(int(math.Floor(math.Log10(math.Abs(x)))) - 1)
 }
 
+// keptHalf is half a unit of the last digit that a state keeps of v, which a text may have more of.
+func keptHalf(field string, v float64) float64 {
+	switch {
+	case v == 0:
+		return 0
+	case strings.HasPrefix(field, "price"):
+		return math.Pow10(int(math.Floor(math.Log10(math.Abs(v))))-5) / 2
+	case human.FieldUnit(field) == "%":
+		return 0.005
+	}
+	return 0
+}
+
 // compare compares a reading with a value of a field.
 func (c *clause) compare(f prose.Figure, field string, v float64) outcome {
 	way := 0
 	if signed(field) {
 		way = prose.Direction(c.flat.Text, c.w.Figure)
 	}
-	b := c.band(f, field)
+	b := c.band(f, field, v)
 	magnitude := math.Abs(v)
 	if !signed(field) {
 		magnitude = v
@@ -177,6 +193,10 @@ func (c *clause) judge(f *api.CheckFinding) {
 		v := c.values[i]
 		switch c.best(v.field, v.now) {
 		case same:
+			if c.digresses(v) {
+				near = true
+				continue
+			}
 			if blocks(why) {
 				f.Reason = why
 				return
@@ -216,6 +236,12 @@ func (c *clause) judge(f *api.CheckFinding) {
 	}
 }
 
+// digresses reports whether v is of another period than the sentences are about, which c leaves unsaid.
+func (c *clause) digresses(v value) bool {
+	of := periodOf(v.field)
+	return of != 0 && len(c.periods) == 0 && c.period != 0 && of != c.period
+}
+
 // blocks reports whether a word keeps even a figure that fits from being verified.
 func blocks(why api.CheckReason) bool { return why != "" && why != api.CheckComputed }
 
@@ -231,11 +257,14 @@ func (c *clause) matched(f *api.CheckFinding, v value) {
 // name, or one that a reading of the whole market has which the sentence cites.
 func (c *clause) elsewhere(f *api.CheckFinding) bool {
 	others := slices.Clone(c.others)
-	if c.paired || len(c.values) > 0 && c.subject.sure && c.subject.end <= c.w.Start && c.closed() {
+	if c.paired || c.touches() || len(c.values) > 0 && c.subject.sure && c.subject.end <= c.w.Start && c.closed() {
 		others = nil // it says whose figure it is
 	}
+	if c.subject.sure && c.subject.end <= c.w.Start {
+		others = slices.DeleteFunc(others, func(m *mention) bool { return m.start >= c.w.End && !c.attached(c.w.End, m.start) })
+	}
 	for _, row := range c.single() {
-		if slices.Contains(c.Anchors, row.Ref) {
+		if slices.Contains(c.Anchors, row.Ref) && !(c.metric && slices.Contains(c.subject.rows, row)) {
 			others = append(others, &mention{start: c.w.End, rows: []*state.Row{row}})
 		}
 	}
@@ -260,6 +289,11 @@ func (c *clause) elsewhere(f *api.CheckFinding) bool {
 		return true
 	}
 	return false
+}
+
+// touches reports whether the figure stands in brackets behind its name.
+func (c *clause) touches() bool {
+	return c.subject.sure && c.subject.end <= c.w.Start && strings.Trim(c.flat.Text[c.subject.end:c.w.Start], " ") == "("
 }
 
 // witnessed reports whether a text of the state, such as the message of a flag, has the figure beside a name of the sentence.
@@ -296,62 +330,103 @@ func (c *clause) single() (list []*state.Row) {
 	return list
 }
 
-// old looks for the figure among earlier values.
-func (c *clause) old(f *api.CheckFinding) bool {
-	c.asks = true
-	for _, s := range c.Samples {
-		for _, v := range c.values {
-			then, there := s.number(v)
-			if !there || c.best(v.field, then) != same {
-				continue
-			}
-			c.fill(f, v)
-			if c.At.Sub(s.At) <= c.Within {
-				f.Verdict = api.CheckVerified
-				return true
-			}
-			at := s.At
-			f.Verdict, f.Reason, f.AsOf = api.CheckStale, api.CheckOtherTime, &at
-			return true
-		}
+// measure is a number of a row.
+type measure struct{ kind, key, field string }
+
+// earlier is what v was before.
+func (c *clause) earlier(v value) []state.Point {
+	if c.Earlier == nil {
+		return nil
 	}
-	return false
+	of := measure{v.row.Kind, v.row.Key, v.field}
+	list, known := c.lately[of]
+	if !known {
+		list = c.Earlier(of.kind, of.key, of.field)
+		c.lately[of] = list
+	}
+	return list
 }
 
-// spread is how far a value went, and how far it may have gone between samples.
-func (c *clause) spread(v value) (low, high, slack float64, since time.Time, known bool) {
-	low, high = v.now, v.now
-	last, moves := v.now, []float64(nil)
-	for _, s := range c.Samples {
-		if then, there := s.number(v); there {
-			low, high, since = min(low, then), max(high, then), s.At
-			moves = append(moves, math.Abs(then-last))
-			last = then
+// old looks for the figure among earlier values, the newest first.
+func (c *clause) old(f *api.CheckFinding) bool {
+	var at time.Time
+	for _, v := range c.values {
+		for _, then := range c.earlier(v) {
+			if !then.At.After(at) {
+				break
+			}
+			if c.best(v.field, then.Value) == same {
+				at = then.At
+				c.fill(f, v)
+				break
+			}
 		}
 	}
-	switch { // as much as is usual between what was seen
-	case signed(v.field):
-		slack = max(2, 0.2*math.Abs(v.now))
-	case human.FieldUnit(v.field) == "USD":
-		slack = 0.05 * math.Abs(v.now)
-		if strings.HasPrefix(v.field, "volume") {
-			slack *= 2
-		}
-	case human.FieldUnit(v.field) == "%":
-		slack = 2
+	switch {
+	case at.IsZero():
+		return false
+	case c.At.Sub(at) <= c.Within:
+		f.Verdict = api.CheckVerified
 	default:
-		slack = 0.1 * math.Abs(v.now)
+		f.Verdict, f.Reason, f.AsOf = api.CheckStale, api.CheckOtherTime, &at
 	}
-	const few = 3
-	if len(moves) < few {
-		return low, high, slack, since, false
+	return true
+}
+
+// span is where a value was since a time, and how much further it may have gone between samples.
+type span struct {
+	low, high, slack float64
+	since            time.Time // zero where too little is known
+}
+
+// looked is the time between two samples that are as near as they come.
+const looked = 5 * time.Minute
+
+// spread is the span of v in the day before the moment, as far as it is known.
+func (c *clause) spread(v value) span {
+	const few = 12 // an hour
+	s := span{low: v.now, high: v.now}
+	points := c.earlier(v)
+	at, last, moves := c.At, v.now, 0.0
+	for _, p := range points {
+		s.low, s.high, s.since = min(s.low, p.Value), max(s.high, p.Value), p.At
+		moves += math.Abs(p.Value-last) * math.Sqrt(float64(looked)/float64(max(at.Sub(p.At), looked)))
+		at, last = p.At, p.Value
 	}
-	slices.Sort(moves)
-	usual := 3 * moves[len(moves)/2]
-	if len(moves) == len(c.Samples) && c.At.Sub(since) > 12*time.Hour { // it was seen all day
-		slack /= 4
+	if was, known := dayAgo(v); known {
+		s.low, s.high = min(s.low, was), max(s.high, was)
 	}
-	return low, high, max(usual, slack), since, true
+	if len(points) < few {
+		s.slack, s.since = usual(v), time.Time{}
+		return s
+	}
+	s.slack = 3 * moves / float64(len(points))
+	return s
+}
+
+// dayAgo is what an amount was a day ago, by how much its row says that it changed.
+func dayAgo(v value) (float64, bool) {
+	change, known := v.row.Number("change24hPct")
+	if !known || change <= -100 || human.FieldUnit(v.field) != "USD" || strings.Contains(v.field, "24h") {
+		return 0, false
+	}
+	return v.now / (1 + change/100), true
+}
+
+// usual is how far a value goes in a day that nobody saw.
+func usual(v value) float64 {
+	size := math.Abs(v.now)
+	switch unit := human.FieldUnit(v.field); {
+	case signed(v.field):
+		return max(2, 0.2*size)
+	case unit == "USD" && strings.HasPrefix(v.field, "volume"):
+		return 0.1 * size
+	case unit == "USD":
+		return 0.05 * size
+	case unit == "%":
+		return 2
+	}
+	return 0.1 * size
 }
 
 // refute refutes f where all holds that has to, else it says what does not.
@@ -361,7 +436,7 @@ func (c *clause) refute(f *api.CheckFinding, opposed *value) {
 	case c.w.Odd || c.ranged():
 		f.Reason = api.CheckNumberFormat
 		return
-	case !c.subject.sure || c.subject.several:
+	case !c.subject.sure || c.subject.several && !(c.metric && c.entities() == 1):
 		f.Reason = api.CheckAmbiguousSubject
 		return
 	case late:
@@ -381,18 +456,22 @@ func (c *clause) refute(f *api.CheckFinding, opposed *value) {
 		return
 	}
 	for _, v := range c.values {
-		low, high, slack, _, known := c.spread(v)
-		if hourly := strings.Contains(v.field, "1h"); hourly && !known { // it is another one in minutes
+		went := c.spread(v)
+		if hourly := strings.Contains(v.field, "1h"); hourly && went.since.IsZero() { // it is another one in minutes
 			f.Reason = api.CheckNoHistory
 			return
 		}
 		for _, r := range c.readings {
-			if opposed == nil && r.Kind == prose.Number && c.reaches(r, v.field, low-slack, high+slack) {
+			slack := went.slack
+			if opposed != nil && went.since.IsZero() { // that the figure is right but for its sign is no accident
+				slack = 0
+			}
+			if r.Kind == prose.Number && c.reaches(r, v.field, went.low-slack, went.high+slack) {
 				f.Reason = api.CheckNear
 				return
 			}
 		}
-		if opposed != nil && (low < 0) != (high < 0) || opposed != nil && math.Abs(v.now) < 0.2 {
+		if opposed != nil && math.Abs(v.now) < 0.2 {
 			f.Reason = api.CheckNear
 			return
 		}
@@ -403,8 +482,8 @@ func (c *clause) refute(f *api.CheckFinding, opposed *value) {
 		v, f.Reason = *opposed, api.CheckDirection
 	}
 	c.fill(f, v)
-	if low, high, _, since, known := c.spread(v); known {
-		f.Range, f.Since = []float64{low, high}, &since
+	if went := c.spread(v); !went.since.IsZero() {
+		f.Range, f.Since = []float64{went.low, went.high}, &went.since
 	}
 }
 
@@ -430,7 +509,7 @@ func (c *clause) ranged() bool {
 
 // reaches reports whether a value that a reading may mean lies from low to high.
 func (c *clause) reaches(f prose.Figure, field string, low, high float64) bool {
-	b := c.band(f, field)
+	b := c.band(f, field, low)
 	if signed(field) {
 		way := prose.Direction(c.flat.Text, c.w.Figure)
 		up := way >= 0 && b.least <= high && low <= b.most
@@ -451,10 +530,14 @@ func (c *clause) entities() int {
 	return len(list)
 }
 
-// has reports whether any number of anything that the sentence names, or the one before, is the figure.
+// has reports whether any number of anything that the sentence names, or the one before, is the figure. Where words say which number of
+// its subject is meant, another one of it is no excuse.
 func (c *clause) has() bool {
 	for _, m := range slices.Concat([]*mention{c.subject}, c.others, c.previous) {
 		for _, r := range m.rows {
+			if c.fixed && slices.Contains(c.subject.rows, r) {
+				continue
+			}
 			for _, field := range r.Fields {
 				v, ok := c.valueOf(r, field.Name)
 				if ok && c.unitFits(field.Name) && c.best(field.Name, v.now) == same {

@@ -81,15 +81,27 @@ func (t *statement) endings() (list []reason) {
 		if i+1 < len(t.words) {
 			next = t.words[i+1].Text
 		}
-		hedged := w.Text == "than" && i > 0 && (t.words[i-1].Text == "more" || t.words[i-1].Text == "less")
-		if why := ending(w.Text, next); why != "" && !hedged {
+		last := ""
+		if i > 0 {
+			last = t.words[i-1].Text
+		}
+		plain := w.Text == "than" && (last == "more" || last == "less") || w.Text == "reported" && (last == "a" || last == "the") ||
+			w.Text == "says" && next == "otherwise"
+		if why := ending(w.Text, next); why != "" && !plain {
 			list = append(list, reason{w.Start, w.End, why})
 		}
-		if year(w.Text) {
+		if year(w.Text) && !t.partOfNumber(w) {
 			list = append(list, reason{w.Start, w.End, api.CheckOtherTime})
 		}
 	}
 	return list
+}
+
+// partOfNumber reports whether w is some of the digits of a number, as 2078 is in 0.2078.
+func (t *statement) partOfNumber(w prose.Word) bool {
+	return slices.ContainsFunc(t.numbers, func(n *prose.Written) bool {
+		return n.Kind == prose.Number && n.Loose && n.Start <= w.Start && w.End <= n.End && n.End-n.Start > w.End-w.Start
+	})
 }
 
 // year reports whether a word is a year of this century or the last.
@@ -129,7 +141,7 @@ func (c *clause) ended(whole bool) api.CheckReason {
 		inside := e.start >= from && e.end <= to
 		if c.subject != nil && c.subject.start < c.w.Start && !inside && !whole {
 			// a word at the head of the sentence governs all of it
-			inside = e.end <= c.subject.start && governs(e.why)
+			inside = e.end <= c.subject.start && governs(e.why) && !c.thing(e)
 		}
 		if (inside || whole) && (best < 0 || abs(e.start-c.w.Start) < best) {
 			best, why = abs(e.start-c.w.Start), e.why
@@ -150,6 +162,15 @@ func (c *clause) after(i int) string {
 
 func governs(why api.CheckReason) bool {
 	return why == api.CheckForecast || why == api.CheckQuoted || why == api.CheckOwnPosition || why == api.CheckOtherVenue
+}
+
+// thing reports whether a word for what one has is about another figure of the sentence, and not about all of it as "we" is.
+func (c *clause) thing(e reason) bool {
+	switch c.flat.Text[e.start:e.end] {
+	case "loss", "profit", "balance", "paid", "shares", "margin", "leverage", "order", "orders", "stake", "staked":
+		return slices.ContainsFunc(c.numbers, func(w *prose.Written) bool { return e.end <= w.Start && w.End <= c.subject.start })
+	}
+	return false
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -71,8 +71,8 @@ const (
 func CheckReasons() []CheckReason {
 	return []CheckReason{
 		CheckOtherValue, CheckDirection, CheckSourceStale, CheckOtherTime, CheckNoSubject, CheckNoSuchField, CheckNotInState,
-		CheckAmbiguousSubject, CheckAmbiguousField, CheckNear, CheckOtherCurrency, CheckOtherVenue, CheckForecast, CheckLevel,
-		CheckNegated, CheckQuoted, CheckComputed, CheckOwnPosition, CheckNumberFormat, CheckCharacter,
+		CheckAmbiguousSubject, CheckAmbiguousField, CheckNear, CheckOtherCurrency, CheckOtherVenue, CheckNoHistory, CheckForecast,
+		CheckLevel, CheckNegated, CheckQuoted, CheckComputed, CheckOwnPosition, CheckNumberFormat, CheckCharacter,
 	}
 }
 
