@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -35,7 +36,9 @@ type checking struct {
 	*world
 	chance  *rand.Rand
 	verbose bool
-	counts  map[string]*tallied // by category
+	reasons map[api.CheckReason]int   // why false ones are unknown
+	counts  map[string]*tallied       // by category
+	things  map[int]map[string]*thing // by tick, then kind and key
 	order   []string
 	state   []float64 // all numbers of the state, for the naive rule
 	took    []time.Duration
@@ -52,7 +55,8 @@ func judgeChecks(ctx context.Context, cfg config, verbose bool) (table string, e
 		return "", err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
-	c := &checking{world: w, chance: rand.New(rand.NewPCG(cfg.seed, 36)), verbose: verbose, counts: map[string]*tallied{}}
+	c := &checking{world: w, chance: rand.New(rand.NewPCG(cfg.seed, 36)), verbose: verbose, counts: map[string]*tallied{},
+		reasons: map[api.CheckReason]int{}, things: map[int]map[string]*thing{}}
 	for w.tick < cfg.ticks-1 {
 		if err := w.advance(ctx); err != nil {
 			return "", err
@@ -91,6 +95,9 @@ func (c *checking) judge(ctx context.Context) error {
 		before[t.kind+"/"+t.key] = t
 	}
 	named := c.subjects(list)
+	if err := c.all(c.tick); err != nil {
+		return err
+	}
 	for _, step := range []func(context.Context, []*thing, map[string]*thing) error{
 		c.trueOnes, c.falseOnes, c.oldOnes, c.silentOnes, c.foreignOnes,
 	} {
@@ -255,7 +262,6 @@ func (c *checking) falseOnes(ctx context.Context, named []*thing, _ map[string]*
 	for i := range perTick {
 		t, field, v := c.pick(named)
 		kind, wrong := "B value", v
-		of := t
 		switch i % 5 {
 		case 0, 1:
 			by := []float64{0.01, 0.03, 0.07, 0.15, 0.3, 0.5}[c.chance.IntN(6)]
@@ -288,14 +294,14 @@ func (c *checking) falseOnes(ctx context.Context, named []*thing, _ map[string]*
 			other := map[string]string{"priceUsd": "marketCapUsd", "marketCapUsd": "volume24hUsd", "volume24hUsd": "marketCapUsd",
 				"change24hPct": "change7dPct", "change7dPct": "change24hPct"}[field]
 			f, ok := t.numbers[other]
-			if !ok || math.Abs(f.value-v) < 0.1*math.Abs(v)+0.3 {
+			if !ok || c.twofold(t) || math.Abs(f.value-v) < 0.1*math.Abs(v)+0.3 {
 				continue
 			}
 			wrong, kind = f.value, "B field"
 		}
-		s := c.stated(of, field, wrong)
-		if c.lately(t, field, s, kind == "B direction") {
-			continue // it rounds to what is true, or was a quarter of an hour ago
+		s := c.stated(t, field, wrong)
+		if c.ever(t, field, math.Copysign(s.value, wrong), s.half) {
+			continue // it rounds to what is true, or was on the day
 		}
 		if err := c.ask(ctx, kind, s); err != nil {
 			return err
@@ -304,17 +310,44 @@ func (c *checking) falseOnes(ctx context.Context, named []*thing, _ map[string]*
 	return nil
 }
 
-// lately reports whether what s says of a field is true, or was in the three ticks before.
-func (c *checking) lately(t *thing, field string, s stating, reversed bool) bool {
-	for ago := range 4 {
-		r, err := c.read(c.tick - ago)
-		if err != nil {
+// twofold reports whether something of another kind has the name of t, such as a coin's protocol: its figure may be meant.
+func (c *checking) twofold(t *thing) bool {
+	for _, other := range c.things[c.tick] {
+		if other.kind != t.kind && strings.EqualFold(other.name, t.name) {
 			return true
 		}
-		for _, then := range r.cryptoThings() {
-			if then.kind == t.kind && then.key == t.key && !reversed && math.Abs(math.Abs(then.numbers[field].value)-s.value) <= s.half {
-				return true
-			}
+	}
+	return false
+}
+
+// all reads what there was at a tick.
+func (c *checking) all(tick int) error {
+	if c.things[tick] != nil {
+		return nil
+	}
+	r, err := c.read(tick)
+	if err != nil {
+		return err
+	}
+	c.things[tick] = map[string]*thing{}
+	for _, t := range r.cryptoThings() {
+		c.things[tick][t.kind+"/"+t.key] = t
+	}
+	return nil
+}
+
+// ever reports whether a field of t is what is written, or was at any tick.
+func (c *checking) ever(t *thing, field string, said, half float64) bool {
+	for tick := range c.tick + 1 {
+		if c.all(tick) != nil {
+			return true
+		}
+		then := c.things[tick][t.kind+"/"+t.key]
+		if then == nil {
+			continue
+		}
+		if was, ok := then.numbers[field]; ok && math.Abs(was.value-said) <= half*(1+1e-9) {
+			return true
 		}
 	}
 	return false
@@ -424,7 +457,7 @@ func (c *checking) tamper(ctx context.Context, brief string) error {
 		if changed == was {
 			continue
 		}
-		again, err := c.send(ctx, string(runes[:f.Start])+changed+string(runes[f.End:]))
+		again, err := c.sendWithin(ctx, string(runes[:f.Start])+changed+string(runes[f.End:]), api.CheckWithinMin) // it may have been so before
 		if err != nil {
 			return err
 		}
@@ -455,13 +488,17 @@ func changedFigure(text string) string {
 	return text[:at] + string(rune('0'+digit)) + text[at+1:]
 }
 
-func (c *checking) send(ctx context.Context, text string) (r api.CheckResponse, err error) {
+func (c *checking) send(ctx context.Context, text string) (api.CheckResponse, error) {
+	return c.sendWithin(ctx, text, api.CheckWithin)
+}
+
+func (c *checking) sendWithin(ctx context.Context, text string, within time.Duration) (r api.CheckResponse, err error) {
 	body, err := json.Marshal(map[string]any{"text": text, "all": true})
 	if err != nil {
 		return r, err
 	}
 	begun := time.Now()
-	status, answer, err := c.caller.send(ctx, http.MethodPost, api.OpCheck.Path(), string(body))
+	status, answer, err := c.caller.send(ctx, http.MethodPost, api.OpCheck.Path()+"?within="+api.FormatSpan(within), string(body))
 	if c.took = append(c.took, time.Since(begun)); err != nil {
 		return r, err
 	}
@@ -487,10 +524,16 @@ func (c *checking) ask(ctx context.Context, category string, s stating) error {
 	if slices.ContainsFunc(c.state, func(v float64) bool { return math.Abs(math.Abs(v)-s.value) <= s.half }) {
 		t.naive++
 	}
+	if category[0] == 'B' && r.Verdict == api.CheckUnknown && len(r.Findings) > 0 {
+		c.reasons[r.Findings[0].Reason]++
+	}
 	wrong := category[0] != 'B' && category != "E changed" && r.Verdict == api.CheckRefuted
 	wrong = wrong || (category[0] == 'B' || category == "E changed") && r.Verdict == api.CheckVerified
-	if len(r.Findings) > 0 && (wrong || c.verbose && (category == "A true" && r.Verdict != api.CheckVerified || category == "E true" && r.Verdict != api.CheckVerified ||
-		category[0] == 'B' && r.Verdict == api.CheckUnknown)) {
+	if len(r.Findings) == 0 {
+		r.Findings = append(r.Findings, api.CheckFinding{Verdict: r.Verdict, Reason: "no finding"})
+	}
+	if wrong || c.verbose && (category == "A true" && r.Verdict != api.CheckVerified || category == "E true" && r.Verdict != api.CheckVerified ||
+		category[0] == 'B' && r.Verdict == api.CheckUnknown) {
 		c.show(category, s.text, r.Findings[0])
 	}
 	return nil
@@ -550,7 +593,11 @@ func (c *checking) table() string {
 	alarms := a.refuted + old.refuted + silent.refuted + foreign.refuted + of("F brief").refuted
 	right := of("A true").verified + foreign.verified + of("F brief").verified
 	wrong := bad.verified + of("E changed").verified + tampered.verified
-	fmt.Fprintf(&b, "\nrefuted falsely     %d of %d chances (aim 0)\n", alarms, chances)
+	b.WriteString("\nB unknown:")
+	for _, why := range slices.Sorted(maps.Keys(c.reasons)) {
+		fmt.Fprintf(&b, " %s %d", why, c.reasons[why])
+	}
+	fmt.Fprintf(&b, "\n\nrefuted falsely     %d of %d chances (aim 0)\n", alarms, chances)
 	fmt.Fprintf(&b, "refuted, precision  %.4f (aim 1)\n", share(bad.refuted+of("E changed").refuted+tampered.refuted,
 		bad.refuted+of("E changed").refuted+tampered.refuted+alarms))
 	fmt.Fprintf(&b, "refuted, recall     %.3f of B (aim 0.80)\n", share(bad.refuted, bad.asked))
