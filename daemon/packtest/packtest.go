@@ -35,6 +35,7 @@ import (
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/internal/state"
 )
 
 // Tape answers requests as they were recorded.
@@ -87,6 +88,9 @@ type Tick struct {
 	At    time.Time       `json:"at"`
 	State json.RawMessage `json:"state"`
 	Brief string          `json:"brief"`
+
+	Rows  *state.Tables `json:"-"` // of which State was made
+	Shown []state.Shown `json:"-"`
 }
 
 // Failed reports whether there is a finding that is no note.
@@ -164,7 +168,7 @@ func (t *trial) play(ctx context.Context) error {
 			return err
 		}
 		t.answers()
-		t.report.Ticks = append(t.report.Ticks, Tick{at, t.harness.pulse.State, t.harness.narration.Text})
+		t.report.Ticks = append(t.report.Ticks, Tick{at, t.harness.pulse.State, t.harness.narration.Text, t.harness.tables, t.pack.Shown})
 	}
 	t.tick = 0
 	for _, step := range []struct {

@@ -5,10 +5,15 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/packtest"
+	"github.com/contextd/contextd/internal/check"
+	"github.com/contextd/contextd/internal/state"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -55,7 +60,33 @@ func TestShipped(t *testing.T) {
 				t.Errorf("%d ticks", len(report.Ticks))
 			}
 			expected(t, filepath.Join("testdata", id), report)
+			for _, tick := range report.Ticks {
+				checked(t, tick)
+			}
 		})
+	}
+}
+
+// checked holds each figure of a brief against the rows that it was made of, and then with its first digit changed.
+func checked(t *testing.T, tick packtest.Tick) {
+	t.Helper()
+	m := check.Material{
+		At: tick.At, Tables: tick.Rows, State: state.Read(tick.State), Shown: tick.Shown, Within: api.CheckWithin, All: true,
+	}
+	text := []rune(tick.Brief)
+	for _, f := range check.Judge(tick.Brief, m).Findings {
+		around := string(text[max(0, f.Start-60):min(len(text), f.End+30)])
+		if f.Verdict != api.CheckVerified {
+			t.Errorf("%q is %s %s %s %s in …%s…", f.Text, f.Verdict, f.Reason, f.Row, f.Field, around)
+		}
+		changed := slices.Clone(text)
+		at := f.Start + strings.IndexAny(f.Text, "0123456789")
+		changed[at] = '1' + (changed[at]-'0')%9
+		for _, g := range check.Judge(string(changed), m).Findings {
+			if g.Start <= at && at < g.End && g.Verdict == api.CheckVerified {
+				t.Errorf("%q is verified as %q in …%s…", g.Text, f.Text, around)
+			}
+		}
 	}
 }
 

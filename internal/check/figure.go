@@ -84,7 +84,7 @@ func (t *statement) inMention(w prose.Word) bool {
 func (t *statement) figure(i int) (f api.CheckFinding, counts bool) {
 	w := t.numbers[i]
 	switch {
-	case t.skip[i] || w.Kind != prose.Number || t.anchored(w) || t.inName(w) || within(t.links, w.Start):
+	case t.skip[i] || w.Kind != prose.Number || t.anchored(w) || t.dated(w) || t.inName(w) || within(t.links, w.Start):
 		return f, false
 	}
 	f = t.finding(w)
@@ -116,6 +116,20 @@ func (t *statement) figure(i int) (f api.CheckFinding, counts bool) {
 	}
 	c.judge(&f)
 	return f, true
+}
+
+// dated reports whether w is the day or the year beside the name of a month.
+func (t *statement) dated(w *prose.Written) bool {
+	if w.Sign != 0 || strings.Trim(w.Raw, "0123456789") != "" {
+		return false
+	}
+	for i, m := range t.words {
+		beside := i > 0 && t.words[i-1].Start == w.Start || i+1 < len(t.words) && t.words[i+1].Start == w.Start
+		if beside && month(m.Text) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // anchored reports whether w is the number of an anchor.
@@ -158,6 +172,7 @@ type clause struct {
 	inherits []value // that a word for another figure of the sentence leads to
 	missing  bool    // the row is not in the state of the moment
 	paired   bool    // it is of the name in its place in a list
+	cites    bool    // no word says what it measures: it is held against all that the cited row has
 	from     int     // where its part of the sentence begins
 }
 
@@ -183,7 +198,7 @@ func (t *statement) clause(i int) *clause {
 		if (betweens || rangeWords.MatchString(gap) && !strings.HasSuffix(strings.ToLower(t.flat.Text[from:w.Start]), "from ")) && plain &&
 			next.Kind == prose.Number && next.Sign == 0 {
 			first, ok := w.Within(next.Figure, "-")
-			if ok {
+			if ok && first.Value <= next.Value {
 				c.readings, c.last, end = []prose.Figure{first}, next, next.End
 				t.skip[i+1] = true
 			}
@@ -279,6 +294,9 @@ func (c *clause) attached(from, to int) bool {
 	if len(words) == 0 {
 		return c.flat.Text[from:to] == " "
 	}
+	if len(words) > 1 && words[len(words)-1].Text == "the" {
+		words = words[:len(words)-1]
+	}
 	last := words[len(words)-1].Text
 	if len(words) == 2 && prose.Heading(words[0].Text, "") == 0 || len(words) > 2 {
 		return false
@@ -353,6 +371,13 @@ func (c *clause) fields() {
 		v, ok := c.valueOf(m.row, m.field)
 		if ok {
 			c.values = append(c.values, v)
+		}
+	}
+	if len(c.values)+len(c.inherits) == 0 {
+		for _, r := range c.subject.rows {
+			if slices.Contains(c.Anchors, r.Ref) && !c.Tables.KindNamed(r.Kind).Own {
+				c.values, c.cites = append(c.values, c.cited(r)...), true
+			}
 		}
 	}
 }

@@ -245,8 +245,11 @@ func (c *clause) digresses(v value) bool {
 // blocks reports whether a word keeps even a figure that fits from being verified.
 func blocks(why api.CheckReason) bool { return why != "" && why != api.CheckComputed }
 
-// matched says that v is what f is.
+// matched says that v is what f is. Who begins with changes of a day goes on with them.
 func (c *clause) matched(f *api.CheckFinding, v value) {
+	if len(c.periods) == 0 && c.period == 0 {
+		c.period = periodOf(v.field)
+	}
 	if f.Verdict = api.CheckVerified; v.late {
 		f.Verdict, f.Reason = api.CheckStale, api.CheckSourceStale
 	}
@@ -445,7 +448,7 @@ func (c *clause) refute(f *api.CheckFinding, opposed *value) {
 	case c.ended(true) != "":
 		f.Reason = c.ended(true)
 		return
-	case !c.closed() || c.entities() > 1:
+	case !c.closed() || c.entities() > 1 || c.cites:
 		f.Reason = api.CheckAmbiguousField
 		return
 	case c.moves():

@@ -2,7 +2,9 @@ package check
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/sdk/api"
@@ -86,7 +88,7 @@ func (t *statement) endings() (list []reason) {
 			last = t.words[i-1].Text
 		}
 		plain := w.Text == "than" && (last == "more" || last == "less") || w.Text == "reported" && (last == "a" || last == "the") ||
-			w.Text == "says" && next == "otherwise"
+			w.Text == "says" && next == "otherwise" || w.Text == "before" && i > 2 && joined(t.words[i-3:i]) == "on the day"
 		if why := ending(w.Text, next); why != "" && !plain {
 			list = append(list, reason{w.Start, w.End, why})
 		}
@@ -111,15 +113,15 @@ func year(w string) bool {
 
 // ended is why c is not judged: by the word nearest to its figure, of its own clause, or where whole is set of the sentence.
 func (c *clause) ended(whole bool) api.CheckReason {
-	own := map[string]bool{} // words for the fields that c may be of: yesterday, week ago, market cap
-	for _, v := range c.values {
-		for _, f := range c.Tables.KindNamed(v.row.Kind).Fields {
+	own := map[string]bool{}   // words for the fields that c may be of: yesterday, week ago, market cap
+	kinds := map[string]bool{} // and for all that such rows have: options, spread
+	for _, v := range slices.Concat(c.values, c.inherits) {
+		kind := c.Tables.KindNamed(v.row.Kind)
+		words(kinds, kind.Words)
+		for _, f := range kind.Fields {
+			words(kinds, f.Words)
 			if f.Name == v.field {
-				for _, w := range f.Words {
-					for part := range strings.FieldsSeq(w) {
-						own[part] = true
-					}
-				}
+				words(own, f.Words)
 			}
 		}
 	}
@@ -135,7 +137,8 @@ func (c *clause) ended(whole bool) api.CheckReason {
 		if c.metric && (own[strings.ToLower(c.flat.Text[e.start:e.end])] || e.why == api.CheckQuoted && own[c.after(e.end)]) {
 			continue // a reported loss
 		}
-		if c.last != nil && c.flat.Text[e.start:e.end] == "between" {
+		word := strings.ToLower(c.flat.Text[e.start:e.end])
+		if kinds[word] && e.why == api.CheckOtherVenue || e.why == api.CheckOtherTime && c.ofMoment(word) || c.last != nil && word == "between" {
 			continue
 		}
 		inside := e.start >= from && e.end <= to
@@ -148,6 +151,35 @@ func (c *clause) ended(whole bool) api.CheckReason {
 		}
 	}
 	return why
+}
+
+// words adds the words of phrases to a set.
+func words(to map[string]bool, phrases []string) {
+	for _, p := range phrases {
+		for word := range strings.FieldsSeq(p) {
+			to[word] = true
+		}
+	}
+}
+
+// ofMoment reports whether a word is of the date that the figures of c are of: on 19 November, in October 2026.
+func (c *clause) ofMoment(word string) bool {
+	return slices.ContainsFunc(slices.Concat(c.values, c.inherits), func(v value) bool {
+		year, rest, _ := strings.Cut(v.row.Of, "-")
+		m, _, _ := strings.Cut(rest, "-")
+		n, _ := strconv.Atoi(m)
+		return word == year || n > 0 && month(word) == n
+	})
+}
+
+// month is the number of a month by its name, 0 for other words.
+func month(word string) int {
+	for m := time.January; m <= time.December; m++ {
+		if name := strings.ToLower(m.String()); word == name || len(word) == 3 && strings.HasPrefix(name, word) {
+			return int(m)
+		}
+	}
+	return 0
 }
 
 // after is the word behind a place.
