@@ -87,8 +87,9 @@ func (t *statement) endings() (list []reason) {
 		if i > 0 {
 			last = t.words[i-1].Text
 		}
-		plain := w.Text == "than" && (last == "more" || last == "less") || w.Text == "reported" && (last == "a" || last == "the") ||
-			w.Text == "says" && next == "otherwise" || w.Text == "before" && i > 2 && joined(t.words[i-3:i]) == "on the day"
+		plain := w.Text == "than" && (last == "more" || last == "less") ||
+			w.Text == "reported" && (last == "a" || last == "the") || w.Text == "says" && next == "otherwise" ||
+			w.Text == "before" && i > 2 && joined(t.words[i-3:i]) == "on the day"
 		if why := ending(w.Text, next); why != "" && !plain {
 			list = append(list, reason{w.Start, w.End, why})
 		}
@@ -138,7 +139,8 @@ func (c *clause) ended(whole bool) api.CheckReason {
 			continue // a reported loss
 		}
 		word := strings.ToLower(c.flat.Text[e.start:e.end])
-		if kinds[word] && e.why == api.CheckOtherVenue || e.why == api.CheckOtherTime && c.ofMoment(word) || c.last != nil && word == "between" {
+		if kinds[word] && e.why == api.CheckOtherVenue || e.why == api.CheckOtherTime && c.ofMoment(word) ||
+			c.last != nil && word == "between" {
 			continue
 		}
 		inside := e.start >= from && e.end <= to

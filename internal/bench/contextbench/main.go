@@ -32,7 +32,7 @@
 // With -check it holds texts against the operation check: true sentences (A), false ones with one thing changed (B), such as were true
 // before (C), such as no data decide (D), those of other languages (E), and each brief of the service with one figure changed after the
 // other (F). The sentences are made of what upstream said, rounded here, and the naive rule, that the figure stands anywhere in the
-// state, is told beside. Of the crypto pack alone; a source of C is one that the states show.
+// state, is told beside. Of the crypto pack alone: the golden briefs of the others are held against it by daemon/packtest.
 //
 // There is no network, no language model and no chance but the seed's: the same seed gives the same scores. What the daemon
 // does not serve is "not measured". A test below its aim ends the program with status 1, after the table.
