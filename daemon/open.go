@@ -421,7 +421,7 @@ func (d *Daemon) openConsole(ctx context.Context) error {
 	d.console, err = web.NewConsole(web.ConsoleConfig{
 		SignedUp: made,
 		Sale:     d.sale(), Pages: d.cfg.Page != web.PageOff,
-		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.packs.ids,
+		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.packs.ids, Watches: d.watches,
 		Prompts:   &account.Prompts{Store: d.store, NoModel: d.cfg.Briefs.Model == nil, Now: d.cfg.Now},
 		PublicURL: d.publicURL, Hosts: d.origins(), TrustedProxies: d.proxies, Limits: d.cfg.console(), Now: d.cfg.Now,
 	})

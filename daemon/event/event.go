@@ -69,7 +69,7 @@ func (w Watch) ToAPI() api.Watch {
 	return api.Watch{
 		ID: w.ID, KeyID: w.KeyID, Type: w.Type, Arguments: w.Arguments, Delivery: w.Delivery, Status: w.Status(), CreatedAt: w.CreatedAt,
 		ExpiresAt: w.ExpiresAt, PaidUntil: w.PaidUntil, LastDeliveryAt: optional(w.LastAt), LastError: w.LastError,
-		FailedSince: optional(w.FailedSince), Failures: w.Failures,
+		FailedSince: optional(w.FailedSince), Failures: w.Failures, Gap: w.Gap,
 	}
 }
 

@@ -17,6 +17,7 @@
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     return made;
   };
+  const minute = text => text ? new Date(text).toISOString().slice(0, 16).replace('T', ' ') : 'never';
   const day = text => text ? new Date(text).toISOString().slice(0, 10) : 'never';
 
   const say = (text, bad) => {
@@ -173,6 +174,25 @@
     }
     byId('balance').textContent = credits.balance.toLocaleString('en');
     byId('free').textContent = credits.freeCalls ? 'and ' + credits.freeCalls.toLocaleString('en') + ' free calls in 24 hours' : '';
+  };
+
+  const watches = async () => {
+    const list = (await call('GET', 'api/console/watches')).watches;
+    byId('watches').replaceChildren(...list.map(w => {
+      const at = 'api/console/watches/' + w.watchId, to = w.delivery, name = w.type + ' ' + w.watchId;
+      const state = [w.status === 'suspended' && 'its receiver failed for too long: make it again', w.status === 'paused' && 'its day is not paid',
+        w.failures && w.failures + ' failed since ' + minute(w.failedSince) + ': ' + w.lastError,
+        w.gap && 'events were given up: ctx watch events ' + w.watchId + ' --cursor ' + w.gap].filter(Boolean);
+      return row(el('span', {}, w.type, el('small', {}, Object.entries(w.arguments).map(([k, v]) => k + ' ' + v).join(', ')),
+        el('small', {}, to.type + (to.type === 'poll' ? '' : ' to ' + (to.email || to.topic || new URL(to.url).host))), el('code', {}, w.watchId)),
+      cell('', w.status, ...state.map(text => el('small', {}, text))), cell('n m', to.type === 'poll' ? 'by cursor' : minute(w.lastDeliveryAt)), cell('n',
+        to.type === 'poll' ? '' : button('Test', name, async () => { await call('POST', at + '/test'); say('The delivery of ' + w.type + ' works.'); }), ' ',
+        button('Remove', name, async () => {
+          if (!confirm('Remove the watch ' + name + '?')) return;
+          await call('DELETE', at);
+          await watches();
+        })));
+    }));
   };
 
   const identities = async () => {
@@ -344,7 +364,7 @@
     byId('who').textContent = s.email || s.address;
     byId('session').textContent = 'Tier ' + s.tier + '. This session ends on ' + day(s.expiresAt) + ' unless it is used.';
     show(true);
-    await Promise.all([keys(), identities(), usage()]);
+    await Promise.all([keys(), watches(), identities(), usage()]);
     deposits();
   };
 

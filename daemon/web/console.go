@@ -27,6 +27,7 @@ type ConsoleConfig struct {
 	Keys           *account.Keys
 	Books          Books
 	Prompts        *account.Prompts
+	Watches        Watches
 	Sale           *Sale           // nil means that no credits are sold
 	Packs          func() []string // ids of the packs that are served
 	Pages          bool            // there is a page of the account
@@ -142,6 +143,9 @@ func (c *Console) Routes() Routes {
 		api.PathKeys + "/{keyId}/rotate":         {http.MethodPost: owner(c.rotateKey)},
 		api.PathCredits:                          {http.MethodGet: owner(c.balance)},
 		api.PathUsage:                            {http.MethodGet: owner(c.usage)},
+		api.PathOwnWatches:                       {http.MethodGet: owner(c.watches)},
+		api.PathOwnWatches + "/{watchId}":        {http.MethodDelete: owner(c.removeWatch)},
+		api.PathOwnWatches + "/{watchId}/test":   {http.MethodPost: owner(c.testWatch)},
 		api.PathPrompts + "/{pack}": {
 			http.MethodGet: owner(c.prompt), http.MethodPut: owner(c.setPrompt), http.MethodDelete: owner(c.dropPrompt),
 		},

@@ -56,7 +56,7 @@ func TestDatabaseGone(t *testing.T) {
 	}
 	paths := []string{
 		api.PathFresh, api.PathCite + "?ref=1", api.PathLookup + "?q=cardano+price", api.PathSeries + "?path=top_movers", api.PathMCP,
-		api.PathAuthSession, api.PathKeys, api.PathCredits, api.PathUsage, api.PathAuthEmail,
+		api.PathAuthSession, api.PathKeys, api.PathCredits, api.PathUsage, api.PathOwnWatches, api.PathAuthEmail,
 	}
 	const patience = 5 * time.Second // half of what it waits for what others hold
 	for i, mode := range []string{"refuses", "silent"} {

@@ -323,11 +323,12 @@ func (s *stage) own() {
 		{"POST", api.PathKeys + "/none/rotate", ""},
 		{"POST", api.PathCredits, `{"pack":"hobby"}`},
 		{"PUT", prompt, `{"prompt":"x"}`}, {"DELETE", prompt, ""}, {"POST", api.PathCredits + "/none/verify", `{"txHash":"x"}`},
+		{"DELETE", api.PathOwnWatches + "/none", ""}, {"POST", api.PathOwnWatches + "/none/test", ""},
 	} {
 		s.do(401, call[0], call[1], call[2])
 		s.do(403, call[0], call[1], call[2], me, foreign)
 	}
-	for _, path := range []string{api.PathKeys, prompt, api.PathCredits, api.PathCredits + "/none", api.PathUsage} {
+	for _, path := range []string{api.PathKeys, prompt, api.PathCredits, api.PathCredits + "/none", api.PathUsage, api.PathOwnWatches} {
 		s.do(401, "GET", path, "")
 	}
 }
@@ -517,7 +518,8 @@ func (s *stage) console() [][2]string {
 			slices.Contains(op.Tags, "Log"), slices.Contains(op.Tags, "Health"):
 		case strings.HasPrefix(path, "/v1/") || name == "GET "+api.PathAuthEmailLanding:
 		default:
-			list = append(list, [2]string{method, strings.NewReplacer("{pack}", "crypto", "{keyId}", s.key[:api.KeyIDLength], "{depositId}", "none", "{identityId}", "none").Replace(path)})
+			list = append(list, [2]string{method, strings.NewReplacer("{pack}", "crypto", "{keyId}", s.key[:api.KeyIDLength], "{depositId}", "none", "{identityId}", "none",
+				"{watchId}", "none").Replace(path)})
 		}
 	}
 	return list

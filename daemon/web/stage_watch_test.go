@@ -58,6 +58,16 @@ func (s *stage) watches() {
 	s.t.Cleanup(echo.Close)
 	hook := make(201, mine, `{"type":"brief.published","delivery":{"type":"webhook","url":"`+echo.URL+`"}}`)
 	s.do(204, "POST", api.PathWatches+"/"+hook.ID+"/test", "", mine)
+	me, own := session(s.jar), api.PathOwnWatches
+	var list api.WatchList
+	if s.decode(s.do(200, "GET", own, "", me), &list); len(list.Watches) != 2 {
+		s.t.Errorf("the owner has %+v", list)
+	}
+	s.do(204, "POST", own+"/"+hook.ID+"/test", "", me)
+	s.do(400, "POST", own+"/"+w.ID+"/test", "", me)
+	s.do(404, "POST", own+"/none/test", "", me)
+	s.do(204, "DELETE", own+"/"+hook.ID, "", me)
+	s.do(404, "DELETE", own+"/"+hook.ID, "", me)
 	s.sql("UPDATE watches SET paused_at = 1 WHERE id = '" + w.ID + "'")
 	s.do(403, "GET", events, "", mine)
 	for _, call := range watchCalls(w.ID) {

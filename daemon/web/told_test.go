@@ -77,7 +77,7 @@ func TestHosts(t *testing.T) {
 		if host == "" {
 			continue // the client names the address
 		}
-		for _, path := range []string{api.PathAuthSession, api.PathKeys, api.PathAuthEmailLanding + "?token=x", api.PathUsage} {
+		for _, path := range []string{api.PathAuthSession, api.PathKeys, api.PathAuthEmailLanding + "?token=x", api.PathUsage, api.PathOwnWatches} {
 			a := get(t, d.URL()+path, at(host))
 			if foreign := a.Status == http.StatusForbidden && strings.Contains(string(a.Body), "cross_origin"); foreign == known {
 				t.Errorf("%s at %s: %d %s", path, host, a.Status, a.Body)

@@ -62,6 +62,7 @@ const (
 	PathKeys             = "/api/keys"
 	PathCredits          = "/api/console/credits"
 	PathUsage            = "/api/console/usage"
+	PathOwnWatches       = "/api/console/watches" // of who is signed in, whichever key made them
 	PathPrompts          = "/api/console/prompts"
 	PathInternalJobs     = "/api/internal/jobs"
 

@@ -92,6 +92,7 @@ func TestNames(t *testing.T) {
 		api.PathKeys:            "/api/keys",
 		api.PathCredits:         "/api/console/credits",
 		api.PathUsage:           "/api/console/usage",
+		api.PathOwnWatches:      "/api/console/watches",
 		api.PathPrompts:         "/api/console/prompts",
 		api.PathInternalJobs:    "/api/internal/jobs",
 		api.PathHealth:          "/healthz",

@@ -439,6 +439,7 @@ type Watch struct {
 	LastError      string          `json:"lastError,omitempty"`      // a word, never the text of the receiver
 	FailedSince    *time.Time      `json:"failedSince,omitempty"`
 	Failures       int             `json:"failures,omitempty"` // attempts in a row
+	Gap            string          `json:"gap,omitempty"`      // cursor before the first event that was given up and not told of yet
 }
 
 // WatchList are the watches of an owner, oldest first.
