@@ -47,6 +47,9 @@ func (d *Daemon) Status(ctx context.Context) (s admin.Status, err error) {
 	if s.Backup, err = d.backupStatus(now); err != nil {
 		return s, err
 	}
+	if watches, failed := d.watchStanding(ctx); failed == nil {
+		s.Watches = &watches
+	}
 	if s.Use, err = d.useStatus(ctx, now); err == nil && len(d.cfg.Rails()) > 0 {
 		s.Money, err = d.moneyStatus(ctx, now)
 	}

@@ -18,6 +18,7 @@ var _ pipeline.Observer = (*metrics.Metrics)(nil)
 func (d *Daemon) listenMetrics(ctx context.Context) error {
 	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Connections: d.connectionReadings, Logs: d.walSizes, Busy: d.busy,
 		Jobs: d.jobs.Readings, Backups: d.backups.Reading, Ready: d.health.Ready, Sessions: d.mcp.Sessions, Alerts: d.alerts.Waiting,
+		Watches:  d.watchStanding,
 		Deposits: d.store.CountDeposits, Chains: d.chainReadings, Settling: d.Settling,
 		Proven: d.logReadings, Leads: d.node.Leads, Cluster: d.clusterReading}
 	if d.evidence != nil {

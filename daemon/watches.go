@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/daemon/event"
 	"github.com/contextd/contextd/daemon/watch"
 	"github.com/contextd/contextd/daemon/web"
 )
@@ -21,6 +22,11 @@ func (d *Daemon) openWatches(context.Context) error {
 		PublicURL: strings.TrimRight(d.publicURL.String(), "/"), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
+}
+
+// watchStanding is how the watches stand now.
+func (d *Daemon) watchStanding(ctx context.Context) (event.Standing, error) {
+	return d.store.WatchStanding(ctx, d.cfg.Now())
 }
 
 // tidyWatches is a job: it pays the days of watches and drops what has ended.

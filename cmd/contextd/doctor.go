@@ -84,6 +84,9 @@ func newDoctor(s *settings) *cobra.Command {
 		if c, err := admin.ConnectionsOf(c.Context(), d.DataDir); err == nil {
 			report(connectionsFinding(c))
 		}
+		if s, err := admin.StatusOf(c.Context(), d.DataDir); err == nil {
+			reportWatches(report, s.Watches)
+		}
 		report(quotaFinding(cfg))
 		if cfg.Updates.URL != "" && !*offline {
 			report(newestFinding(c.Context(), cfg.Updates.URL, build.Read().Version))

@@ -17,6 +17,7 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/datadir"
+	"github.com/contextd/contextd/daemon/event"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/doctor"
 	"github.com/contextd/contextd/internal/human"
@@ -91,6 +92,7 @@ func writeStatus(w io.Writer, s admin.Status, width int, style cli.Style) error 
 	if s.Money != nil {
 		reportMoney(report, *s.Money, s.Now)
 	}
+	reportWatches(report, s.Watches)
 	if u := s.Use; u != nil {
 		report.OK("use", "%s with keys today; %s of %s; %s, %s open", human.Plural(int(u.CallsToday), "call"),
 			human.Plural(u.ActiveKeys, "key"), human.Plural(u.Owners, "owner"), human.Plural(u.Connections, "connection"),
@@ -194,6 +196,33 @@ func reportBackup(report doctor.Report, s admin.Status) {
 		report.OK(check, "a demo makes none")
 	default:
 		report.OK(check, "switched off; %s", found)
+	}
+}
+
+// reportWatches says how the watches of owners stand, where there are any.
+func reportWatches(report doctor.Report, w *event.Standing) {
+	const check = "watches"
+	if w == nil || w.Total() == 0 {
+		return
+	}
+	found := fmt.Sprintf("%d active", w.Active)
+	for _, some := range []struct {
+		n    int
+		text string
+	}{{w.Failing, "of them failing"}, {w.Suspended, "suspended"}, {w.Paused, "unpaid"}, {w.Gaps, "with gaps"}} {
+		if some.n > 0 {
+			found += fmt.Sprintf(", %d %s", some.n, some.text)
+		}
+	}
+	found += fmt.Sprintf("; %s to deliver", human.Plural(w.Waiting, "event"))
+	switch {
+	case w.OverdueSeconds > event.LongOverdue:
+		report.Fail(check, "contextd status nodes names the leader, which delivers; its log says why it does not",
+			"%s, the first overdue for %s", found, human.Age(time.Duration(w.OverdueSeconds)*time.Second))
+	case w.Failing > 0 || w.Suspended > 0:
+		report.Warn(check, "their owners see why at /account; of many at once look at the network and the mail server here", "%s", found)
+	default:
+		report.OK(check, "%s", found)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/event"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
@@ -35,6 +36,7 @@ func TestStatusOfABadDay(t *testing.T) {
 		Money: &admin.MoneyStatus{PendingDeposits: 2, ReceivedToday: 3, ReceivedMicros: 3_200_000,
 			Lags:  map[string]admin.Lag{"base": {Newest: 500, Looked: 299}, "l2chain": {Newest: 500, Looked: 300}},
 			Rails: []x402.Standing{{Rail: "l2chain", By: "0xAb", Off: "no ether"}}},
+		Watches: &event.Standing{Active: 5, Failing: 2, Suspended: 1, Paused: 3, Gaps: 1, Waiting: 7, OverdueSeconds: 301},
 	}
 	var whole bytes.Buffer
 	if err := writeStatus(&whole, s, 0, cli.Style{}); err != nil {
@@ -53,6 +55,7 @@ data in /var/lib/contextd
 ✓ money               3 payments today, 3.2 USDG; 2 deposits pending
 ! chain base          201 blocks behind
 ✗ settlement l2chain  standard x402 is not offered: no ether
+✗ watches             5 active, 2 of them failing, 1 suspended, 3 unpaid, 1 with gaps; 7 events to deliver, the first overdue for 5m01s
 ✓ use                 1234 calls with keys today; 2 keys of 1 owner; 3 connections, 1 stream open
 `
 	if whole.String() != want {
@@ -86,6 +89,11 @@ data in /var/lib/contextd
 		{func() { s.Backup.Else = "litestream" }, "✓ backup  left to Litestream\n"},
 		{func() { s.Backup.Else = "postgresql" }, "✓ backup  left to PostgreSQL: pg_dump\n"},
 		{func() {}, "✓ disk    1.1 GB free\n"},
+		{func() { s.Watches = &event.Standing{Active: 1, OverdueSeconds: 300, Waiting: 1} }, "✓ watches  1 active; 1 event to deliver\n"},
+		{func() { s.Watches.Failing = 1 }, "! watches  1 active, 1 of them failing; 1 event to deliver\n"},
+		{func() { s.Watches = &event.Standing{Suspended: 1} }, "! watches  0 active, 1 suspended; 0 events to deliver\n"},
+		{func() { s.Watches = &event.Standing{Paused: 1} }, "✓ watches  0 active, 1 unpaid; 0 events to deliver\n"},
+		{func() { s.Watches = &event.Standing{} }, "✓ disk    1.1 GB free\n"},
 		{func() {}, "! use     calls and money are not known: the books do not answer\n"},
 	} {
 		c.change()

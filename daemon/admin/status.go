@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/datadir"
+	"github.com/contextd/contextd/daemon/event"
 	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
@@ -32,6 +33,7 @@ type Status struct {
 	Money     *MoneyStatus `json:"money"` // null there too, and where nothing is paid on a chain
 
 	Evidence *evidence.Standing `json:"evidence"` // null where none is kept
+	Watches  *event.Standing    `json:"watches"`  // null where the books do not answer
 }
 
 // PackStatus is how a pack stands.

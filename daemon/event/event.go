@@ -167,6 +167,24 @@ type Low struct {
 	Balance int64
 }
 
+// Standing is how all watches stand.
+type Standing struct {
+	Active         int   `json:"active"`  // failing ones among them
+	Failing        int   `json:"failing"` // whose last attempt failed
+	Suspended      int   `json:"suspended"`
+	Paused         int   `json:"paused"`         // unpaid
+	Gaps           int   `json:"gaps"`           // with events that were given up, of which they were not told yet
+	Waiting        int   `json:"waiting"`        // deliveries, with those that are tried again later
+	OverdueSeconds int64 `json:"overdueSeconds"` // for which the one that was to be tried first is due
+}
+
+// Total is the number of watches.
+func (s Standing) Total() int { return s.Active + s.Suspended + s.Paused }
+
+// LongOverdue is from when on a delivery is overdue for no receiver's fault, in seconds: an attempt takes ten, and those to a host go one
+// after another.
+const LongOverdue = 300
+
 // Store keeps watches. Each method is one transaction, on disk when it returns; those from SaveEvents on are the leader's alone.
 type Store interface {
 	// PutWatch keeps w with what it is told first, or renews the one that has its id, and reports whether its day is to be paid now. What

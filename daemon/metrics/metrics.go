@@ -121,6 +121,7 @@ func (m *Metrics) begin() {
 	for _, pack := range api.CreditPacks() {
 		m.bought.WithLabelValues(string(pack))
 	}
+	m.watched.WithLabelValues(outcome(nil))
 	for _, outcome := range []string{claimPaid, claimReplayed, claimFailed} {
 		m.proofs.WithLabelValues(outcome)
 	}

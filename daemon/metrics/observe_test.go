@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/common/model"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/contextd/contextd/daemon/event"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
@@ -57,7 +58,10 @@ func everything(t *testing.T) *metrics.Metrics {
 		Backups:  func() (time.Time, time.Duration) { return time.Time{}, time.Hour },
 		Sessions: func() int { return 3 },
 		Alerts:   func() int { return 6 },
-		Leads:    func() bool { return true },
+		Watches: func(context.Context) (event.Standing, error) {
+			return event.Standing{Active: 7, Failing: 2, Suspended: 3, Paused: 4, Gaps: 1, Waiting: 9, OverdueSeconds: 17}, nil
+		},
+		Leads: func() bool { return true },
 		Cluster: func(context.Context) (metrics.Cluster, error) {
 			return metrics.Cluster{Nodes: 3, Takeovers: 8, Lag: map[string]time.Duration{"crypto": 1500 * time.Millisecond}}, nil
 		},
@@ -125,6 +129,9 @@ func TestMetrics(t *testing.T) {
 		`contextd_leader 1`, `contextd_cluster_nodes 3`, `contextd_takeovers_total 8`, `contextd_state_lag_seconds{pack="crypto"} 1.5`,
 		`contextd_evidence_bytes 14`, `contextd_evidence_most_bytes 15`, `contextd_evidence_dropped_total{setting="max_mb"} 16`,
 		`contextd_evidence_lost_total{why="disk_full"} 17`,
+		`contextd_watches{state="active"} 7`, `contextd_watches{state="failing"} 2`, `contextd_watches{state="suspended"} 3`,
+		`contextd_watches{state="paused"} 4`, `contextd_watches{state="gap"} 1`, `contextd_watch_deliveries_waiting 9`,
+		`contextd_watch_delivery_overdue_seconds 17`, `contextd_watch_deliveries_total{outcome="ok"} 0`,
 		"go_goroutines ", "go_info{", "go_gc_duration_seconds{", "go_memstats_heap_inuse_bytes ", "go_memstats_alloc_bytes_total ", "go_threads ",
 		"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ", "process_max_fds ", "process_start_time_seconds ",
 		"contextd_build_info{",

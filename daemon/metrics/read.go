@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/contextd/contextd/daemon/event"
 	"github.com/contextd/contextd/daemon/x402"
 )
 
@@ -26,6 +27,7 @@ type Readings struct {
 	Proven      func(ctx context.Context) ([]Log, error)            // the transparency logs that go on
 	Evidence    func() Evidence                                     // of what sources answered
 	Alerts      func() int                                          // events that wait to be delivered to the operator
+	Watches     func(ctx context.Context) (event.Standing, error)   // how the watches of owners stand
 	Leads       func() bool                                         // whether this daemon does
 	Cluster     func(ctx context.Context) (Cluster, error)          // how the nodes stand
 }
@@ -136,6 +138,9 @@ func values() map[string]value {
 		{"backup_every_seconds", "How often a backup is made; 0 for never.", g, ""},
 		{"mcp_sessions", "Sessions of MCP open now.", g, ""},
 		{"alert_events_waiting", "Events that wait to be delivered to the operator.", g, ""},
+		{"watches", "Watches of owners, by state: active, failing (of those), suspended, paused, or with a gap.", g, "state"},
+		{"watch_deliveries_waiting", "Deliveries of watches that wait, with those that are tried again later.", g, ""},
+		{"watch_delivery_overdue_seconds", "For how long a delivery of a watch is due, at most; 0 without one.", g, ""},
 		{"log_leaves", "Leaves of the transparency log.", g, "pack"},
 		{"log_checkpoint_age_seconds", "Age of the newest checkpoint of the transparency log.", g, "pack"},
 		{"log_anchor_age_seconds", "Age of the hour of the newest checkpoint that is kept with signatures of witnesses.", g, "pack"},
@@ -201,6 +206,17 @@ func (r *reader) Collect(out chan<- prometheus.Metric) {
 	}
 	if r.Alerts != nil {
 		emit("alert_events_waiting", float64(r.Alerts()))
+	}
+	if r.Watches != nil {
+		if w, err := r.Watches(ctx); err == nil { // a database that does not answer is seen at contextd_ready
+			for state, n := range map[string]int{
+				"active": w.Active, "failing": w.Failing, "suspended": w.Suspended, "paused": w.Paused, "gap": w.Gaps,
+			} {
+				emit("watches", float64(n), state)
+			}
+			emit("watch_deliveries_waiting", float64(w.Waiting))
+			emit("watch_delivery_overdue_seconds", float64(w.OverdueSeconds))
+		}
 	}
 	if r.Jobs != nil {
 		for name, j := range r.Jobs() {

@@ -331,6 +331,31 @@ func (s *Store) NextDelivery(ctx context.Context) (time.Time, error) {
 	return database.FromMillis(at), err
 }
 
+// WatchStanding is how all watches stand.
+func (s *Store) WatchStanding(ctx context.Context, now time.Time) (w event.Standing, err error) {
+	const count = "coalesce(sum(CASE WHEN %s THEN 1 ELSE 0 END), 0)"
+	text := "SELECT "
+	for i, which := range []string{
+		"paused_at = 0 AND suspended_at = 0", "paused_at = 0 AND suspended_at = 0 AND failures > 0", "paused_at = 0 AND suspended_at > 0",
+		"paused_at > 0", "gap <> ''",
+	} {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf(count, which)
+	}
+	var due sql.NullInt64
+	err = s.db.Read.QueryRowContext(ctx, text+` , (SELECT count(*) FROM watch_deliveries), (SELECT min(next_at) FROM watch_deliveries)
+		FROM watches WHERE ended_at = 0`).Scan(&w.Active, &w.Failing, &w.Suspended, &w.Paused, &w.Gaps, &w.Waiting, &due)
+	if err != nil {
+		return w, fmt.Errorf("count watches: %w", err)
+	}
+	if due.Valid {
+		w.OverdueSeconds = max(0, now.UnixMilli()-due.Int64) / 1000
+	}
+	return w, nil
+}
+
 // RecordDeliveries notes what came of attempts.
 func (s *Store) RecordDeliveries(ctx context.Context, list []event.Outcome) error {
 	return s.db.TxLeading(ctx, func(tx *sql.Tx) error {

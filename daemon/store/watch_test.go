@@ -121,6 +121,16 @@ func TestWatchStore(t *testing.T) {
 	if i = slices.IndexFunc(list, func(w event.Watch) bool { return w.ID == "a" }); err != nil || list[i].Gap == "" {
 		t.Errorf("of %d that wait none was given up: %+v, %v", event.MostWaiting+1, list[i], err)
 	}
+	ended := list[i]
+	ended.EndedAt, ended.Gap = now, ""
+	if err := s.ChangeWatch(t.Context(), ended, nil, now); err != nil {
+		t.Fatal(err)
+	}
+	stands, err := s.WatchStanding(t.Context(), now.Add(7*time.Second))
+	want := event.Standing{Active: 1, Suspended: 1, Gaps: 2, Waiting: event.MostWaiting + 1, OverdueSeconds: 7} // b waits for all, c for one
+	if err != nil || stands != want {
+		t.Errorf("the watches stand as %+v, want %+v, %v", stands, want, err)
+	}
 	if p, ok, err := s.WatchPlace(t.Context(), "crypto"); err != nil || !ok || p.Seq != int64(3+event.MostWaiting) {
 		t.Errorf("%+v, %t, %v", p, ok, err)
 	}
