@@ -106,6 +106,10 @@ type Rule struct {
 	// Find returns the conditions that hold in a state. After an error they count as they were.
 	Find func(ctx context.Context, s State) ([]Finding, error)
 
+	// Between reports whether a state in which Find finds nothing is one in which a condition that held does not count as ended, so that it
+	// is not told again. nil means that there is none.
+	Between func(s State) bool
+
 	// Member of a state that Find looks at and at no other, so that it can be shown past ones of that alone. "" means all of a state.
 	Member string
 

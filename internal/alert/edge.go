@@ -40,6 +40,7 @@ func (r Rule) step(edges map[string]*edge, found []Finding, s State) (changed ma
 	for key, was := range edges {
 		switch {
 		case held[key]:
+		case was.Up && r.Between != nil && r.Between(s):
 		case was.Up:
 			now := *was
 			now.Up, now.Owed, now.Until = false, false, s.At

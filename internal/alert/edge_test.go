@@ -38,6 +38,9 @@ func marks(_ context.Context, s alert.State) (found []alert.Finding, err error) 
 	return found, nil
 }
 
+// between is a state of two "-".
+func between(s alert.State) bool { return string(s.Doc.Text()) == `"- -"` }
+
 // stateOf is the state of a minute.
 func stateOf(minute int, text string) alert.State {
 	doc, _ := json.Marshal(text)
@@ -76,6 +79,8 @@ func TestEdges(t *testing.T) {
 		{"graver when it returns", alert.Rule{}, []string{"a@1!x", "-", "a@1!xx"}, "a@1!x,,rose a@1!xx"},
 		{"less grave the next time", alert.Rule{}, []string{"a@1!xx", "-", "a@3!x", "a@3!xx"}, "a@1!xx,,a@3!x,rose a@3!xx"},
 
+		{"neither ended nor held", alert.Rule{Between: between}, []string{"a", "- -", "a", "- -", "-", "a"}, "a,,,,,a"},
+		{"in between at first", alert.Rule{Between: between}, []string{"- -", "a"}, ",a"},
 		{"an end", alert.Rule{Ended: true}, []string{"a", "-", "-", "a"}, "a,ended a,,a"},
 		{"an end of the same one", alert.Rule{Ended: true}, []string{"a@1", "-", "a@1", "-"}, "a@1,ended a@1,a@1,ended a@1"},
 

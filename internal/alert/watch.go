@@ -22,6 +22,7 @@ var ErrNoState = errors.New("there is no state that old")
 
 const (
 	unknownStates = 12               // behind which what a state does not tell counts as what does not hold
+	rearmStates   = 72               // for which a condition that held does not count as ended
 	windowSlack   = 30 * time.Minute // by how much the state that a window begins with may be older than it
 )
 
@@ -53,8 +54,35 @@ func (r Rule) Edges(ctx context.Context, s State) ([]Event, error) {
 	}
 	edges, _ := r.step(nil, then, before)
 	_, events := r.step(edges, found, s)
+	if len(events) > 0 && r.Between != nil && r.Between(before) {
+		if held, err := r.heldBefore(ctx, before); held || err != nil {
+			return nil, err
+		}
+	}
 	slices.SortFunc(events, func(a, b Event) int { return strings.Compare(a.ID, b.ID) })
 	return events, nil
+}
+
+// heldBefore reports whether the condition of r, which s is between, held before it and has not ended since.
+func (r Rule) heldBefore(ctx context.Context, s State) (bool, error) {
+	for range rearmStates {
+		older, err := s.Before(ctx, s.At)
+		if errors.Is(err, ErrNoState) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+		s = older
+		switch found, err := r.Find(ctx, s); {
+		case err != nil: // it does not tell
+		case len(found) > 0:
+			return true, nil
+		case !r.Between(s):
+			return false, nil
+		}
+	}
+	return false, nil
 }
 
 // Watch is the rule of a watch of a type with checked arguments, of a pack that shows rows. Its name is that of the condition, whoever
@@ -71,8 +99,13 @@ func Watch(t api.WatchType, a api.WatchArguments, shown []state.Shown) (Rule, er
 		if err != nil {
 			return r, err
 		}
-		if r.Find = (bound{n, a}).find; t == api.WatchChangeMoved {
+		switch b := (bound{n, a}); {
+		case t == api.WatchChangeMoved:
 			r.Find = move{n, a}.find
+		case a.Rearm != nil:
+			r.Find, r.Between = b.find, b.between
+		default:
+			r.Find = b.find
 		}
 	default:
 		r.Find = func(context.Context, State) ([]Finding, error) { return nil, nil }
@@ -163,6 +196,12 @@ func (b bound) find(_ context.Context, s State) ([]Finding, error) {
 	text := string(b.Op) + " " + strconv.FormatFloat(*b.Value, 'f', -1, 64)
 	message := fmt.Sprintf("%s %s is %s: %s", r.Name, b.field, human.Value(b.field, v), text)
 	return b.finding(r, message, api.EventData{Value: &v, Bound: text})
+}
+
+// between reports whether the number has not come far enough from the bound.
+func (b bound) between(s State) bool {
+	_, v, err := b.in(s.Doc)
+	return err == nil && !b.Holds(v) && !b.Rearmed(v)
 }
 
 // move is a number that is compared with what it was.

@@ -63,6 +63,9 @@ func TestWatchEdges(t *testing.T) {
 	most := `{"member":"asset","key":"bitcoin","field":"priceUsd","op":"<=","value":90}`
 	percent := `{"member":"asset","key":"BTC","field":"priceUsd","percent":10,"windowMinutes":10}`
 	absolute := `{"member":"asset","key":"BTC","field":"priceUsd","absolute":5,"windowMinutes":5}`
+	again := `{"member":"asset","key":"BTC","field":"priceUsd","op":"<","value":90,"rearm":95}`
+	over := `{"member":"asset","key":"BTC","field":"priceUsd","op":">=","value":90,"rearm":85}`
+	near := slices.Repeat([]string{"91"}, 73)
 	unknown := slices.Repeat([]string{"?"}, 12)
 	for _, c := range []struct {
 		of     api.WatchType
@@ -74,6 +77,11 @@ func TestWatchEdges(t *testing.T) {
 		{api.WatchConditionMet, below, []string{"90", "90", "89.99"}, []int{2}},
 		{api.WatchConditionMet, most, []string{"91", "90", "90"}, []int{1}},
 		{api.WatchConditionMet, below, []string{"89", "89"}, nil},
+		{api.WatchConditionMet, again, []string{"91", "89", "94.9", "89", "95", "89"}, []int{1, 5}},
+		{api.WatchConditionMet, again, []string{"91", "89", "?", "91", "?", "89", "96", "91", "89"}, []int{1, 8}},
+		{api.WatchConditionMet, again, slices.Concat([]string{"91", "89"}, near[:72], []string{"89"}), []int{1}},
+		{api.WatchConditionMet, again, slices.Concat([]string{"91", "89"}, near, []string{"89"}), []int{1, 75}},
+		{api.WatchConditionMet, over, []string{"89", "90", "86", "90", "85", "90"}, []int{1, 5}},
 		{api.WatchConditionMet, below, []string{"91", "?", "~88", "89"}, []int{3}},
 		{api.WatchConditionMet, below, []string{"89", "?", "89"}, nil},
 		{api.WatchConditionMet, below, slices.Concat([]string{"89"}, unknown[:11], []string{"89"}), nil},

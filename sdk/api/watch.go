@@ -64,7 +64,7 @@ func (t WatchType) arguments() (names []string, required int) {
 	case WatchFlagChanged:
 		return []string{"changes", "kinds", "pack", "severity"}, 0
 	case WatchConditionMet:
-		return []string{"field", "key", "member", "op", "value", "pack"}, 5
+		return []string{"field", "key", "member", "op", "value", "pack", "rearm"}, 5
 	case WatchChangeMoved:
 		return []string{"field", "key", "member", "windowMinutes", "absolute", "pack", "percent"}, 4
 	case WatchBriefPublished:
@@ -87,6 +87,7 @@ type WatchArguments struct {
 	Op            Comparison   `json:"op,omitempty"`
 	Pack          string       `json:"pack,omitempty"`
 	Percent       float64      `json:"percent,omitempty"`
+	Rearm         *float64     `json:"rearm,omitempty"` // where the number has to come before the bound counts again
 	Severity      Severity     `json:"severity,omitempty"`
 	Value         *float64     `json:"value,omitempty"`
 	WindowMinutes int          `json:"windowMinutes,omitempty"`
@@ -176,6 +177,9 @@ func (a *WatchArguments) complete(t WatchType) (wrong string) {
 		if !slices.Contains(WatchComparisons(), a.Op) || a.Value == nil {
 			return "op is none of " + List(WatchComparisons()) + ", or value is no number"
 		}
+		if a.Rearm != nil && (a.Op == CompareEqual || a.Holds(*a.Rearm) || !a.Rearmed(*a.Rearm)) {
+			return "rearm is not on the other side of value, or op is ="
+		}
 	case WatchChangeMoved:
 		switch {
 		case a.WindowMinutes < WatchWindowMin || a.WindowMinutes > WatchWindowMax:
@@ -221,6 +225,17 @@ func (a WatchArguments) Holds(n float64) bool {
 		return n >= *a.Value
 	}
 	return n == *a.Value
+}
+
+// Rearmed reports whether a number, which does not meet the bound of a, has come so far from it that the bound counts again.
+func (a WatchArguments) Rearmed(n float64) bool {
+	switch {
+	case a.Rearm == nil:
+		return true
+	case a.Op == CompareLess || a.Op == CompareAtMost:
+		return n >= *a.Rearm
+	}
+	return n <= *a.Rearm
 }
 
 // InputSchema is the JSON Schema of the arguments of t where packs are served.
