@@ -98,6 +98,15 @@ func (c eventCall) request() api.WatchRequest {
 	return r
 }
 
+// reading is what c reads.
+func (c eventCall) reading() watch.Reading {
+	r := watch.Reading{Type: c.Name, Arguments: c.Arguments, Age: time.Duration(max(c.MaxAgeMs, 0)) * time.Millisecond}
+	if c.Cursor != nil {
+		r.Cursor = *c.Cursor
+	}
+	return r
+}
+
 // ttl is how long a subscription is to last, within the bounds.
 func (c eventCall) ttl() (time.Duration, error) {
 	const usual, least, most = time.Hour, 5 * time.Minute, 24 * time.Hour
@@ -125,30 +134,23 @@ type eventType struct {
 
 // answerEvents answers a call of MCP Events. It does without the SDK, which knows neither their params nor their errors.
 func (s *Server) answerEvents(w http.ResponseWriter, rq *request, m message) error {
-	result, err := s.events(rq.ctx, rq, m)
+	result, err := s.events(w, rq, m)
+	if err == nil && result == nil { // a stream, which was written
+		return nil
+	}
 	w.Header().Set("Cache-Control", "no-store")
 	if err == nil {
 		return writeResult(w, m, result)
 	}
-	wire := new(jsonrpc.Error)
-	if !errors.As(err, &wire) {
-		e := api.AsError(err)
-		if e.Status >= http.StatusInternalServerError {
-			return err
-		}
-		f, data := faultOf(e)
-		if data["reason"] == nil {
-			data["reason"] = string(e.Reason)
-		}
-		data["hint"] = e.Hint
-		wire = &jsonrpc.Error{Code: f.code(), Message: e.Message}
-		wire.Data, _ = json.Marshal(data) // texts and numbers
+	if wire := new(jsonrpc.Error); !errors.As(err, &wire) && api.AsError(err).Status >= http.StatusInternalServerError {
+		return err
 	}
-	return writeRPC(w, http.StatusOK, m.ID, wire)
+	return writeRPC(w, http.StatusOK, m.ID, wireOf(err))
 }
 
-func (s *Server) events(ctx context.Context, rq *request, m message) (map[string]any, error) {
-	var c eventCall
+// events is the result of a call of MCP Events; nil for a stream, which is written to w.
+func (s *Server) events(w http.ResponseWriter, rq *request, m message) (map[string]any, error) {
+	ctx, c := rq.ctx, eventCall{}
 	if m.Params != nil {
 		if err := json.Unmarshal(m.Params, &c); err != nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the params cannot be read: " + web.JSONFault(err)}
@@ -159,6 +161,8 @@ func (s *Server) events(ctx context.Context, rq *request, m message) (map[string
 		return s.listEvents(), nil
 	case "poll":
 		return s.pollEvents(ctx, rq, c)
+	case "stream":
+		return nil, s.streamEvents(w, rq, m.ID, c)
 	case "subscribe":
 		return s.subscribeEvents(ctx, rq, c)
 	case "unsubscribe":
@@ -170,7 +174,7 @@ func (s *Server) events(ctx context.Context, rq *request, m message) (map[string
 func (s *Server) listEvents() map[string]any {
 	list := []eventType{}
 	for _, t := range api.WatchTypes() {
-		delivery := []string{"poll", "webhook"}
+		delivery := []string{"poll", "push", "webhook"}
 		if t == api.WatchCreditsLow {
 			delivery = []string{"webhook"}
 		}
@@ -184,10 +188,8 @@ func (s *Server) pollEvents(ctx context.Context, rq *request, c eventCall) (map[
 	if err := s.polls.Allow("key " + rq.caller.KeyID); err != nil {
 		return nil, err
 	}
-	r := watch.Reading{Type: c.Name, Arguments: c.Arguments, Limit: c.MaxEvents, Age: time.Duration(max(c.MaxAgeMs, 0)) * time.Millisecond}
-	if c.Cursor != nil {
-		r.Cursor = *c.Cursor
-	}
+	r := c.reading()
+	r.Limit = c.MaxEvents
 	a, err := api.ParseWatch(c.Name, c.Arguments)
 	if err != nil {
 		return nil, err
@@ -214,9 +216,7 @@ func packOf(a api.WatchArguments) string {
 
 func (s *Server) subscribeEvents(ctx context.Context, rq *request, c eventCall) (map[string]any, error) {
 	if mode := c.Delivery.Mode; mode != "" && mode != "webhook" {
-		wire := &jsonrpc.Error{Code: faultUnsupported.code(), Message: "a subscription is delivered by webhook"}
-		wire.Data, _ = json.Marshal(map[string]string{"feature": "delivery", "value": mode}) // texts
-		return nil, wire
+		return nil, unsupported("delivery", mode, "a subscription is delivered by webhook")
 	}
 	ttl, err := c.ttl()
 	if err != nil {
@@ -248,7 +248,7 @@ func (a advertised) MarshalJSON() ([]byte, error) {
 	if err := errors.Join(json.Unmarshal(text, &members), json.Unmarshal(members["capabilities"], &capabilities)); err != nil {
 		return nil, err
 	}
-	capabilities[capabilityEvents] = json.RawMessage("{}")
+	capabilities[capabilityEvents] = json.RawMessage(`{"listChanged":true}`)
 	if members["capabilities"], err = json.Marshal(capabilities); err != nil {
 		return nil, err
 	}

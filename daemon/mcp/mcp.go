@@ -111,7 +111,10 @@ type Server struct {
 	packs atomic.Pointer[[]string] // ids of the packs served
 	sdk   *sdk.Server
 	polls *web.Limiter // of watches, per key
-	table *sessionTable
+
+	streams   web.Places // of events
+	listeners sync.Map   // *streamWriter of who is to know of other types of events, to the id of the call
+	table     *sessionTable
 
 	stateful, stateless, bare http.Handler // the SDK's: with sessions, without, and without streams
 
@@ -135,7 +138,7 @@ func New(cfg Config) *Server {
 		Resources: &sdk.ResourceCapabilities{Subscribe: true, ListChanged: true},
 	}
 	if cfg.Watches != nil {
-		capabilities.AddExtension(extensionEvents, nil)
+		capabilities.AddExtension(extensionEvents, map[string]any{"listChanged": true})
 	}
 	if len(cfg.Skills) > 0 {
 		capabilities.AddExtension(extensionSkills, nil)
@@ -182,6 +185,7 @@ func (s *Server) SetPacks(ids []string) {
 			s.sdk.RemoveResources(s.uri(pack, "state"), s.uri(pack, "brief"), s.tablesURI(pack))
 		}
 	}
+	s.eventsChanged()
 }
 
 func (s *Server) instructions() string {

@@ -282,6 +282,11 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rq *request, m mes
 	}
 	out := newStreamWriter(w, streamConfig{Every: s.cfg.Keepalive, Stall: api.StalledReader, Hold: rq.payer(), Slow: rq.slow})
 	defer out.End()
+	if rq.events = s.wantsEvents(m); rq.events {
+		out.Acknowledge()
+		s.listeners.Store(out, m.ID)
+		defer s.listeners.Delete(out)
+	}
 	handler.ServeHTTP(out, r)
 	if rq.refused != nil {
 		return rq.refused

@@ -63,6 +63,9 @@ func (s *Server) dispatch(ctx context.Context, rq *request, method string, req s
 		}
 	}
 	res, err := next(ctx, method, req)
+	if err == nil && rq.events { // the SDK ends at once where it knows of nothing that is listened to
+		<-rq.ctx.Done()
+	}
 	if err == nil && method == methodInitialize && rq.session {
 		s.note(rq, req)
 	}

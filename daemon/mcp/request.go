@@ -29,6 +29,7 @@ type request struct {
 	session    bool             // it goes to the handler with sessions
 	account    bool             // it has an account or a key: nothing is sold to it by call
 	slow       bool             // it is answered with a stream that may have nothing to say for long
+	events     bool             // it listens for other types of events
 	underscore bool             // tools are listed without dots
 	inBand     bool             // it is a call of a tool, whose payment is asked for and refused in the result
 	bound      *message         // it, where its payment is asked for by extensionPayment; nil elsewhere

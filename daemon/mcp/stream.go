@@ -39,6 +39,26 @@ type streamWriter struct {
 	beat   *time.Timer
 	wrote  time.Time
 	ended  bool
+	wants  bool // the first thing that the handler writes says what the client listens to: that is more than the handler knows
+}
+
+// Acknowledge has the first thing that the handler writes say that the client is told of other types of events too.
+func (s *streamWriter) Acknowledge() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wants = true
+}
+
+// Insert sends an event between those of the handler, once that has begun.
+func (s *streamWriter) Insert(event []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.status != http.StatusOK || s.wants || s.held != nil || s.ended {
+		return
+	}
+	if _, err := s.send(event); err == nil {
+		_ = s.out.FlushError() // the handler's next write fails as well
+	}
 }
 
 func newStreamWriter(w http.ResponseWriter, cfg streamConfig) *streamWriter {
@@ -104,6 +124,12 @@ func (s *streamWriter) Write(p []byte) (int, error) {
 		return 0, http.ErrHandlerTimeout
 	}
 	s.writeHeader(http.StatusOK)
+	if n := len(p); s.wants && s.held == nil {
+		said := acknowledged(p)
+		s.wants = len(said) == n
+		_, err := s.send(said)
+		return n, err
+	}
 	switch {
 	case s.framed:
 		_, err := s.send(fmt.Appendf(nil, "event: message\ndata: %s\n\n", p))
