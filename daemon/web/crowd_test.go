@@ -127,12 +127,17 @@ func TestCrowdOfADaemon(t *testing.T) {
 	u.signIn("ada@example.org")
 	session := api.SessionCookie + "=" + u.secret
 	of := func(network string) change { return with("X-Forwarded-For", network) }
+	behind := 0 // calls that may come before the one before them is weighed
 	until := func(what string, calls int, call func() answer) {
 		t.Helper()
 		passed.Add(int64(time.Minute)) // after which all is there again
-		for n := range calls + 1 {
+		for n := range calls + 1 + behind {
 			a := call()
-			if refused := a.Status == http.StatusTooManyRequests; refused != (n == calls) {
+			refused := a.Status == http.StatusTooManyRequests
+			if refused && n >= calls {
+				return
+			}
+			if refused || n == calls+behind {
 				t.Fatalf("%s: call %d of %d is answered %d %s", what, n+1, calls, a.Status, a.Body)
 			}
 		}
@@ -162,6 +167,7 @@ func TestCrowdOfADaemon(t *testing.T) {
 	})
 	size := len(get(t, d.URL()+api.PathOpenAPI, of("192.0.2.7"), with("Accept-Encoding", "identity")).Body)
 	cost := size >> 16
+	behind = 1
 	until("a description as it is", (300+cost-1)/cost, func() answer { // the last takes more than is left: its weight is known behind it
 		return get(t, d.URL()+api.PathOpenAPI, of("192.0.2.6"), with("Accept-Encoding", "identity"))
 	})
