@@ -504,6 +504,13 @@ func NoKey(id string) *api.Error {
 		WithHint("a key id is the first %d characters of a key: ctx keys list", api.KeyIDLength)
 }
 
+// grant changes what is known of what an agent with a key was granted.
+func (k *Keys) grant(id string, g *api.Grant) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.change(id, func(key *Key) { key.Grant = g })
+}
+
 // Revoke ends the key with the given id: no call is admitted with it once Revoke has returned. Revoking again changes nothing.
 func (k *Keys) Revoke(ctx context.Context, id string) (api.RevokeResponse, error) {
 	known, err := k.Lookup(id)

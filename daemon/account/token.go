@@ -75,6 +75,8 @@ type TokenStore interface {
 	// UseToken marks a refresh token as used at the given time, if it was not, and adds tokens. It fails with ErrUsed where it was used
 	// before since.
 	UseToken(ctx context.Context, hash [sha256.Size]byte, since, at time.Time, made []Token) error
+	// KeepGrant keeps the grant of a key as it is now.
+	KeepGrant(ctx context.Context, keyID string, g api.Grant) error
 }
 
 // TokensConfig is what Tokens needs.
@@ -222,8 +224,16 @@ func (t *Tokens) active(keyID, clientID string) (Key, error) {
 	return key, err
 }
 
-// reused ends a key whose code or token was used again, and returns ErrUsed.
+// reused ends a key whose code or token was used again, which its owner sees at the key, and returns ErrUsed.
 func (t *Tokens) reused(ctx context.Context, keyID string) error {
+	if key, err := t.cfg.Keys.Lookup(keyID); err == nil && key.Grant != nil {
+		noted := *key.Grant
+		noted.Copied = true
+		if err := t.cfg.Store.KeepGrant(ctx, keyID, noted); err != nil {
+			return err
+		}
+		t.cfg.Keys.grant(keyID, &noted)
+	}
 	_, err := t.cfg.Keys.Revoke(ctx, keyID)
 	if err != nil && !errors.Is(err, &api.Error{Reason: api.ReasonKeyNotFound}) {
 		return err

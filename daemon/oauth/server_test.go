@@ -359,6 +359,36 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("a refresh token of what has ended: %d", b.status)
 		}
 	}
+	keys := h.Keys().List("")
+	if i := slices.IndexFunc(keys, func(k account.Key) bool { return k.Grant != nil }); i < 0 || keys[i].RevokedAt.IsZero() || !keys[i].Grant.Copied {
+		t.Errorf("the owner is not told why it ended: %+v", keys)
+	}
+}
+
+// TestClockOff: where the clock goes ahead or back by ten minutes, as on a node that takes over, a code is good for no longer than it says,
+// a form and tokens go on, and nobody signs in twice.
+func TestClockOff(t *testing.T) {
+	t.Parallel()
+	const off = 10 * time.Minute
+	for _, by := range []time.Duration{off, -off} {
+		h := newHouse(t)
+		owner := h.browser("ada@example.org")
+		page := do(t, owner, "GET", h.request(), "")
+		unused, tokens := h.consent(owner), h.exchange(h.consent(owner))
+		h.Clock.Advance(by)
+		for range 2 {
+			next := h.refresh(tokens.json("refresh_token"))
+			if next.status != 200 || h.call(next.json("access_token"), "context.fresh", "{}").status != 200 {
+				t.Errorf("%s, a refresh: %d %s", by, next.status, next.text)
+			}
+		}
+		if a := h.exchange(unused); (a.status == 200) != (by < 0) {
+			t.Errorf("%s, a code that is good for a minute: %d %s", by, a.status, a.text)
+		}
+		if a := h.press(owner, h.form(page)); a.status != http.StatusSeeOther {
+			t.Errorf("%s, a form that is good for a quarter of an hour: %d %s", by, a.status, a.text)
+		}
+	}
 }
 
 // TestLifetimes is both sides of an access token's hour, a refresh token's ninety days, which begin again with each use, and the end that

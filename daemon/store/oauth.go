@@ -11,6 +11,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/store/database"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // AddCode adds a code, or fails with account.ErrUsed where its form has one already.
@@ -23,6 +24,20 @@ func (s *Store) AddCode(ctx context.Context, c account.Code) error {
 		return once(ctx, tx, account.ErrUsed, `INSERT INTO oauth_codes (hash, form, consent, redirect, challenge, expires_at)
 			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (form) DO NOTHING`,
 			c.Hash[:], c.Form[:], string(consent), c.Redirect, c.Challenge, c.ExpiresAt.UnixMilli())
+	})
+}
+
+// KeepGrant keeps the grant of a key as it is now.
+func (s *Store) KeepGrant(ctx context.Context, keyID string, g api.Grant) error {
+	text, err := json.Marshal(g)
+	if err != nil {
+		return fmt.Errorf("write what was agreed to: %w", err)
+	}
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE keys SET oauth = ? WHERE id = ?", string(text), keyID); err != nil {
+			return fmt.Errorf("change what was agreed to: %w", err)
+		}
+		return s.changedKey(ctx, tx, keyID)
 	})
 }
 

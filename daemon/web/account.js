@@ -145,6 +145,7 @@
     const about = k => [
       k.oauth && 'agent at ' + k.oauth.redirect + (k.revokesAt ? ', until ' + day(k.revokesAt) : ''),
       spent.has(k.keyId) && spent.get(k.keyId) + ' of ' + k.dailyCredits + ' credits spent today',
+      k.oauth && k.oauth.copied && 'ended by itself: a token was used twice, so somebody has a copy',
     ].filter(Boolean).map(text => el('small', {}, text));
     byId('keys').replaceChildren(...list.map(k => row(el('span', {}, k.name, el('code', {}, k.keyId), ...about(k)), cell('n m', day(k.lastUsedAt)),
       k.revokedAt || k.revokesAt && !k.oauth ? cell('n', (k.revokedAt ? 'revoked ' : 'ends ') + day(k.revokedAt || k.revokesAt)) : cell('n',

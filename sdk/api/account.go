@@ -23,10 +23,11 @@ type APIKeyRow struct {
 // Grant is what an owner has agreed to with an agent that has signed in.
 type Grant struct {
 	ClientID string   `json:"clientId"`
-	Client   string   `json:"client"`          // what it calls itself
-	Redirect string   `json:"redirect"`        // host, or scheme, where its sign-in leads back to
-	Scopes   []string `json:"scopes"`          // such as ScopeRead
-	Packs    []string `json:"packs,omitempty"` // that it may read; none means all
+	Client   string   `json:"client"`           // what it calls itself
+	Redirect string   `json:"redirect"`         // host, or scheme, where its sign-in leads back to
+	Scopes   []string `json:"scopes"`           // such as ScopeRead
+	Packs    []string `json:"packs,omitempty"`  // that it may read; none means all
+	Copied   bool     `json:"copied,omitempty"` // a code or token of it was used again, so somebody has a copy: the key has ended for that
 }
 
 // The scopes of a Grant. There is none to buy, to make keys or to withdraw.
