@@ -143,7 +143,7 @@ func (e *Env) briefTitle() string {
 // noBrief says why there is none.
 func noBrief(s *session.Session) string {
 	if s.Recorded {
-		return "This recording has no brief."
+		return "No brief came with this state."
 	}
 	return "No brief yet. It comes with the states once it is written."
 }

@@ -161,7 +161,10 @@ func (s *Live) chart(c curve, width, height int) []string {
 		}
 		line = " " + t.Dim.On(view.AlignRight(label, scale, "")) + " " + style.On(line)
 		if i == min(max(at, 0), len(curve)-1) {
-			line += " " + style.On(t.Bold.On(t.Glyphs.Live)) + t.Dim.On(" now")
+			line += " " + style.On(t.Bold.On(t.Glyphs.Live))
+			if !s.env.Session.Recorded {
+				line += t.Dim.On(" now")
+			}
 		}
 		lines = append(lines, line)
 	}

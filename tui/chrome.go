@@ -93,6 +93,9 @@ func (m *Model) small() []string {
 // mark is the status as glyph and word in its colour.
 func (m *Model) mark() string {
 	t, s := m.theme, m.env.Session
+	if past := m.past(); past != nil {
+		return t.Alarm.On(" PAST " + view.When(past.Now.Add(-time.Minute), s.Now) + " ")
+	}
 	glyph, style := t.Glyphs.Retry, t.Warn
 	switch s.Status() {
 	case session.Live:
@@ -120,11 +123,11 @@ func (m *Model) mark() string {
 func (m *Model) header() string {
 	t, s := m.theme, m.env.Session
 	left := " " + t.Bold.On("ctx") + "  " + strings.Join(m.packLabels(), "") + m.gap() + m.mark()
-	if s.State != nil {
+	if s.State != nil && m.past() == nil {
 		left += m.gap() + m.age() + m.proven()
 	}
 	right := m.headerRight() + " "
-	if s.State != nil && view.Width(left+m.answering()+right) < m.width { // whole, or not at all
+	if s.State != nil && m.past() == nil && view.Width(left+m.answering()+right) < m.width { // whole, or not at all
 		left += m.answering()
 	}
 	return view.Sides(left, right, m.width, t.Glyphs.Ellipsis)

@@ -64,6 +64,8 @@ func TestDaemon(t *testing.T) {
 	ui.shows(`matches for "bitcoin"`)
 	ui.shows("199 of 200 left")
 	ui.press("enter", "4", "enter")
+	ui.shows("PAST")
+	ui.press("d")
 	ui.shows("differences from now")
 	ui.press("6")
 	ui.shows("No key yet")

@@ -65,7 +65,7 @@ func eachScreen(d *program, seen func(screen, view string)) {
 		return &api.StateResponse{State: moved(d.t), Freshness: api.Freshness{GeneratedAt: at.Add(43 * time.Second), AgeSeconds: 17}}, nil
 	}
 	ready := map[string][]string{"Lookup": {"bitcoin, ada", "enter"}, "History": {"enter"}}
-	text := map[string]string{"Lookup": "2 answers", "History": "differences from now", "Keys": "my-agent", "Credits": "2026-11-19"}
+	text := map[string]string{"Lookup": "2 answers", "History": "Past: Fri 2026-11-20 20:05 UTC", "Keys": "my-agent", "Credits": "2026-11-19"}
 	for i, name := range view.ScreenNames() {
 		d.press(fmt.Sprint(i + 1))
 		d.press(ready[name]...)

@@ -22,20 +22,37 @@ const stepRest = 450 * time.Millisecond
 
 const maxMinutes = 64
 
-// History is the screen that steps through the minutes of the past. A minute never changes, so one that was seen is not asked for
-// again.
+// History is the screen of a minute of the past: all panes as they stood then, or what differs. A minute never changes, so one that was
+// seen is not asked for again.
 type History struct {
 	env     *Env
-	at      time.Time // minute that is shown, zero before the first
+	at      time.Time // minute that is shown or asked for, zero before the first
+	held    time.Time // minute that is shown, zero before the first
 	steps   int       // counts steps, so that a rest that was disturbed is known
 	asking  time.Time
-	failed  string // why the minute at is not shown, "" if it is or may be
-	minutes map[time.Time]*api.StateResponse
-	before  time.Time // minute that was shown before
-	toNow   bool      // compare with now, not with the minute before
+	minutes map[time.Time]*minute
+	before  time.Time     // minute that was shown before
+	gap     time.Duration // between the states of the last two minutes
+	form    form
 	changes []diff.Change
 	list    view.List
 	filter  view.Filter
+}
+
+// form is how a minute is shown.
+type form int
+
+const (
+	panes form = iota
+	fromNow
+	fromBefore
+	forms
+)
+
+// minute is one of the past.
+type minute struct {
+	answer *api.StateResponse
+	live   *Live // its panes
 }
 
 type steppedMsg struct{ steps int }
@@ -47,27 +64,63 @@ type minuteMsg struct {
 	err    error
 }
 
+// PastMsg goes a step into the past, on the screen that shows it. By is 0 for a state.
+type PastMsg struct {
+	By   time.Duration
+	Back bool
+	now  bool // from now, wherever one was before
+}
+
 // NewHistory makes the screen.
 func NewHistory(env *Env) *History {
-	return &History{env: env, minutes: map[time.Time]*api.StateResponse{}, toNow: true, filter: view.NewFilter(env.Keys.Filter)}
+	return &History{env: env, minutes: map[time.Time]*minute{}, filter: view.NewFilter(env.Keys.Filter)}
 }
 
 // Enter does nothing: a minute costs a credit, and only a key asks for it.
 func (s *History) Enter() tea.Cmd { return nil }
 
 // Typing reports whether a filter is being typed.
-func (s *History) Typing() bool { return s.filter.Typing() }
+func (s *History) Typing() bool {
+	if here := s.shownLive(); here != nil {
+		return here.Typing()
+	}
+	return s.filter.Typing()
+}
+
+// shownLive are the panes of the minute that is shown, nil where none are.
+func (s *History) shownLive() *Live {
+	if here := s.minutes[s.held]; here != nil && s.form == panes {
+		return here.live
+	}
+	return nil
+}
+
+// Past is the session of the minute that is shown, nil for none.
+func (s *History) Past() *session.Session {
+	if here := s.minutes[s.held]; here != nil {
+		return here.live.env.Session
+	}
+	return nil
+}
 
 // Bindings are the keys of the screen.
 func (s *History) Bindings() []key.Binding {
 	k := s.env.Keys
-	return []key.Binding{view.KeyPair(k.MinuteBack, " ", k.MinuteOn, "minute"), view.KeyPair(k.HourBack, " ", k.HourOn, "hour"),
-		k.Compare, k.Now, k.Filter, k.Copy, k.CopyPath}
+	list := []key.Binding{view.KeyPair(k.MinuteBack, " ", k.MinuteOn, "state"), view.KeyPair(k.HourBack, " ", k.HourOn, "hour"),
+		view.KeyPair(k.DayBack, " ", k.DayOn, "day"), k.Compare, k.Now}
+	if s.shownLive() != nil {
+		return append(list, k.NextPane, k.Enter, k.Filter, k.Copy, k.Cite)
+	}
+	return append(list, k.Filter, k.Copy, k.CopyPath)
 }
 
 // Update applies keys and answers.
 func (s *History) Update(msg tea.Msg) tea.Cmd {
-	if s.filter.Update(msg) {
+	here := s.shownLive()
+	switch pressed, ok := msg.(tea.KeyMsg); {
+	case ok && here != nil && here.Typing():
+		return here.Update(msg)
+	case ok && here == nil && s.filter.Update(pressed):
 		return nil
 	}
 	switch msg := msg.(type) {
@@ -75,49 +128,120 @@ func (s *History) Update(msg tea.Msg) tea.Cmd {
 		if msg.steps == s.steps {
 			return s.ask()
 		}
+	case PastMsg:
+		return s.jump(msg)
 	case minuteMsg:
 		return s.take(msg)
 	case SwitchedMsg:
 		*s = *NewHistory(s.env)
 	case ClickMsg:
-		s.list.Click(msg.Y-6, len(s.shown()))
-	case tea.KeyMsg, WheelMsg:
+		return s.click(msg)
+	case tea.KeyMsg:
 		return s.press(msg)
+	case WheelMsg:
+		if here != nil {
+			return here.Update(msg)
+		}
+		s.env.Move(&s.list, len(s.shown()), msg)
 	}
 	return nil
 }
 
-func (s *History) press(msg tea.Msg) tea.Cmd {
-	shown := s.shown()
-	if s.env.Move(&s.list, len(shown), msg) {
+// step is a way to another minute, by a key and by a click.
+type step struct {
+	key  key.Binding
+	does string
+	run  func() tea.Cmd
+}
+
+// ways are the steps that there are, in the order of the line that is clicked.
+func (s *History) ways() []step {
+	k := s.env.Keys
+	jump := func(by time.Duration, back bool) func() tea.Cmd {
+		return func() tea.Cmd { return s.jump(PastMsg{By: by, Back: back}) }
+	}
+	const day = 24 * time.Hour
+	return []step{
+		{k.DayBack, "day back", jump(day, true)}, {k.HourBack, "hour back", jump(time.Hour, true)},
+		{k.MinuteBack, "state back", jump(0, true)}, {k.MinuteOn, "on", jump(0, false)},
+		{k.HourOn, "hour on", jump(time.Hour, false)}, {k.DayOn, "day on", jump(day, false)},
+		{k.Compare, "differences", s.nextForm}, {k.Now, "live", func() tea.Cmd { return Send(GotoMsg{0}) }},
+	}
+}
+
+// line draws the steps in width columns, as many as there is room for, and where each ends.
+func (s *History) line(width int) (line string, ends []int) {
+	t := *s.env.Theme
+	for i, w := range s.ways() {
+		gap := " "
+		if i > 0 {
+			gap = "  "
+		}
+		word := w.does
+		if s.form != panes && i == 6 {
+			word = "panes"
+		}
+		next := gap + t.Key.On(view.KeyLabel(w.key)) + " " + word
+		if view.Width(line+next) > width {
+			next = gap + t.Key.On(view.KeyLabel(w.key))
+		}
+		line += next
+		ends = append(ends, view.Width(line))
+	}
+	return line, ends
+}
+
+func (s *History) click(c ClickMsg) tea.Cmd {
+	if c.Y < topHeight {
+		_, ends := s.line(c.width - 2)
+		for i, end := range ends {
+			if c.Y == 1 && c.X-1 < end {
+				return s.ways()[i].run()
+			}
+		}
 		return nil
 	}
-	pressed, ok := msg.(tea.KeyMsg)
-	k := s.env.Keys
-	switch {
-	case !ok:
-	case key.Matches(pressed, k.MinuteBack):
-		return s.step(-time.Minute)
-	case key.Matches(pressed, k.MinuteOn):
-		return s.step(time.Minute)
-	case key.Matches(pressed, k.HourBack):
-		return s.step(-time.Hour)
-	case key.Matches(pressed, k.HourOn):
-		return s.step(time.Hour)
-	case key.Matches(pressed, k.Now):
-		return s.step(s.newest().Sub(s.at))
-	case key.Matches(pressed, k.Enter) && s.at.IsZero():
-		return s.step(0)
-	case key.Matches(pressed, k.Compare):
-		s.toNow = !s.toNow
-		s.compare()
-	case s.list.Cursor >= len(shown):
-	case key.Matches(pressed, k.Copy):
-		c := shown[s.list.Cursor]
-		return CopyText(view.Line(Scalar(c.New)), view.Line(c.Path))
-	case key.Matches(pressed, k.CopyPath):
-		return CopyText(view.Line(shown[s.list.Cursor].Path), "the path")
+	if here := s.shownLive(); here != nil {
+		c.Y -= topHeight
+		return here.Update(c)
 	}
+	s.list.Click(c.Y-topHeight-2, len(s.shown()))
+	return nil
+}
+
+func (s *History) press(msg tea.KeyMsg) tea.Cmd {
+	here, k := s.shownLive(), s.env.Keys
+	for _, w := range s.ways() {
+		if key.Matches(msg, w.key) {
+			return w.run()
+		}
+	}
+	switch {
+	case key.Matches(msg, k.Enter) && s.at.IsZero():
+		return s.jump(PastMsg{})
+	case key.Matches(msg, k.Back) && (here == nil || !here.detail):
+		return Send(GotoMsg{0})
+	case key.Matches(msg, k.Trend, k.Brief, k.Reload): // which are of now
+		return Notify(view.KeyLabel(k.Now) + " goes back to now first")
+	case here != nil:
+		return here.Update(msg)
+	}
+	shown := s.shown()
+	if s.env.Move(&s.list, len(shown), msg) || s.list.Cursor >= len(shown) {
+		return nil
+	}
+	switch c := shown[s.list.Cursor]; {
+	case key.Matches(msg, k.Copy):
+		return CopyText(view.Line(Scalar(c.New)), view.Line(c.Path))
+	case key.Matches(msg, k.CopyPath):
+		return CopyText(view.Line(c.Path), "the path")
+	}
+	return nil
+}
+
+func (s *History) nextForm() tea.Cmd {
+	s.form = (s.form + 1) % forms
+	s.compare()
 	return nil
 }
 
@@ -126,37 +250,46 @@ func (s *History) newest() time.Time {
 	return s.env.Session.ServiceNow().Truncate(time.Minute).Add(-time.Minute)
 }
 
-// step goes to another minute and asks for it once the user rests there.
-func (s *History) step(by time.Duration) tea.Cmd {
-	newest := s.newest()
-	to := s.at.Add(by)
-	if s.at.IsZero() {
-		to = newest.Add(min(by, 0))
+// jump goes to another minute and asks for it once the user rests there. A step back by a state goes before the one that is shown; one on
+// goes as far as the last two were apart.
+func (s *History) jump(p PastMsg) tea.Cmd {
+	newest, to := s.newest(), s.at
+	if p.now {
+		to = time.Time{}
 	}
-	if to.After(newest) {
+	if to.IsZero() {
+		to = newest
+		p.By = max(p.By, 0)
+	} else if p.By == 0 {
+		p.By = time.Minute
+		if here := s.minutes[s.at]; here != nil && p.Back {
+			p.By = max(s.at.Sub(here.answer.Freshness.GeneratedAt.Truncate(time.Minute)), 0) + time.Minute
+		} else if !p.Back {
+			p.By = max(s.gap.Truncate(time.Minute), time.Minute)
+		}
+	}
+	if p.Back {
+		p.By = -p.By
+	}
+	if to = to.Add(p.By); to.After(newest) {
 		to = newest
 	}
-	if to.Equal(s.at) && s.minutes[to] != nil {
+	s.steps++
+	if to.Equal(s.at) && s.minutes[to] != nil && !p.now {
 		return Notify("that is the newest minute that is over")
 	}
-	if s.minutes[s.at] != nil {
-		s.before = s.at
-	}
-	s.at, s.failed = to, ""
-	s.steps++
-	if s.minutes[to] != nil {
-		s.compare()
+	if s.at = to; s.minutes[to] != nil {
+		s.arrive()
 		return nil
 	}
-	s.changes = nil
 	steps := s.steps
 	return tea.Tick(stepRest, func(time.Time) tea.Msg { return steppedMsg{steps} })
 }
 
 func (s *History) ask() tea.Cmd {
 	if s.env.Service == nil {
-		s.failed = "a recording has no service to ask"
-		return nil
+		s.at = s.held
+		return Notify("a recording has no service to ask")
 	}
 	s.asking = s.at
 	service, ctx, pack, at := s.env.Service, s.env.Ctx, s.env.Session.Pack, s.at
@@ -166,6 +299,7 @@ func (s *History) ask() tea.Cmd {
 	}
 }
 
+// take takes a minute. One that there is not is told, and the one before stays.
 func (s *History) take(msg minuteMsg) tea.Cmd {
 	if msg.pack != s.env.Session.Pack {
 		return nil
@@ -175,38 +309,61 @@ func (s *History) take(msg minuteMsg) tea.Cmd {
 	}
 	if msg.err != nil {
 		if s.at.Equal(msg.at) {
-			s.failed = Explain(s.env.Keys, msg.err).What
+			s.at = s.held
 		}
 		return Send(Fail(msg.err))
 	}
 	if len(s.minutes) >= maxMinutes {
-		kept := s.minutes[s.before]
-		s.minutes = map[time.Time]*api.StateResponse{s.before: kept}
+		kept := map[time.Time]*minute{}
+		for _, at := range []time.Time{s.before, s.held} {
+			if s.minutes[at] != nil {
+				kept[at] = s.minutes[at]
+			}
+		}
+		s.minutes = kept
 	}
-	s.minutes[msg.at] = msg.answer
+	env := *s.env
+	env.Session, env.Watchlist = s.env.Session.Back(msg.answer, msg.at.Add(time.Minute)), nil
+	s.minutes[msg.at] = &minute{msg.answer, NewLive(&env)}
 	s.env.Session.Pay(api.OpSnapshot, api.Freshness{})
 	s.env.Session.Past(msg.answer.State, msg.answer.Freshness.GeneratedAt)
 	if s.at.Equal(msg.at) {
-		s.compare()
+		s.arrive()
 	}
 	return nil
+}
+
+// arrive shows the minute at which one is, with the same pane in focus.
+func (s *History) arrive() {
+	here := s.minutes[s.at]
+	if there := s.minutes[s.held]; there != nil && !s.held.Equal(s.at) {
+		s.before = s.held
+		here.live.see(there.live.focus())
+		here.live.sorts, here.live.filters, here.live.detail = there.live.sorts, there.live.filters, there.live.detail
+		*here.live.list(there.live.focus()) = *there.live.list(there.live.focus())
+		if gap := here.answer.Freshness.GeneratedAt.Sub(there.answer.Freshness.GeneratedAt).Abs(); gap > 0 && gap < time.Hour {
+			s.gap = gap
+		}
+	}
+	s.held = s.at
+	s.compare()
 }
 
 // compare finds what changed between the minute and now, or between the minute before and it, the older one first.
 func (s *History) compare() {
 	s.changes, s.list = nil, view.List{}
-	here := s.minutes[s.at]
-	if here == nil {
+	here := s.minutes[s.held]
+	if here == nil || s.form == panes {
 		return
 	}
-	older, newer := here.State, s.env.Session.State
-	if !s.toNow {
+	older, newer := here.answer.State, s.env.Session.State
+	if s.form == fromBefore {
 		there := s.minutes[s.before]
 		if there == nil {
 			return
 		}
-		older, newer = there.State, here.State
-		if s.before.After(s.at) {
+		older, newer = there.answer.State, here.answer.State
+		if s.before.After(s.held) {
 			older, newer = newer, older
 		}
 	}
@@ -215,7 +372,6 @@ func (s *History) compare() {
 	}
 	changes, err := diff.States(older, newer)
 	if err != nil {
-		s.failed = view.Line(err.Error())
 		return
 	}
 	slices.SortStableFunc(changes, func(a, b diff.Change) int { return changeRank(a) - changeRank(b) })
@@ -249,57 +405,49 @@ func (s *History) shown() []diff.Change {
 	return kept
 }
 
-// View draws where one stands over what changed.
-func (s *History) View(width, height int) []string {
-	t := *s.env.Theme
-	lines := s.lines(width-2, height-6)
-	note := "a minute not seen yet costs " + s.env.Session.Costs(1)
-	if s.env.Session.Unmetered {
-		note = ""
-	}
-	top := view.Box{Title: "Minute", Note: note, Focus: true}.Draw(t, s.where(width-2), width, 4)
-	note = firstOf(s.filter.Note(), s.list.Place(len(s.shown())))
-	return slices.Concat(top, view.Box{Title: s.title(), Note: note}.Draw(t, lines, width, height-4))
-}
+// topHeight is how many lines say where one stands.
+const topHeight = 3
 
-func (s *History) where(width int) []string {
+// View draws where one stands over the panes of that minute, or over what changed.
+func (s *History) View(width, height int) []string {
 	t, zone := *s.env.Theme, s.env.Session.Now.Location()
-	if s.at.IsZero() {
-		k := s.env.Keys
-		enter := " Enter loads the newest minute that is over, " + s.newest().In(zone).Format("15:04")
-		if cost := s.env.Session.Cost(1) + "."; view.Width(enter+cost) <= width {
-			enter += cost
+	title, cost := "A minute of the past", "a minute not seen yet costs "+s.env.Session.Costs(1)
+	if s.env.Session.Unmetered {
+		cost = ""
+	}
+	note := cost
+	if !s.held.IsZero() {
+		title = "Past: " + s.held.In(zone).Format("Mon 2006-01-02 15:04 MST")
+		note = human.Age(s.env.Session.ServiceNow().Sub(s.held)) + " ago, state of " +
+			s.minutes[s.held].answer.Freshness.GeneratedAt.In(zone).Format(time.TimeOnly)
+		if both := join(note, cost); view.Width(title+both)+10 <= width {
+			note = both
 		}
-		return []string{enter,
-			fmt.Sprintf(" %s and %s step by a minute, %s and %s by an hour.",
-				view.KeyLabel(k.MinuteBack), view.KeyLabel(k.MinuteOn), view.KeyLabel(k.HourBack), view.KeyLabel(k.HourOn))}
 	}
-	head := t.Bold.On(s.at.In(zone).Format("Mon 2006-01-02 15:04 MST")) + "   " + human.Age(s.env.Session.ServiceNow().Sub(s.at)) + " ago"
-	here := s.minutes[s.at]
-	second := " not loaded"
-	switch {
-	case here != nil:
-		second = fmt.Sprintf(" from the state made %s, %s before the minute's end",
-			here.Freshness.GeneratedAt.In(zone).Format(time.TimeOnly), human.Age(time.Duration(here.Freshness.AgeSeconds)*time.Second))
-	case s.asking.Equal(s.at):
-		second = " loading"
-	case s.failed != "":
-		second = " " + t.Warn.On(t.Glyphs.Warn+" "+s.failed)
+	if s.asking.Equal(s.at) && !s.at.IsZero() {
+		note = "loading " + s.at.In(zone).Format("Jan 2 15:04")
 	}
-	return []string{view.Fit(" "+head, width, t.Glyphs.Ellipsis), second}
+	line, _ := s.line(width - 2)
+	top := view.Box{Title: title, Note: note, Focus: true}.Draw(t, []string{line}, width, topHeight)
+	if here := s.shownLive(); here != nil {
+		return slices.Concat(top, here.View(width, height-topHeight))
+	}
+	lines := s.lines(width-2, height-topHeight-2)
+	note = firstOf(s.filter.Note(), s.list.Place(len(s.shown())))
+	return slices.Concat(top, view.Box{Title: s.title(), Note: note}.Draw(t, lines, width, height-topHeight))
 }
 
 func (s *History) title() string {
 	zone := s.env.Session.Now.Location()
 	switch {
-	case s.minutes[s.at] == nil:
-		return "Changes"
-	case s.toNow:
+	case s.minutes[s.held] == nil:
+		return "The panes of then"
+	case s.form == fromNow:
 		return human.Plural(len(s.changes), "difference") + " from now"
 	case s.minutes[s.before] == nil:
 		return "Changes from the minute before"
 	}
-	from, to := s.before, s.at
+	from, to := s.before, s.held
 	if from.After(to) {
 		from, to = to, from
 	}
@@ -310,10 +458,14 @@ func (s *History) lines(width, height int) []string {
 	t := *s.env.Theme
 	shown := s.shown()
 	switch {
-	case s.minutes[s.at] == nil:
-		return []string{"", t.Dim.On(" What differs between that minute and now appears here.")}
-	case !s.toNow && s.minutes[s.before] == nil:
-		return []string{"", " Step to another minute to compare the two; " + view.KeyLabel(s.env.Keys.Compare) + " compares with now."}
+	case s.minutes[s.held] == nil:
+		enter := " Enter loads the newest minute that is over, " + s.newest().In(s.env.Session.Now.Location()).Format("15:04")
+		if cost := s.env.Session.Cost(1) + "."; view.Width(enter+cost) <= width {
+			enter += cost
+		}
+		return []string{"", enter, t.Dim.On(" All panes are shown as they stood at its end.")}
+	case s.form == fromBefore && s.minutes[s.before] == nil:
+		return []string{"", " Step to another minute to compare the two."}
 	case len(s.changes) == 0:
 		return []string{"", " Nothing changed."}
 	case len(shown) == 0:

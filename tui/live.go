@@ -292,6 +292,12 @@ func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 		s.detail = false
 	case key.Matches(msg, k.Trend):
 		return s.askTrend()
+	case key.Matches(msg, k.MinuteBack, k.MinuteOn):
+		return intoPast(0)
+	case key.Matches(msg, k.HourBack, k.HourOn):
+		return intoPast(time.Hour)
+	case key.Matches(msg, k.DayBack, k.DayOn):
+		return intoPast(24 * time.Hour)
 	case key.Matches(msg, k.Brief):
 		return tea.Batch(Notify("asking for the brief"+s.env.Session.Cost(1)), s.env.AskBrief())
 	case key.Matches(msg, k.Sort) && len(s.table(p, s.width).Sorts) > 0:
@@ -301,6 +307,9 @@ func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 	}
 	return nil
 }
+
+// intoPast makes the command that goes back from now.
+func intoPast(by time.Duration) tea.Cmd { return Send(PastMsg{By: by, Back: true, now: true}) }
 
 func (s *Live) pressIn(p pane, msg tea.KeyMsg) tea.Cmd {
 	switch p {

@@ -22,7 +22,10 @@ const (
 	chromeTop, chromeBottom = 2, 2   // lines over and under the screen
 )
 
-const toastFor = 4 * time.Second
+const (
+	toastFor      = 4 * time.Second
+	historyScreen = 3 // counted from 0
+)
 
 // Model is the model of the program: the screens and what is around them. Make it with New; Run does. It is exported for tests,
 // which feed it messages.
@@ -139,6 +142,8 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		m.fail(Explain(m.env.Keys, msg.Err))
 	case GotoMsg:
 		cmd = m.show(msg.At)
+	case PastMsg:
+		cmd = tea.Batch(m.show(historyScreen), m.screens[historyScreen].Update(msg))
 	case ConfirmMsg:
 		m.confirmation = newConfirmation(msg)
 	case BriefMsg:
@@ -246,6 +251,22 @@ func (m *Model) switchPack(pack string) tea.Cmd {
 	m.env.Session.Switch(pack)
 	m.problem = nil
 	return tea.Batch(m.broadcast(SwitchedMsg{}), m.feed.open(pack), tea.SetWindowTitle("ctx "+pack))
+}
+
+// past is what was known at the minute of the past that is shown, nil while now is.
+func (m *Model) past() *session.Session {
+	if h, ok := m.screens[m.at].(*History); ok {
+		return h.Past()
+	}
+	return nil
+}
+
+// seen is what is known of the moment that is shown.
+func (m *Model) seen() *session.Session {
+	if past := m.past(); past != nil {
+		return past
+	}
+	return m.env.Session
 }
 
 func (m *Model) show(at int) tea.Cmd {

@@ -164,9 +164,9 @@ func withOtherKeys(d *program) {
 			d.press("esc")
 		case "History":
 			d.press("enter")
-			d.shows("differences from now")
+			d.shows("PAST 20:05")
 			alt('d')
-			d.shows("alt+d compares with now")
+			d.shows("differences from now")
 		}
 		clean(name)
 	}

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
@@ -121,9 +124,10 @@ func TestHistoryIsSparing(t *testing.T) {
 	if n := d.fake.calls("snapshot"); n != 0 {
 		t.Fatalf("%d snapshots before any key", n)
 	}
-	d.press("[", "[", "[")
-	d.shows("20:02 UTC")
-	d.shows(" $90,002.00 → $91,442.90")
+	d.press("[", "[", "[", "[")
+	d.shows("Past: Fri 2026-11-20 20:02 UTC")
+	d.shows("PAST 20:02")
+	d.shows("$90,002.00")
 	if n := d.fake.calls("snapshot crypto 2026-11-20T20:02:00Z"); n != 1 || d.fake.calls("snapshot") != 1 {
 		t.Errorf("asked %q", d.fake.asked)
 	}
@@ -132,24 +136,72 @@ func TestHistoryIsSparing(t *testing.T) {
 	d.press("[")
 	d.shows("$90,002.00")
 	d.press("d")
+	d.shows(" $90,002.00 → $91,442.90")
+	d.press("d")
 	d.shows("1 changed from 20:02 to 20:03")
 	d.shows("▲ $90,002.00 → $90,003.00")
 	d.press("y")
 	d.shows("copied top_movers[0].priceUsd")
 	d.press("/", "sol", "enter")
 	d.shows("No change matches")
-	d.press("esc", "d")
+	d.press("/", "esc", "d")
+	d.shows("$90,002.00")
 	if n := d.fake.calls("snapshot"); n != 2 {
 		t.Errorf("%d snapshots, want 2", n)
 	}
-	d.press("n")
-	d.shows("20:05 UTC")
+	for range 3 {
+		d.press("]")
+	}
 	d.shows("$90,005.00")
 	d.press("]")
 	d.shows("that is the newest minute that is over")
 	d.press("{")
-	d.shows("19:05 UTC")
 	d.shows("✗ no state of crypto then")
+	if v := d.view(); !strings.Contains(v, "PAST 20:05") || !strings.Contains(v, "$90,005.00") {
+		t.Errorf("what was shown is gone:\n%s", v)
+	}
+	d.press("esc", "H")
+	d.shows("n goes back to now first")
+	d.press("n")
+	d.shows("● LIVE")
+	d.press("(")
+	d.until("a day back from now", func(string) bool { return d.fake.calls("snapshot crypto 2026-11-19T20:05:00Z") == 1 })
+}
+
+// TestPastOfStates: a step back goes before the state that is shown, one on as far as two states are apart, and clicks do as keys. The panes
+// are those of then, with its flags.
+func TestPastOfStates(t *testing.T) {
+	t.Parallel()
+	d := live(t, 120, 40)
+	d.fake.snapshot = func(at time.Time) (*api.StateResponse, error) {
+		made := at.Truncate(5 * time.Minute)
+		price := fmt.Sprintf(`"priceUsd":%d`, 80_000+made.Minute())
+		text := strings.Replace(string(state(t)), `"priceUsd":91442.9`, price, 1)
+		return &api.StateResponse{State: []byte(strings.Replace(text, "Driftwood Lend", "Earlier Lend", -1)), Freshness: api.Freshness{GeneratedAt: made}}, nil
+	}
+	d.press("[")
+	d.shows("Past: Fri 2026-11-20 20:05 UTC")
+	d.press("[")
+	d.shows("Past: Fri 2026-11-20 20:04 UTC")
+	d.shows("$80,000.00")
+	d.press("[")
+	d.shows("Past: Fri 2026-11-20 19:59 UTC")
+	d.shows("Earlier Lend")
+	d.press("]")
+	d.shows("Past: Fri 2026-11-20 20:04 UTC")
+	click := func(word string) {
+		line := strings.Split(ansi.Strip(d.view()), "\n")[4]
+		x := view.Width(line[:strings.Index(line, word)])
+		d.apply(tea.MouseMsg{X: x, Y: 4, Button: tea.MouseButtonLeft, Action: tea.MouseActionPress})
+	}
+	click("hour back")
+	d.shows("Past: Fri 2026-11-20 19:04 UTC")
+	d.press("tab", "j")
+	click("differences")
+	d.shows("from now")
+	click("live")
+	d.shows("● LIVE")
+	d.hides("Earlier Lend")
 }
 
 // TestTrends: where calls are charged, trends come when the user agrees to their price, and stay when the pack is left.

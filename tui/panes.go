@@ -155,7 +155,7 @@ func briefSources(height int) int {
 func (s *Live) drawBrief(box view.Box, c cell) []string {
 	t, b, width, height := *s.env.Theme, s.env.Session.Brief, c.width, c.height
 	box.Title = s.env.briefTitle()
-	if b == nil {
+	if b == nil || b.Brief == "" {
 		return box.Draw(t, []string{" " + noBrief(s.env.Session)}, width, height)
 	}
 	box.Note = view.KeyLabel(s.env.Keys.Tab[1]) + " all"
@@ -188,6 +188,9 @@ func (s *Live) health(width int) []string {
 	t, now := *s.env.Theme, s.env.Session
 	fact := func(name, value string) string { return " " + t.Dim.On(view.Fit(name, 8, "")) + " " + value }
 	lines := s.sources(fact)
+	if now.Recorded { // by no connection
+		return append(lines, fact("made", view.When(now.TS, now.Now)))
+	}
 	pulse := "none yet"
 	if now.Line.Pulses > 0 {
 		pulse = human.Age(now.PulseAge()) + " ago"

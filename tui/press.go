@@ -174,7 +174,7 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	case msg.Y < m.top():
 		return m.showFlags()
 	case msg.Y < m.height-chromeBottom:
-		return m.screens[m.at].Update(ClickMsg{X: msg.X, Y: msg.Y - m.top()})
+		return m.screens[m.at].Update(ClickMsg{X: msg.X, Y: msg.Y - m.top(), width: m.width})
 	}
 	return nil
 }

@@ -102,7 +102,10 @@ type (
 	// GotoMsg shows another screen, counted from 0.
 	GotoMsg struct{ At int }
 	// ClickMsg is a press of the mouse at a place within the screen.
-	ClickMsg struct{ X, Y int }
+	ClickMsg struct {
+		X, Y  int
+		width int // of the screen
+	}
 	// WheelMsg turns by so many rows.
 	WheelMsg struct{ Rows int }
 	// BriefMsg is a brief of a pack that came.

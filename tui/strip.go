@@ -8,16 +8,17 @@ import (
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/view"
 )
 
 // FlagsMsg goes to the flags, on the screen that shows the state.
 type FlagsMsg struct{}
 
-// grave are the flags that the bar below the tabs tells: critical ones first, then warnings.
-func (m *Model) grave() (list []api.Flag, critical int) {
+// grave are the flags that the bar below the tabs tells of what is known: critical ones first, then warnings.
+func grave(now *session.Session) (list []api.Flag, critical int) {
 	for _, severity := range []api.Severity{api.SeverityCritical, api.SeverityWarning} {
-		for _, f := range m.env.Session.Flags {
+		for _, f := range now.Flags {
 			if f.Severity == severity {
 				list = append(list, f)
 			}
@@ -32,7 +33,7 @@ func (m *Model) grave() (list []api.Flag, critical int) {
 // raised says behind the name of the first screen how many flags are critical, or else warnings.
 func (m *Model) raised() string {
 	t := m.theme
-	switch list, critical := m.grave(); {
+	switch list, critical := grave(m.env.Session); {
 	case critical > 0:
 		return t.Bad.On(t.Bold.On(fmt.Sprintf("%s%d", t.Glyphs.Bad, critical))) + " "
 	case len(list) > 0:
@@ -44,7 +45,7 @@ func (m *Model) raised() string {
 // strip is the bar below the tabs: the gravest flags, red while one is critical. It is "" while there is nothing to warn of.
 func (m *Model) strip() string {
 	t := m.theme
-	list, critical := m.grave()
+	list, critical := grave(m.seen())
 	switch {
 	case m.proof.broken != nil:
 		return m.brokenLog()
@@ -81,7 +82,7 @@ func (m *Model) flagLine(f api.Flag, width int) string {
 	}
 	head, tail := sign+" "+view.Line(string(f.Severity))+"  ", fmt.Sprintf(" [%d]", f.Ref)
 	if f.Since.Unix() > 0 {
-		tail += "  " + human.Age(m.env.Session.ServiceNow().Sub(f.Since))
+		tail += "  " + human.Age(m.seen().ServiceNow().Sub(f.Since))
 	}
 	return head + view.CutWhole(view.Line(f.Message), max(width-view.Width(head)-view.Width(tail), 8), t.Glyphs.Ellipsis) + tail
 }
@@ -93,7 +94,7 @@ func (m *Model) flagWidth(f api.Flag) int {
 
 // top is how many lines stand over the screen.
 func (m *Model) top() int {
-	if list, _ := m.grave(); len(list) > 0 || m.proof.broken != nil {
+	if list, _ := grave(m.seen()); len(list) > 0 || m.proof.broken != nil {
 		return chromeTop + 1
 	}
 	return chromeTop

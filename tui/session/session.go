@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
@@ -319,6 +320,23 @@ func (s *Session) Citation(ref int) *api.Citation {
 		}
 	}
 	return nil
+}
+
+// Back is what was known at the end of a minute of the past: its state, and the series up to it.
+func (s *Session) Back(answer *api.StateResponse, end time.Time) *Session {
+	past := New(s.Pack, end.In(s.Now.Location()), 0)
+	past.Recorded, past.Demo, past.Unmetered = true, s.Demo, s.Unmetered
+	past.Brief = &api.BriefResponse{Citations: answer.Citations}
+	ts := answer.Freshness.GeneratedAt
+	for key, list := range s.series {
+		n, found := slices.BinarySearchFunc(list, ts, func(p Point, at time.Time) int { return p.At.Compare(at) })
+		if found {
+			n++
+		}
+		past.series[key] = slices.Clip(list[:n])
+	}
+	past.show(api.StreamState{Pack: s.Pack, State: answer.State, TS: ts})
+	return past
 }
 
 // Past adds a state of the past to the series.

@@ -24,6 +24,7 @@ type Keymap struct {
 	Copy, CopyPath, Open, Cite, Sort, Trend, Redraw      key.Binding
 	LastError, Brief, Query, Flags                       key.Binding
 	MinuteBack, MinuteOn, HourBack, HourOn, Compare, Now key.Binding
+	DayBack, DayOn                                       key.Binding
 	NewKey, Revoke, Reload                               key.Binding
 	Buy, Paid, Code, Wallet                              key.Binding
 }
@@ -79,12 +80,14 @@ func (m *Keymap) actions() []action {
 		{"last-error", &m.LastError, "last error", "!", ""},
 		{"brief", &m.Brief, "new brief (1 credit)", "b", "Live Brief"},
 		{"query", &m.Query, "type a query", "i", "Lookup"},
-		{"minute-back", &m.MinuteBack, "minute back", "[", "History"},
-		{"minute-on", &m.MinuteOn, "minute on", "]", "History"},
-		{"hour-back", &m.HourBack, "hour back", "{", "History"},
-		{"hour-on", &m.HourOn, "hour on", "}", "History"},
-		{"compare", &m.Compare, "compare", "d", "History"},
-		{"newest", &m.Now, "newest minute", "n", "History"},
+		{"minute-back", &m.MinuteBack, "state back", "[", "Live History"},
+		{"minute-on", &m.MinuteOn, "state on", "]", "Live History"},
+		{"hour-back", &m.HourBack, "hour back", "{", "Live History"},
+		{"hour-on", &m.HourOn, "hour on", "}", "Live History"},
+		{"day-back", &m.DayBack, "day back", "(", "Live History"},
+		{"day-on", &m.DayOn, "day on", ")", "Live History"},
+		{"compare", &m.Compare, "differences", "d", "History"},
+		{"newest", &m.Now, "live", "n", "History"},
 		{"new-key", &m.NewKey, "new key", "n", "Keys"},
 		{"revoke", &m.Revoke, "revoke", "x", "Keys"},
 		{"reload", &m.Reload, "load again", "R", "Live Keys Credits"},
