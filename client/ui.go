@@ -144,6 +144,9 @@ func (o *uiOptions) config(f *factory, args []string) (tui.Config, error) {
 	if len(c.Profiles) > 1 {
 		c.Switch = o.other
 	}
+	if settings.Get(config.APIKeyFile).Text != "-" { // which cannot be read twice
+		c.Again = func() (tui.Config, error) { return o.config(o.factory.As(settings.Profile()), args) }
+	}
 	return service(f, c)
 }
 

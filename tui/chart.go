@@ -143,8 +143,14 @@ func (s *Live) chart(c curve, width, height int) []string {
 	if curve == nil {
 		return nil
 	}
-	style := t.Accent
 	last := values[len(values)-1]
+	style := t.Accent
+	switch first := c.values[0]; { // by what is drawn, whatever the row's figures say of other spans
+	case last > first:
+		style = t.Good
+	case last < first:
+		style = t.Bad
+	}
 	at := len(curve) / 2
 	if c.high > c.low {
 		at = int(math.Round((c.high - last) / (c.high - c.low) * float64(len(curve)-1)))

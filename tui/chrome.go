@@ -212,6 +212,9 @@ func (m *Model) age() string {
 		cells = 6
 	}
 	full := min(max(int(math.Ceil(s.Age().Seconds()/api.MaxFreshAge*float64(cells))), 0), cells)
+	if m.width >= wideHeader && !s.Stale() {
+		age = "state " + age + " old"
+	}
 	return age + " " + style.On(strings.Repeat(t.Glyphs.Full, full)) + t.Border.On(strings.Repeat(t.Glyphs.Empty, cells-full))
 }
 
@@ -278,10 +281,12 @@ func (m *Model) tabs() []string {
 		default:
 			labels = append(labels, " "+m.theme.Key.On(key)+" "+name+" ")
 		}
-		if i == 0 {
-			labels[0] += m.raised()
-		}
 	}
+	flags := m.raised(true)
+	if view.Width(strings.Join(labels, "")+flags) > m.width {
+		flags = m.raised(false)
+	}
+	labels[0] += flags
 	return labels
 }
 

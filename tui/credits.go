@@ -65,7 +65,7 @@ func (s *Credits) Full(width, height int) []string { return s.buying.full(width,
 // Bindings are the keys of the screen.
 func (s *Credits) Bindings() []key.Binding {
 	if s.env.Account == nil {
-		return nil
+		return []key.Binding{again(s.env)}
 	}
 	list := s.buying.bindings()
 	if s.buying.active() {
@@ -84,7 +84,11 @@ func (s *Credits) Update(msg tea.Msg) tea.Cmd {
 		s.balance, s.usage = got.balance, got.usage
 		return Send(BalanceMsg{Credits: got.balance.Balance, Foreign: s.env.Session.Foreign})
 	}
-	if s.env.Account == nil {
+	pressed, ok := msg.(tea.KeyMsg)
+	switch {
+	case s.env.Account == nil && ok && key.Matches(pressed, s.env.Keys.Reload):
+		return Send(AgainMsg{})
+	case s.env.Account == nil:
 		return nil
 	}
 	if cmd, ok := s.buying.update(msg); ok {
@@ -93,7 +97,6 @@ func (s *Credits) Update(msg tea.Msg) tea.Cmd {
 		}
 		return cmd
 	}
-	pressed, ok := msg.(tea.KeyMsg)
 	switch {
 	case s.env.Move(&s.list, len(s.days()), msg), !ok:
 	case key.Matches(pressed, s.env.Keys.Reload):

@@ -69,7 +69,7 @@ func (s *Keys) Bindings() []key.Binding {
 	k := s.env.Keys
 	switch {
 	case s.env.Account == nil:
-		return nil
+		return []key.Binding{again(s.env)}
 	case s.issued != nil:
 		return []key.Binding{view.KeyGroup(view.KeyLabel(k.Copy), "copy the key"), view.KeyGroup("esc", "I have it")}
 	case s.name.Focused():
@@ -111,6 +111,8 @@ func (s *Keys) Update(msg tea.Msg) tea.Cmd {
 
 func (s *Keys) press(msg tea.KeyMsg) tea.Cmd {
 	switch {
+	case s.env.Account == nil && key.Matches(msg, s.env.Keys.Reload):
+		return Send(AgainMsg{})
 	case s.env.Account == nil:
 		return nil
 	case s.issued != nil:
@@ -217,6 +219,9 @@ func (s *Keys) used(r api.APIKeyRow) string {
 	return human.Age(s.env.Session.ServiceNow().Sub(*r.LastUsedAt)) + " ago"
 }
 
+// again is the key that goes on with who has signed in.
+func again(env *Env) key.Binding { return view.KeyGroup(view.KeyLabel(env.Keys.Reload), "signed in") }
+
 // signIn says how to sign in, for screens that need it.
 func signIn(env *Env, what string, width int) []string {
 	lines := []string{""}
@@ -224,9 +229,9 @@ func signIn(env *Env, what string, width int) []string {
 		lines = append(lines, " "+line)
 	}
 	return append(lines, "",
-		" Quit with "+view.KeyLabel(env.Keys.Quit)+", sign in, and come back:", "",
-		"   ctx auth login --email you@example.com",
-		"   ctx ui")
+		" Sign in, in another terminal:", "",
+		"   ctx auth login --email you@example.com", "",
+		" "+view.KeyLabel(env.Keys.Reload)+" goes on here then"+env.Session.Cost(1)+".")
 }
 
 // View draws the list, or the new key over it.

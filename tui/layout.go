@@ -128,14 +128,20 @@ func middleLayout(width, height int, p parts) []cell {
 // fullLayout shows everything: what it holds decides how high each part is.
 func fullLayout(width, height int, p parts) []cell {
 	left := width * 55 / 100
-	lower, beside := p.arranged(width >= wideWidth)
-	leftWants, rightWants := []want{{min(8, p.wish(p.main)), p.wish(p.main)}}, []want{{12, 16}}
-	for _, row := range lower {
-		leftWants = append(leftWants, want{6, p.wish(slices.Concat(row...)...)})
-	}
-	rightWants = append(rightWants, want{6, p.wish(slices.Concat(beside...)...)})
 	const leastBelow = 9
-	top := min(height-max(leastBelow, height*28/100), max(sum(leftWants), sum(rightWants), height*6/10))
+	most := height - max(leastBelow, height*28/100)
+	lower, beside := p.arranged(width >= wideWidth, 0)
+	leftWants := p.wants(lower)
+	for rows := len(lower) + 1; width >= wideWidth; rows++ { // what waits behind others gets a place of its own while there is room
+		further, _ := p.arranged(true, rows)
+		wants := p.wants(further)
+		if len(further) < rows || sum(wants) > most {
+			break
+		}
+		lower, leftWants = further, wants
+	}
+	rightWants := []want{{12, 16}, {6, p.wish(slices.Concat(beside...)...)}}
+	top := min(most, max(sum(leftWants), sum(rightWants), height*6/10))
 	rights := divide(top, []want{rightWants[1], rightWants[0]}) // the curve takes what is left over
 	cells := []cell{{[]pane{p.main}, 0, 0, left, 0}}
 	const lowerLeast = 9
@@ -160,9 +166,18 @@ func fullLayout(width, height int, p parts) []cell {
 		cell{[]pane{paneSources}, width - sources, top, sources, height - top})
 }
 
-// arranged are the places below the main member, in rows, and those below the curve: as many as there is room for, and what is left over
-// shares the last ones.
-func (p parts) arranged(wide bool) (lower [][][]pane, beside [][]pane) {
+// wants are those of the main member and of the rows of places below it.
+func (p parts) wants(lower [][][]pane) []want {
+	list := []want{{min(8, p.wish(p.main)), p.wish(p.main)}}
+	for _, row := range lower {
+		list = append(list, want{6, p.wish(slices.Concat(row...)...)})
+	}
+	return list
+}
+
+// arranged are the places below the main member, in so many rows, 0 for the usual, and those below the curve. What is left over shares the
+// last ones.
+func (p parts) arranged(wide bool, rows int) (lower [][][]pane, beside [][]pane) {
 	tables, last := slices.Clone(p.tables), some(p.flags, paneHealth)
 	switch {
 	case p.side != "" && wide:
@@ -184,9 +199,11 @@ func (p parts) arranged(wide bool) (lower [][][]pane, beside [][]pane) {
 	} else {
 		tables = append(tables, last...)
 	}
-	rows := 1
-	if (wide || p.wish(p.main) < 8) && len(tables) > 2 {
-		rows = 2
+	if rows == 0 {
+		rows = 1
+		if (wide || p.wish(p.main) < 8) && len(tables) > 2 {
+			rows = 2
+		}
 	}
 	places := min(2*rows, len(tables))
 	cells := make([][]pane, places)

@@ -113,9 +113,10 @@ func (s *Live) parts() parts {
 	return parts{members[0], append(s.watch(), tables...), side, members[len(members)-1], rows}
 }
 
-// watch is the pane of the watchlist, if there is one.
+// watch is the pane of the watchlist, if there is one of which the pack has something, as far as is known.
 func (s *Live) watch() []pane {
-	if len(s.env.Watchlist) == 0 {
+	found := s.env.Session.Watch
+	if len(s.env.Watchlist) == 0 || found != nil && len(watched(found)) == 0 {
 		return nil
 	}
 	return []pane{paneWatch}
@@ -129,7 +130,10 @@ func (s *Live) lines(p pane) int {
 	case paneNews:
 		return len(s.env.Session.Log.News())
 	case paneWatch:
-		return len(s.env.Watchlist) + 1
+		if found := s.env.Session.Watch; found != nil {
+			return len(watched(found)) + 1
+		}
+		return 3
 	}
 	return s.env.Session.Rows(string(p)) + 1
 }
@@ -211,7 +215,7 @@ func (s *Live) rows(p pane) int {
 	case paneNews:
 		return len(s.env.Session.Log.News())
 	case paneWatch:
-		return len(answers(s.env.Session.Watch))
+		return len(watched(s.env.Session.Watch))
 	case paneHealth, paneDetail, paneSources:
 		return 0
 	}
@@ -398,7 +402,7 @@ func (s *Live) pressBrief(msg tea.KeyMsg) tea.Cmd {
 }
 
 func (s *Live) pressWatch(msg tea.KeyMsg) tea.Cmd {
-	rows, at := answers(s.env.Session.Watch), s.list(paneWatch).Cursor
+	rows, at := watched(s.env.Session.Watch), s.list(paneWatch).Cursor
 	switch {
 	case key.Matches(msg, s.env.Keys.Reload) && s.env.Service != nil:
 		return tea.Batch(Notify("asking for the watchlist"+s.env.Session.Cost(1)), s.env.askWatch())

@@ -185,6 +185,38 @@ func TestRowKeys(t *testing.T) {
 	}
 }
 
+// TestChartColour: a chart has the colour of what it draws, not of the last day's figure beside it.
+func TestChartColour(t *testing.T) {
+	t.Parallel()
+	for price, style := range map[string]view.Style{"91500.1": view.NewTheme(view.Dark, view.Colors256, false).Good,
+		"91400.1": view.NewTheme(view.Dark, view.Colors256, false).Bad} {
+		d := start(t, 120, 40, func(c *tui.Config) { c.Theme, c.Depth = view.Dark, view.Colors256 })
+		d.fake.events <- sdk.Connection{Connected: true}
+		d.fake.events <- delta(state(t), 42*time.Second)
+		d.fake.events <- delta([]byte(strings.Replace(string(state(t)), `"priceUsd":91442.9`, `"priceUsd":`+price, 1)), 12*time.Second)
+		d.until("a curve to now", func(v string) bool { return strings.Contains(ansi.Strip(v), "● now") })
+		if v := d.view(); !strings.Contains(v, style.On(view.NewTheme(view.Dark, view.Colors256, false).Bold.On("●"))) {
+			t.Errorf("%s: the end of the curve has another colour:\n%q", price, v)
+		}
+	}
+}
+
+// TestLayoutFills: at 200x60 what waited behind other tables has a place of its own while there is room for it.
+func TestLayoutFills(t *testing.T) {
+	t.Parallel()
+	doc := `{"flags":[],"source_status":[{"ref":1,"id":"s","status":"ok"}]`
+	for _, name := range []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta"} {
+		doc += `,"` + name + `":[{"id":"` + name + `-row","nUsd":1,"ref":1},{"id":"x","nUsd":2,"ref":1}]`
+	}
+	s := tui.NewLive(env(t, "other", json.RawMessage(doc+"}")))
+	seen := strings.Join(s.View(200, 56), "\n")
+	for _, name := range []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta"} {
+		if !strings.Contains(seen, name+"-row") {
+			t.Errorf("%s is not on the screen:\n%s", name, seen)
+		}
+	}
+}
+
 // TestNotice: what the surroundings have to say stands in the footer until something else is told, and nowhere where there is nothing.
 func TestNotice(t *testing.T) {
 	t.Parallel()

@@ -234,6 +234,16 @@ func answers(found *api.LookupResponse) (list []answer) {
 	return list
 }
 
+// watched are the answers to names of the watchlist that the pack has: it is one list for all packs.
+func watched(found *api.LookupResponse) (list []answer) {
+	for _, a := range answers(found) {
+		if a.row != nil && a.row.Match.Sure() {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
 func (e *Env) pressAnswer(msg tea.KeyMsg, found *api.LookupResponse, a answer) tea.Cmd {
 	k := e.Keys
 	if a.row == nil {
@@ -276,7 +286,7 @@ func (s *Lookup) View(width, height int) []string {
 	line := " " + s.input.View(t, width-4)
 	top := view.Box{Title: "Look up", Note: note, Focus: s.Typing()}.Draw(t, []string{line}, width, 3)
 	rows := answers(s.found)
-	lines := s.env.answerLines(&s.list, s.found, width-2, height-5, !s.Typing())
+	lines := s.env.answerLines(&s.list, rows, width-2, height-5, !s.Typing())
 	title := "Answers"
 	switch {
 	case s.asking:
@@ -321,8 +331,8 @@ func (s *Lookup) advice(width int) (lines []string) {
 }
 
 // answerLines are the lines of an answer below their header: name, figures, age and source.
-func (e *Env) answerLines(l *view.List, found *api.LookupResponse, width, height int, focus bool) []string {
-	t, rows := *e.Theme, answers(found)
+func (e *Env) answerLines(l *view.List, rows []answer, width, height int, focus bool) []string {
+	t := *e.Theme
 	if len(rows) == 0 {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package tui_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,28 @@ func TestLookup(t *testing.T) {
 	d.shows(`matches for "sol"`)
 	d.press("esc", "s")
 	d.shows("Bitcoin (BTC)")
+}
+
+// TestWatchlistOfAPack: what the pack does not have is not shown, and where it has nothing there is no list.
+func TestWatchlistOfAPack(t *testing.T) {
+	t.Parallel()
+	for _, names := range [][]string{{"btc", "ada"}, {"ada", "sol"}} {
+		d := start(t, 80, 24, func(c *tui.Config) { c.Watchlist = names })
+		d.fake.events <- sdk.Connection{Connected: true, Unmetered: true}
+		d.fake.events <- delta(state(t), 42*time.Second)
+		d.shows("91,442.90")
+		d.press("8")
+		d.until("the watchlist", func(string) bool { return d.fake.calls("lookup") == 1 })
+		d.press("1", "tab")
+		if names[0] == "btc" {
+			d.shows("Bitcoin (BTC)")
+		} else {
+			d.hides("Watchlist")
+		}
+		if v := d.view(); strings.Contains(v, "not known") {
+			t.Errorf("%q:\n%s", names, v)
+		}
+	}
 }
 
 // TestWatchlist: its names are asked for at once where that costs no money, once a minute at most; else when a key says so.

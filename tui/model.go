@@ -148,7 +148,7 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		m.confirmation = newConfirmation(msg)
 	case BriefMsg:
 		m.briefed(msg)
-	case goOverMsg, profileMsg:
+	case goOverMsg, profileMsg, AgainMsg:
 		cmd = m.updateProfile(msg)
 	case packsMsg, BalanceMsg, TrendMsg, provenMsg:
 		cmd = m.learn(msg)

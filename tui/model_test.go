@@ -493,6 +493,42 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// TestNoAccess: a pack that the key may not read is no broken connection, and there is a way on.
+func TestNoAccess(t *testing.T) {
+	t.Parallel()
+	d := start(t, 120, 40)
+	d.fake.events <- &api.Error{Code: api.CodePackNotSubscribed, Reason: api.ReasonPackAccessDenied, Status: 403, Message: "pack \"markets\" needs credits"}
+	d.shows("○ NO ACCESS")
+	d.shows("P shows another pack, 7 buys credits")
+	d.hides("OFFLINE")
+	d.press("esc", "P", "perps", "enter")
+	d.fake.events <- sdk.Connection{Connected: true}
+	d.shows("● LIVE")
+}
+
+// TestSignedInMeanwhile: who signs in elsewhere goes on here with a key, in the same looks.
+func TestSignedInMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, screen := range []string{"6", "7"} {
+		again := 0
+		d := live(t, 80, 24, func(c *tui.Config) {
+			c.Account = nil
+			c.Again = func() (tui.Config, error) {
+				if again++; again == 1 {
+					return tui.Config{}, errors.New("the sign-in is not there yet")
+				}
+				return *c, nil
+			}
+		})
+		d.press(screen)
+		d.shows("R goes on here then (1 credit).")
+		d.press("R")
+		d.shows("the sign-in is not there yet")
+		d.press("esc", "R")
+		d.until("end", func(string) bool { return d.quit })
+	}
+}
+
 // TestNotSignedIn checks that the screens of the account say how to sign in.
 func TestNotSignedIn(t *testing.T) {
 	t.Parallel()

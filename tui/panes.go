@@ -278,7 +278,7 @@ func (s *Live) watchLines(width, height int, focus bool) []string {
 		again := view.KeyLabel(s.env.Keys.Reload) + " asks for it" + s.env.Session.Cost(1) + "."
 		return []string{"", " " + view.Line(strings.Join(s.env.Watchlist, ", ")), " " + again}
 	}
-	return s.env.answerLines(s.list(paneWatch), s.env.Session.Watch, width, height, focus)
+	return s.env.answerLines(s.list(paneWatch), watched(s.env.Session.Watch), width, height, focus)
 }
 
 // newsLines are what happened, newest first.

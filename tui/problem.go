@@ -26,7 +26,7 @@ func Explain(keys view.Keymap, err error) session.Problem {
 		return session.Problem{What: "no connection"}
 	}
 	if e, ok := errors.AsType[*api.Error](err); ok {
-		return explainRefusal(e)
+		return explainRefusal(keys, e)
 	}
 	lost, ok := errors.AsType[*sdk.TransportError](err)
 	fault, _ := human.Explain(err)
@@ -47,12 +47,15 @@ func Explain(keys view.Keymap, err error) session.Problem {
 }
 
 // explainRefusal makes the Problem of what the service refused.
-func explainRefusal(e *api.Error) session.Problem {
+func explainRefusal(keys view.Keymap, e *api.Error) session.Problem {
 	p := session.Problem{What: view.Line(e.Message), Next: view.Line(e.Hint), RequestID: view.Line(e.RequestID)}
 	if p.What == "" {
 		p.What = fmt.Sprintf("the service answered with status %d", e.Status)
 	}
 	switch {
+	case errors.Is(e, sdk.ErrPackAccessDenied), errors.Is(e, sdk.ErrInsufficientCredits):
+		p.Word = "NO ACCESS"
+		p.Next = view.KeyLabel(keys.Pack) + " shows another pack, " + view.KeyLabel(keys.Tab[6]) + " buys credits"
 	case errors.Is(e, sdk.ErrPaymentRequired):
 		p.What, p.Next = "a key is needed", "quit, then: ctx keys create NAME --save"
 	case errors.Is(e, sdk.ErrKeyRevoked), errors.Is(e, sdk.ErrInvalidToken):

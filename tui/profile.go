@@ -52,7 +52,12 @@ func (m *Model) switchProfile(name string) tea.Cmd {
 func (m *Model) updateProfile(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case goOverMsg:
-		return m.goOver(msg.profile)
+		configure := m.cfg.Switch
+		return m.goOver(msg.profile, func() (Config, error) { return configure(msg.profile) })
+	case AgainMsg:
+		if m.cfg.Again != nil {
+			return m.goOver(firstOf(m.cfg.Profile, "the profile"), m.cfg.Again)
+		}
 	case profileMsg:
 		return m.takeProfile(msg)
 	}
@@ -61,12 +66,12 @@ func (m *Model) updateProfile(msg tea.Msg) tea.Cmd {
 
 // goOver asks for what the profile needs, which may have to wait for a keyring. Until it is there, no key begins anything that
 // would be lost.
-func (m *Model) goOver(profile string) tea.Cmd {
+func (m *Model) goOver(profile string, configure func() (Config, error)) tea.Cmd {
 	m.goingTo = profile
 	m.notify("going over to " + profile)
-	configure, purchase := m.cfg.Switch, m.env.Session.Purchase
+	purchase := m.env.Session.Purchase
 	return func() tea.Msg {
-		c, err := configure(profile)
+		c, err := configure()
 		return profileMsg{c, err, purchase}
 	}
 }

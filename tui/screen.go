@@ -121,6 +121,8 @@ type (
 	}
 	// BuyMsg begins a purchase, on the screen that does.
 	BuyMsg struct{}
+	// AgainMsg begins anew with who is signed in now.
+	AgainMsg struct{}
 	// SwitchedMsg says that another pack is shown from now on.
 	SwitchedMsg struct{}
 )

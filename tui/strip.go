@@ -31,15 +31,20 @@ func grave(now *session.Session) (list []api.Flag, critical int) {
 }
 
 // raised says behind the name of the first screen how many flags are critical, or else warnings.
-func (m *Model) raised() string {
+func (m *Model) raised(words bool) string {
 	t := m.theme
-	switch list, critical := grave(m.env.Session); {
-	case critical > 0:
-		return t.Bad.On(t.Bold.On(fmt.Sprintf("%s%d", t.Glyphs.Bad, critical))) + " "
-	case len(list) > 0:
-		return t.Warn.On(fmt.Sprintf("%s%d", t.Glyphs.Warn, len(list))) + " "
+	list, critical := grave(m.env.Session)
+	n, sign, style, word := len(list), t.Glyphs.Warn, t.Warn, human.Plural(len(list), "warning")
+	if critical > 0 {
+		n, sign, style, word = critical, t.Glyphs.Bad, t.Bad, fmt.Sprintf("%d critical", critical)
 	}
-	return ""
+	switch {
+	case n == 0:
+		return ""
+	case words:
+		return style.On(" "+sign+" "+word) + " "
+	}
+	return style.On(fmt.Sprintf("%s%d", sign, n)) + " "
 }
 
 // strip is the bar below the tabs: the gravest flags, red while one is critical. It is "" while there is nothing to warn of.

@@ -57,6 +57,9 @@ type Config struct {
 	// Switch makes the Config of another of the Profiles. It may be called while this one is shown. nil where there is no other.
 	Switch func(profile string) (Config, error)
 
+	// Again makes this Config anew, for who has signed in or has a key since. nil where that cannot be.
+	Again func() (Config, error)
+
 	// UseKey makes the Config of a key that the user pastes. Where it is not nil there is none to begin with, and the user is asked how
 	// to go on before anything is sent.
 	UseKey func(key string) (Config, error)

@@ -140,6 +140,9 @@ func (s *Session) Word() string {
 		}
 		return "RETRY now"
 	case Offline:
+		if p := s.Line.Problem; p != nil && p.Word != "" {
+			return p.Word
+		}
 		return "OFFLINE"
 	case Recorded:
 		return "RECORDING"

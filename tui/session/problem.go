@@ -5,6 +5,7 @@ type Problem struct {
 	What      string
 	Next      string // empty where there is nothing to do
 	RequestID string // empty where the service said nothing
+	Word      string // the status that it is, empty for none of its own
 }
 
 // String is the problem on one line.
