@@ -30,7 +30,10 @@ func (m *Model) View() string {
 		}
 	}
 	strip := m.strip()
-	body := m.body()
+	if m.drawn.lines == nil {
+		m.drawn = drawn{m.body(), m.env.Session.Now}
+	}
+	body := m.drawn.lines
 	if m.at == 0 && m.lost() {
 		body = grey(m.theme, body)
 	}

@@ -74,7 +74,8 @@ func moved(t testing.TB) json.RawMessage {
 // fake is a service with fixed answers, an account and a stream that a test feeds. It stands for what has its own tests in sdk and
 // daemon, where a test needs answers that never differ.
 type fake struct {
-	events chan any // sdk.Event, sdk.Connection, error
+	events  chan any   // sdk.Event, sdk.Connection, error
+	reading sync.Mutex // held by the stream that takes them: an old one takes none of those of the next
 
 	mu       sync.Mutex // guards what follows
 	keys     []api.APIKeyRow
@@ -278,6 +279,8 @@ func (f *fake) Usage(_ context.Context, days int, _ ...sdk.CallOption) (*api.Usa
 // stream yields what the test feeds, until it feeds an error or ends.
 func (f *fake) stream(ctx context.Context, pack string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error] {
 	return func(yield func(sdk.Event, error) bool) {
+		f.reading.Lock()
+		defer f.reading.Unlock()
 		_ = f.note("subscribe %s", pack)
 		for {
 			select {
@@ -505,6 +508,15 @@ func (d *program) until(what string, ok func(view string) bool) {
 func (d *program) shows(text string) {
 	d.t.Helper()
 	d.until("view with "+text, func(v string) bool { return strings.Contains(v, text) })
+}
+
+// over goes over to another pack, until its stream is read.
+func (d *program) over(pack string) {
+	d.t.Helper()
+	n := d.fake.calls("subscribe")
+	d.press("1", "P", pack, "enter")
+	d.until("stream of "+pack, func(string) bool { return d.fake.calls("subscribe") > n })
+	d.shows("Waiting for the first state of pack " + pack)
 }
 
 // hides takes messages until the view does not hold text.

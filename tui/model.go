@@ -50,6 +50,7 @@ type Model struct {
 	notice        []string         // the last error in full, nil while it is not asked for
 	packs         []string         // that the service has, as far as they are known
 	proof         proof
+	drawn         drawn
 	watchOf       string    // pack of which the watchlist was asked for
 	watchAt       time.Time // when it was asked for last
 	trendsOf      string    // pack whose past was asked for
@@ -59,6 +60,14 @@ type Model struct {
 }
 
 var _ tea.Model = (*Model)(nil)
+
+// drawn is the screen as it was drawn last. While nothing comes but seconds, it stands for some of them: its ages need no more.
+type drawn struct {
+	lines []string // nil when something has come since
+	at    time.Time
+}
+
+const drawnFor = 5 * time.Second
 
 type tickMsg struct{}
 
@@ -121,6 +130,9 @@ func nextTick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg {
 func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	defer m.noteCrash()
 	m.env.Session.Now = m.cfg.Now()
+	if _, second := msg.(tickMsg); !second || m.env.Session.Now.Sub(m.drawn.at) >= drawnFor {
+		m.drawn.lines = nil
+	}
 	switch msg := msg.(type) {
 	case tickMsg:
 		cmd = tea.Batch(nextTick(), m.everyMinute())

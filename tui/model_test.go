@@ -310,8 +310,8 @@ func TestOtherPack(t *testing.T) {
 	d := live(t, 80, 24)
 	d.press("P")
 	d.shows(":pack _")
-	d.press("markets", "enter")
-	d.shows("Waiting for the first state of pack markets")
+	d.press("esc")
+	d.over("markets")
 	d.fake.events <- sdk.Connection{Connected: true}
 	d.fake.events <- delta([]byte(`{"fx":[{"pair":"EUR/USD","rate":1.07}]}`), time.Second)
 	d.shows("EUR/USD")
@@ -501,7 +501,8 @@ func TestNoAccess(t *testing.T) {
 	d.shows("○ NO ACCESS")
 	d.shows("P shows another pack, 7 buys credits")
 	d.hides("OFFLINE")
-	d.press("esc", "P", "perps", "enter")
+	d.press("esc")
+	d.over("perps")
 	d.fake.events <- sdk.Connection{Connected: true}
 	d.shows("● LIVE")
 }

@@ -231,9 +231,8 @@ func TestTrends(t *testing.T) {
 	d.shows("RETRY")
 	d.fake.events <- sdk.Connection{Connected: true, Reconnects: 1}
 	d.shows("● LIVE")
-	d.press("P", "perps", "enter")
-	d.shows("Waiting for the first state of pack perps")
-	d.press("P", "crypto", "enter")
+	d.over("perps")
+	d.over("crypto")
 	d.fake.events <- sdk.Connection{Connected: true}
 	d.fake.events <- delta(state(t), 42*time.Second)
 	d.shows("TREND 24h")
@@ -250,8 +249,7 @@ func TestLookingCostsAStream(t *testing.T) {
 		d := start(t, 120, 40, func(c *tui.Config) { c.Watchlist = []string{"btc", "ada"} })
 		for i, pack := range []string{"crypto", "markets", "perps", "crypto"} {
 			if i > 0 {
-				d.press("1", "P", pack, "enter")
-				d.shows("Waiting for the first state of pack " + pack)
+				d.over(pack)
 			}
 			doc := perps(t)
 			if pack == "crypto" {
