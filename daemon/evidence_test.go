@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -145,4 +146,103 @@ func TestEvidence(t *testing.T) {
 	if want := (len(blobs) + 6) / 7; named != want || want < 10 {
 		t.Errorf("of %d changed bodies and documents %d are named", want, named)
 	}
+}
+
+// citedIn are the provenances of an answer by source, and that of the answer.
+func citedIn(t *testing.T, d *daemontest.Daemon, key, path string) (by map[string]api.Provenance, of api.Provenance) {
+	t.Helper()
+	var answer struct {
+		Citation  *api.Citation
+		Citations []struct {
+			SourceID   string
+			Provenance api.Provenance
+		}
+		Freshness struct{ Provenance api.Provenance }
+	}
+	r, err := http.NewRequest(http.MethodGet, d.URL()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", path, res.Status, err)
+	}
+	by = map[string]api.Provenance{}
+	for _, c := range answer.Citations {
+		by[c.SourceID] = c.Provenance
+	}
+	if c := answer.Citation; c != nil {
+		by[c.SourceID] = c.Provenance
+	}
+	return by, answer.Freshness.Provenance
+}
+
+// TestProvenance: answers say recomputable of what is kept once it is written, also after a restart and of the past, self_attested of a source
+// of which a body is gone and where nothing is kept, and nothing of one that has never answered. An answer has the lowest of its sources.
+func TestProvenance(t *testing.T) {
+	t.Parallel()
+	dir, clock, bounds := t.TempDir(), daemontest.NewClock(), evidence.DefaultBounds()
+	start := func(kept *evidence.Bounds) *daemontest.Daemon {
+		return daemontest.Start(t, func(c *daemon.Config) {
+			c.DataDir, c.Now, c.Evidence, c.Disabled = dir, clock.Now, kept, []string{"mempool-fees"}
+		})
+	}
+	d := start(&bounds)
+	clock.Advance(time.Minute)
+	if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+		t.Fatal(err)
+	}
+	d.Evidence().Flush()
+	key := d.Key(t, api.TierFree)
+	d.Grant(t, key, 100)
+	clock.Advance(2 * time.Minute)
+	at := "&at=" + clock.Now().Add(-time.Minute).UTC().Format("2006-01-02T15:04Z")
+	expect := func(what string, kraken, others, rest api.Provenance) {
+		t.Helper()
+		for _, path := range []string{"/v1/fresh?pack=crypto", "/v1/brief?pack=crypto", "/v1/snapshot?pack=crypto" + at} {
+			by, of := citedIn(t, d, key, path)
+			if len(by) != len(pack.Crypto().Sources) || by["kraken-ticker"] != kraken || by["mempool-fees"] != "" || of != rest {
+				t.Errorf("%s: %s: %v, in all %q", what, path, by, of)
+			}
+			for id, is := range by {
+				if is != others && id != "kraken-ticker" && id != "mempool-fees" {
+					t.Errorf("%s: %s: %s is %q", what, path, id, is)
+				}
+			}
+		}
+		for _, path := range []string{"/v1/lookup?pack=crypto&q=hacks", "/v1/query?pack=crypto&table=hack", "/v1/cite?pack=crypto&ref=1"} {
+			if by, of := citedIn(t, d, key, path); len(by) != 1 || of != others || by["kraken-ticker"] != "" {
+				t.Errorf("%s: %s: %v, in all %q", what, path, by, of)
+			}
+		}
+	}
+	expect("kept", api.Recomputable, api.Recomputable, api.Recomputable)
+	d.Stop(t)
+	v := verifierIn(t, dir)
+	list, err := os.ReadFile(filepath.Join(dir, evidence.Dir, "fetches.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(list) {
+		var f evidence.Fetch
+		if err := json.Unmarshal(line, &f); err != nil || f.Source != "kraken-ticker" {
+			continue
+		}
+		if _, err := v.Store.Text(f.Bodies[0].Hash); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, evidence.Dir, f.Bodies[0].Hash[:2], f.Bodies[0].Hash+".zst")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d = start(&bounds)
+	expect("a body is gone", api.SelfAttested, api.Recomputable, api.SelfAttested)
+	d.Stop(t)
+	d = start(nil)
+	expect("nothing is kept", api.SelfAttested, api.SelfAttested, api.SelfAttested)
 }

@@ -74,6 +74,13 @@ func (d *Daemon) openEvidence(context.Context) (err error) {
 	if d.cfg.Evidence != nil {
 		d.evidence, err = evidence.Open(filepath.Join(d.cfg.DataDir, evidence.Dir), *d.cfg.Evidence, d.cfg.Logger)
 	}
+	if d.evidence != nil {
+		d.evidence.Kept = func(pack string) {
+			if err := d.feed.PublishCitations(pack, provenFeed{d.feed, d.evidence}.proven); err != nil {
+				d.cfg.Logger.Warn("provenance is not told", "pack", pack, "error", err)
+			}
+		}
+	}
 	return err
 }
 

@@ -318,7 +318,7 @@ func (d *Daemon) openMembership(context.Context) error {
 // openReader makes what answers the operations.
 func (d *Daemon) openReader(context.Context) error {
 	d.reader = reader.New(reader.Config{
-		Packs: d.packs.readable(), Feed: d.feed, History: servedHistory{d.history, d.served.made},
+		Packs: d.packs.readable(), Feed: d.feed, History: provenHistory{servedHistory{d.history, d.served.made}, d.evidence},
 		Leaves: d.history, Briefs: d.editor, Now: d.cfg.Now,
 		Trouble: d.packs.trouble,
 	})

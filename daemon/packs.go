@@ -281,7 +281,7 @@ func (s *packSet) prepareOne(ctx context.Context, c *packChange, p Pack, disable
 	store := keepingHistory{servedHistory{s.history, func(string) *pack.Pack { return p.Pack }}, s.evidence}
 	var err error
 	if next.line, err = pipeline.Open(ctx, pipeline.Config{
-		Pack: p.Pack, Writer: p.Writer, Fetcher: s.sources.Fetcher, Store: store, Feed: s.feed, Models: s.models,
+		Pack: p.Pack, Writer: p.Writer, Fetcher: s.sources.Fetcher, Store: store, Feed: provenFeed{s.feed, s.evidence}, Models: s.models,
 		Every: s.cfg.Every, Early: s.early(), BriefAt: s.cfg.Briefs.At, TextWithin: s.cfg.Briefs.TextWithin, Disabled: disabled,
 		Unasked: s.sources.unasked, Remade: old != nil, Program: build.Read().Commit,
 		AlwaysDue: s.cfg.Recording != nil, Before: advance, Observer: s.metrics,

@@ -61,6 +61,7 @@ type Fetch struct {
 	Pack   string        `json:"pack"`
 	Source string        `json:"source"`
 	At     time.Time     `json:"at"`              // when the attempt began
+	Said   time.Time     `json:"said,omitzero"`   // when it answered, or said that this is the newest still; zero in lines from before
 	Shift  time.Duration `json:"shift,omitempty"` // from the moment that it was recorded at, where it is of a recording
 	Doc    string        `json:"doc"`             // hash of the document, as a leaf has it
 	From   string        `json:"from,omitempty"`  // of the one before, where it was made from that too
@@ -79,6 +80,14 @@ func (f Fetch) hashes() []string {
 	return list
 }
 
+// answer is what tells answers of sources apart.
+type answer struct {
+	pack, source string
+	said         int64 // in milliseconds, as states tell it
+}
+
+func (f Fetch) answer() answer { return answer{f.Pack, f.Source, f.Said.UnixMilli()} }
+
 const indexFile = "fetches.jsonl"
 
 // Store keeps evidence below a directory. It is safe for concurrent use.
@@ -86,6 +95,9 @@ type Store struct {
 	dir    string
 	bounds Bounds
 	log    *slog.Logger
+
+	// Kept hears of a pack when what Keep took last is written, or was not written. Set it before the first Keep; nil is nobody.
+	Kept func(pack string)
 
 	packer *zstd.Encoder // of who writes
 	work   chan func()
@@ -96,6 +108,7 @@ type Store struct {
 	shifts   map[string]time.Duration // by source, of its last attempt
 	closed   bool
 	fetches  []Fetch
+	answers  map[answer]Fetch
 	blobs    map[string]*blob // by hash
 	of       map[string]int64 // by source that used them first
 	pruned   time.Time        // when it was last, by the clock of attempts
@@ -140,7 +153,7 @@ type heard struct {
 
 // Read opens the evidence in dir to be looked at.
 func Read(dir string) (*Store, error) {
-	s := &Store{dir: dir, heard: map[string][]heard{}, shifts: map[string]time.Duration{}, blobs: map[string]*blob{},
+	s := &Store{dir: dir, answers: map[answer]Fetch{}, heard: map[string][]heard{}, shifts: map[string]time.Duration{}, blobs: map[string]*blob{},
 		of: map[string]int64{}, standing: Standing{Dropped: map[string]int64{RoomAll: 0, RoomOfOne: 0},
 			Lost: map[string]int64{LostFull: 0, LostSlow: 0, LostWrite: 0, LostLarge: 0}}}
 	text, err := os.ReadFile(filepath.Join(dir, indexFile))
@@ -222,6 +235,7 @@ func (s *Store) Flush() {
 
 func (s *Store) add(f Fetch) {
 	s.fetches = append(s.fetches, f)
+	s.answers[f.answer()] = f
 	for _, hash := range f.hashes() {
 		b := s.blobs[hash]
 		if b == nil {
@@ -320,12 +334,17 @@ func (s *Store) Keep(pack string, changed []state.SourceRecord) {
 	for _, r := range changed {
 		bodies := s.heard[r.Source]
 		delete(s.heard, r.Source)
+		if again, ok := s.find(r, pack); ok && len(bodies) == 0 && !s.closed {
+			again.Said = r.FetchedAt.UTC()
+			s.enqueue(again, nil)
+			continue
+		}
 		large := slices.ContainsFunc(bodies, func(b heard) bool { return b.Hash == "" })
 		if r.Failures > 0 || r.Doc == nil || len(bodies) == 0 || large || s.closed {
 			continue
 		}
-		f := Fetch{Pack: pack, Source: r.Source, At: r.AskedAt.UTC(), Shift: s.shifts[r.Source], Doc: Hash(r.Doc), From: r.From,
-			Bodies: []Body{}}
+		f := Fetch{Pack: pack, Source: r.Source, At: r.AskedAt.UTC(), Said: r.FetchedAt.UTC(), Shift: s.shifts[r.Source], Doc: Hash(r.Doc),
+			From: r.From, Bodies: []Body{}}
 		blobs := map[string][]byte{f.Doc: bytes.Clone(r.Doc)}
 		for _, b := range bodies {
 			if slices.Contains(r.Bodies, b.Hash) { // else it was of no use
@@ -333,12 +352,44 @@ func (s *Store) Keep(pack string, changed []state.SourceRecord) {
 				blobs[b.Hash] = b.text
 			}
 		}
+		s.enqueue(f, blobs)
+	}
+	if s.Kept != nil && !s.closed {
 		select {
-		case s.work <- func() { s.write(f, blobs) }:
-		default:
-			s.lost(LostSlow, fmt.Errorf("%d fetches wait to be written", len(s.work)))
+		case s.work <- func() { s.Kept(pack) }:
+		default: // so are those of a later time
 		}
 	}
+}
+
+// find is the fetch that a source has confirmed since, as the record of it tells. The caller holds mu.
+func (s *Store) find(r state.SourceRecord, pack string) (f Fetch, ok bool) {
+	if r.Failures > 0 || r.Doc == nil {
+		return f, false
+	}
+	for _, f := range slices.Backward(s.fetches) {
+		if f.Pack == pack && f.Source == r.Source {
+			return f, f.At.Equal(r.AskedAt) && f.Said.Before(r.FetchedAt) && f.Doc == Hash(r.Doc)
+		}
+	}
+	return f, false
+}
+
+// enqueue has f written. The caller holds mu.
+func (s *Store) enqueue(f Fetch, blobs map[string][]byte) {
+	select {
+	case s.work <- func() { s.write(f, blobs) }:
+	default:
+		s.lost(LostSlow, fmt.Errorf("%d fetches wait to be written", len(s.work)))
+	}
+}
+
+// Has reports whether all is kept that the document is made of that a source of pack had brought when it answered at a time.
+func (s *Store) Has(pack, id string, said time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, ok := s.answers[answer{pack, id, said.UnixMilli()}]
+	return ok && !f.Said.IsZero() && !slices.ContainsFunc(f.hashes(), func(hash string) bool { return s.blobs[hash].size == 0 })
 }
 
 // lost tells that evidence is not kept, once for each outage. The caller holds mu.
@@ -474,6 +525,7 @@ func (s *Store) crowded(id string) {
 
 // drop removes what only f used.
 func (s *Store) drop(f Fetch) {
+	delete(s.answers, f.answer())
 	for _, hash := range f.hashes() {
 		b := s.blobs[hash]
 		if b.uses--; b.uses == 0 {

@@ -212,6 +212,35 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestConfirmed: an answer that says that the one before is the newest still has all that is kept of that, and no other has.
+func TestConfirmed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, evidence.DefaultBounds())
+	doc, asked := []byte(`{"fee":1}`), r.now
+	has := func(said time.Time) bool { return r.store.Has("crypto", "mempool-fees", said) }
+	confirm := func(said, asked time.Time, doc []byte) time.Time {
+		r.store.Keep("crypto", []state.SourceRecord{{Source: "mempool-fees", Doc: doc, AskedAt: asked, FetchedAt: said}})
+		r.store.Flush()
+		return said
+	}
+	if has(confirm(asked, asked, doc)) {
+		t.Error("nothing was heard, and all is kept")
+	}
+	r.body = fees(1, 100)
+	r.fetch.Fetch(t.Context(), source.MempoolFees(), nil)
+	if !has(confirm(asked, asked, doc)) || has(asked.Add(time.Millisecond)) || r.store.Has("ai", "mempool-fees", asked) {
+		t.Error("what was heard is not kept, or another moment is")
+	}
+	if !has(confirm(asked.Add(time.Minute), asked, doc)) || has(confirm(asked.Add(2*time.Minute), asked, []byte(`{"fee":2}`))) ||
+		has(confirm(asked.Add(3*time.Minute), asked.Add(time.Second), doc)) {
+		t.Error("only the same document of the same attempt is confirmed")
+	}
+	r.store.Close()
+	if r.open(evidence.DefaultBounds()); !has(asked) || !has(asked.Add(time.Minute)) || r.store.List()[0].Fetches != 2 {
+		t.Errorf("after a restart: %+v", r.store.List())
+	}
+}
+
 // TestDiskFull: what cannot be written is told with a reason, leaves nothing behind, and is kept again as soon as there is room.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -21,7 +22,8 @@ import (
 type Body struct {
 	generatedAt time.Time
 	ages        api.Ages
-	head        []byte // up to and including `"ageSeconds":`
+	provenance  api.Provenance // of the sources behind it
+	head        []byte         // up to and including `"ageSeconds":`
 
 	compress sync.Once // makes deflated and sum for the first who asks for gzip
 	deflated []byte    // head as deflate blocks that end on a byte boundary, behind the gzip header
@@ -93,7 +95,8 @@ func (s shared) body(head *bytes.Buffer, p state.Pulse) (*Body, error) {
 	}
 	head.Write(text[1 : len(text)-1])
 	fmt.Fprintf(head, `,"freshness":{"generatedAt":%q,"ageSeconds":`, p.GeneratedAt.UTC().Format(time.RFC3339Nano))
-	return &Body{generatedAt: p.GeneratedAt, ages: p.Ages(), head: head.Bytes()}, nil
+	return &Body{generatedAt: p.GeneratedAt, ages: p.Ages(), head: head.Bytes(),
+		provenance: api.LowestProvenance(slices.Concat(s.Citations, s.BriefCitations))}, nil
 }
 
 // deflate compresses head, up to a sync marker behind which more blocks can follow.
@@ -133,7 +136,11 @@ func (b *Body) render(now time.Time, kept *atomic.Pointer[rendering], text func(
 	if r := kept.Load(); r != nil && r.age == f.AgeSeconds && r.data == f.DataAgeSeconds {
 		return r.bytes
 	}
-	tail := strconv.FormatInt(f.AgeSeconds, 10) + `,"dataAgeSeconds":` + strconv.FormatInt(f.DataAgeSeconds, 10) + troubles(f) + "}}"
+	tail := strconv.FormatInt(f.AgeSeconds, 10) + `,"dataAgeSeconds":` + strconv.FormatInt(f.DataAgeSeconds, 10)
+	if b.provenance != "" {
+		tail += `,"provenance":"` + string(b.provenance) + `"`
+	}
+	tail += troubles(f) + "}}"
 	r := &rendering{age: f.AgeSeconds, data: f.DataAgeSeconds, bytes: text(tail)}
 	kept.Store(r)
 	return r.bytes

@@ -42,11 +42,6 @@ func (e *Edition) Citation(i int) []byte { return e.cites[i] }
 // Trail is what the rows said since the start.
 func (e *Edition) Trail() *state.Trail { return e.trail }
 
-// Freshness is that of the state at now.
-func (e *Edition) Freshness(now time.Time) api.Freshness {
-	return e.Ages().Freshness(e.GeneratedAt, now)
-}
-
 // RowAt says whether what the source of row said is stale at now, or so old that the row is left out.
 func (e *Edition) RowAt(row *state.Row, now time.Time) (stale, gone bool) {
 	ages := e.Ages()
@@ -121,11 +116,9 @@ func (f *Feed) Publish(p state.Pulse, b state.Narration, rows *state.Tables) err
 		return fmt.Errorf("read state of %s: %w", p.Pack, err)
 	}
 	p.Doc.Table() // before the first who searches
-	cites := make([][]byte, len(p.Citations))
-	for i, c := range p.Citations {
-		if cites[i], err = jsonx.Encode(c); err != nil {
-			return fmt.Errorf("encode citation [%d] of %s: %w", c.Ref, p.Pack, err)
-		}
+	cites, err := encodeCitations(p)
+	if err != nil {
+		return err
 	}
 	return f.update(p.Pack, func(old *Edition) (*Edition, error) {
 		next := &Edition{
@@ -140,6 +133,30 @@ func (f *Feed) Publish(p state.Pulse, b state.Narration, rows *state.Tables) err
 		}
 		next.trail.Add(p.GeneratedAt, rows)
 		return next, nil
+	})
+}
+
+func encodeCitations(p state.Pulse) (cites [][]byte, err error) {
+	cites = make([][]byte, len(p.Citations))
+	for i, c := range p.Citations {
+		if cites[i], err = jsonx.Encode(c); err != nil {
+			return nil, fmt.Errorf("encode citation [%d] of %s: %w", c.Ref, p.Pack, err)
+		}
+	}
+	return cites, nil
+}
+
+// PublishCitations puts what change makes of them in place of the citations of the newest edition of pack, if there is one, and of its
+// brief. The newest pulse stays.
+func (f *Feed) PublishCitations(pack string, change func(state.Pulse, []api.Citation) []api.Citation) error {
+	if old, _ := f.Latest(pack); old == nil {
+		return nil
+	}
+	return f.update(pack, func(old *Edition) (_ *Edition, err error) {
+		next := *old
+		next.Citations, next.Brief.Citations = change(old.Pulse, old.Citations), change(old.Pulse, old.Brief.Citations)
+		next.cites, err = encodeCitations(next.Pulse)
+		return &next, err
 	})
 }
 

@@ -50,8 +50,11 @@ func (r *Reader) check(ctx context.Context, v View, window time.Duration) (Answe
 	if now := r.cfg.Now(); v.At.At.IsZero() {
 		answer.Freshness = v.edition.Freshness(now)
 	} else {
-		answer.Freshness = pulse.Read().Ages().Freshness(pulse.GeneratedAt, now)
+		answer.Freshness = pulse.Freshness(now)
 		answer.Freshness.Sources, answer.Freshness.Flags = nil, nil // they do nothing now that this is about
+	}
+	if len(answer.Citations) > 0 {
+		answer.Freshness.Provenance = api.LowestProvenance(answer.Citations)
 	}
 	a, err := encode(answer)
 	a.Nothing, a.Proof = answer.Judged == 0, proven(v.Query, pulse.Proof)

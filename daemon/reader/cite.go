@@ -25,7 +25,8 @@ func (r *Reader) cite(ctx context.Context, v View, window time.Duration) (Answer
 		return Answer{}, err
 	}
 	source := api.Source{ID: c.SourceID, Name: v.pack.Names[c.SourceID], PublicURL: pulse.Citations[v.Ref-1].URL}
-	f := pulse.Ages().Freshness(pulse.GeneratedAt, r.cfg.Now())
+	f := pulse.Freshness(r.cfg.Now())
+	f.Provenance = c.Provenance
 	if !v.At.At.IsZero() {
 		f.Sources, f.Flags = nil, nil // how the sources of then do now, is nothing that this is about
 	}

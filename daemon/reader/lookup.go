@@ -49,11 +49,13 @@ func (r *Reader) lookup(ctx context.Context, v View, window time.Duration) (Answ
 		}
 	}
 	l.text = append(l.text, `],"citations":[`...)
+	var cited []api.Citation
 	for of, places := range l.used {
 		for i, used := range places {
 			if used {
 				l.next()
 				l.text = append(l.text, l.citation(of, i)...)
+				cited = append(cited, l.of[of].edition.Citations[i])
 			}
 		}
 	}
@@ -62,6 +64,9 @@ func (r *Reader) lookup(ctx context.Context, v View, window time.Duration) (Answ
 		if f := a.edition.Freshness(l.now); f.AgeSeconds > oldest.AgeSeconds {
 			oldest = f
 		}
+	}
+	if len(cited) > 0 {
+		oldest.Provenance = api.LowestProvenance(cited)
 	}
 	freshness, err := jsonx.Encode(oldest)
 	if err != nil {

@@ -192,7 +192,7 @@ func (r *Reader) fill(answer *api.QueryResponse, v View, list []state.Asked, of 
 		used[i] = map[int]bool{}
 		f := of[i].edition.Freshness(now)
 		if a.Past {
-			f = a.State.Ages().Freshness(a.State.GeneratedAt, now)
+			f = a.State.Freshness(now)
 			f.Sources, f.Flags = nil, nil // the sources of then do nothing now that this is about
 		}
 		if i == 0 || f.AgeSeconds > answer.Freshness.AgeSeconds {
@@ -215,12 +215,17 @@ func (r *Reader) fill(answer *api.QueryResponse, v View, list []state.Asked, of 
 		}
 		answer.Rows = append(answer.Rows, made)
 	}
+	var cited []api.Citation
 	for i, a := range list {
 		for j, c := range a.State.Citations {
 			if used[i][j] {
 				answer.Citations = append(answer.Citations, api.AnchoredCitation{Citation: c, Ref: v.anchor(of[i], c.Ref)})
+				cited = append(cited, c)
 			}
 		}
+	}
+	if len(cited) > 0 {
+		answer.Freshness.Provenance = api.LowestProvenance(cited)
 	}
 }
 

@@ -382,6 +382,9 @@ func (r *Reader) changes(ctx context.Context, v View, window time.Duration) (Ans
 	}
 	answer := state.Compare(pulse, v.edition.Pulse, v.pack.Shown, v.edition.Rows, ask)
 	answer.Since, answer.Freshness = v.At.At, v.edition.Freshness(r.cfg.Now())
+	if len(answer.Citations) > 0 {
+		answer.Freshness.Provenance = api.LowestProvenance(answer.Citations)
+	}
 	return encode(answer)
 }
 

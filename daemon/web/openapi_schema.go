@@ -57,6 +57,8 @@ func listed(of reflect.Type) any {
 		return api.Matches()
 	case reflect.TypeFor[api.FlagChange]():
 		return api.FlagChanges()
+	case reflect.TypeFor[api.Provenance]():
+		return api.Provenances()
 	case reflect.TypeFor[api.SourceHealth]():
 		return api.SourceHealths()
 	case reflect.TypeFor[api.Severity]():

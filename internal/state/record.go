@@ -55,6 +55,13 @@ func (p Pulse) Ages() api.Ages {
 	return p.Read().Ages()
 }
 
+// Freshness is that of p at now.
+func (p Pulse) Freshness(now time.Time) api.Freshness {
+	f := p.Ages().Freshness(p.GeneratedAt, now)
+	f.Provenance = api.LowestProvenance(p.Citations)
+	return f
+}
+
 // Brief is one narrated brief of a pack. The zero Brief is "none yet".
 type Brief struct {
 	Text    string

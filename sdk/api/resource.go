@@ -14,6 +14,9 @@ type Freshness struct {
 	// last attempt failed, or if its last answer is more than a minute older than its interval allows.
 	DataAgeSeconds int64 `json:"dataAgeSeconds"`
 
+	// Provenance is the lowest of the sources behind the answer; "" from a service that does not tell it.
+	Provenance Provenance `json:"provenance,omitempty"`
+
 	// Sources lists the sources that are not ok at the time of the answer, and Flags the flags about them. They can be newer than the
 	// state, which keeps its bytes when no source answers; both are empty while all sources are ok.
 	Sources []SourceTrouble `json:"sources,omitempty"`
@@ -57,6 +60,31 @@ type Citation struct {
 	Excerpt   string    `json:"excerpt,omitempty"`
 	Row       string    `json:"row,omitempty"` // kind/key of the row that URL and Excerpt are of; "" for those of the source
 	Use       Use       `json:"use,omitzero"`  // what the terms of who answered allow; zero in states from before they were kept
+
+	// Provenance is how it is known that the source answered so; "" for a source that has not answered yet.
+	Provenance Provenance `json:"provenance,omitempty"`
+}
+
+// Provenance is how it is known what a source answered at a fetch. None says that the figure is true.
+type Provenance string
+
+// Degrees of provenance.
+const (
+	SelfAttested Provenance = "self_attested" // the operator says so: the hash is in the log, nobody else has the bytes
+	Recomputable Provenance = "recomputable"  // the operator has the bytes still, and who is shown them can make the state again
+)
+
+// Provenances returns every degree of provenance, the lowest first.
+func Provenances() []Provenance { return []Provenance{SelfAttested, Recomputable} }
+
+// LowestProvenance is that of an answer with these citations, "" where none tells it.
+func LowestProvenance(list []Citation) (lowest Provenance) {
+	for _, c := range list {
+		if c.Provenance != "" && lowest != SelfAttested {
+			lowest = c.Provenance
+		}
+	}
+	return lowest
 }
 
 // Claim is a figure of a brief with its source.

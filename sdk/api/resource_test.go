@@ -22,9 +22,9 @@ type shape struct {
 // shapes are the resources of the specification, §2, and of the decisions, with their members.
 func shapes() []shape {
 	return []shape{
-		{api.Freshness{}, "generatedAt ageSeconds dataAgeSeconds sources? flags?"},
+		{api.Freshness{}, "generatedAt ageSeconds dataAgeSeconds provenance? sources? flags?"},
 		{api.SourceTrouble{}, "id status since? failures"},
-		{api.Citation{}, "ref sourceId url fetchedAt excerpt? row? use? via?"},
+		{api.Citation{}, "ref sourceId url fetchedAt excerpt? row? use? via? provenance?"},
 		{api.Attestation{}, "type ref"},
 		{api.StateResponse{}, "state brief briefAt? briefOf? since? citations freshness attestation? briefCitations? claims?"},
 		{api.BriefResponse{}, "brief briefAt? briefOf? since? citations claims? freshness"},
