@@ -144,7 +144,7 @@ func TestAgeIsNeverALie(t *testing.T) {
 
 // withoutSources is f as far as the walk knows the truth of it; daemon tests the rest.
 func withoutSources(f api.Freshness) api.Freshness {
-	f.Sources, f.Flags = nil, nil
+	f.Sources, f.Flags, f.Provenance = nil, nil, ""
 	return f
 }
 

@@ -1,8 +1,11 @@
 package daemon_test
 
 import (
+	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -245,4 +248,179 @@ func TestProvenance(t *testing.T) {
 	d.Stop(t)
 	d = start(nil)
 	expect("nothing is kept", api.SelfAttested, api.SelfAttested, api.SelfAttested)
+}
+
+// export is an export of the state of a leaf, as a file is.
+func export(t *testing.T, v evidence.Verifier, seq int64, all bool) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	if _, err := v.Export(t.Context(), seq, all, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// altered is an export with a file of it as change makes it, gone where that makes nothing.
+func altered(t *testing.T, file []byte, change func(name string, text []byte) []byte) []byte {
+	t.Helper()
+	from, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	to := zip.NewWriter(&b)
+	for _, f := range from.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text = change(f.Name, text); text == nil {
+			continue
+		}
+		w, err := to.Create(f.Name)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// audit verifies an export as an auditor does, who has nothing else.
+func audit(file []byte) (*evidence.Report, error) {
+	a, err := evidence.ReadExport(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	return a.Verify(context.Background(), pack.Crypto(), nil)
+}
+
+// TestExport: an auditor makes the state again of the file alone, to the byte; what was changed in it is named, with the rows; of sources that
+// terms keep out of it nothing is said, nor of rows that they may have made so.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(testbed.OnPostgres) != "" {
+		t.Skip("it reads the files of SQLite")
+	}
+	dir, clock, bounds := t.TempDir(), daemontest.NewClock(), evidence.DefaultBounds()
+	d := daemontest.Start(t, func(c *daemon.Config) { c.DataDir, c.Now, c.Evidence = dir, clock.Now, &bounds })
+	for range 3 {
+		clock.Advance(5 * time.Minute)
+		if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Stop(t)
+	v := verifierIn(t, dir)
+	last, err := v.At(t.Context(), clock.Now().Add(time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := export(t, v, last, true)
+	r, err := audit(all)
+	if err != nil || len(r.Problems) > 0 || r.State != evidence.Equal || r.Tables != evidence.Equal || r.Brief != evidence.Equal ||
+		r.Manifest != evidence.Equal || r.Seq != last || r.Leaf == "" || r.Log == "" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, row := range r.Rows {
+		if row.Found != evidence.Equal {
+			t.Errorf("%+v", row)
+		}
+	}
+	flip := func(text []byte) []byte { text[len(text)/2] ^= 1; return text }
+	for what, c := range map[string]struct {
+		change func(name string, text []byte) []byte
+		says   string // among the problems, or as the error
+	}{
+		"a body": {func(name string, text []byte) []byte {
+			if strings.HasPrefix(name, "kraken-ticker/") && strings.Contains(string(text), "XXBTZUSD") {
+				return flip(text)
+			}
+			return text
+		}, "kraken-ticker: the body"},
+		"the rows of the source": {func(name string, text []byte) []byte {
+			if strings.HasPrefix(name, "coingecko-markets/") && !strings.HasSuffix(name, ".json") {
+				return flip(text)
+			}
+			return text
+		}, "coingecko-markets: the document was changed in the file; rows of it: asset/bitcoin, "},
+		"the shift": {func(name string, text []byte) []byte {
+			if name == "coingecko-markets/fetch.json" {
+				return bytes.Replace(text, []byte(`"shift": `), []byte(`"shift": 1`), 1)
+			}
+			return text
+		}, "coingecko-markets: its bodies make another document than the leaf has"},
+		"the state": {func(name string, text []byte) []byte {
+			if name == "state.json" {
+				return flip(text)
+			}
+			return text
+		}, "not kept as it was published"},
+		"what the leaf says of the pack": {func(name string, text []byte) []byte {
+			if name == "leaf.json" {
+				return bytes.Replace(text, []byte(`"code":"`), []byte(`"digest":"0","code":"`), 1)
+			}
+			return text
+		}, "the pack is not the one that made the state"},
+		"who made it": {func(name string, text []byte) []byte {
+			if name == "leaf.json" {
+				return bytes.Replace(text, []byte(`"code":"`), []byte(`"digest":"0","code":"other `), 1)
+			}
+			return text
+		}, "another program made it: other "},
+		"earlier states": {func(name string, text []byte) []byte {
+			if strings.HasPrefix(name, "before/") {
+				return nil
+			}
+			return text
+		}, "the state is another"},
+		"no leaf": {func(name string, text []byte) []byte {
+			if name == "leaf.json" {
+				return nil
+			}
+			return text
+		}, "no export of evidence"},
+	} {
+		r, err := audit(altered(t, all, c.change))
+		said := fmt.Sprint(err)
+		if err == nil {
+			said = strings.Join(r.Problems, "\n")
+		}
+		if !strings.Contains(said, c.says) {
+			t.Errorf("%s was changed: %s", what, said)
+		}
+	}
+	some := export(t, v, last, false)
+	r, err = audit(some)
+	if err != nil || len(r.Problems) > 0 || r.State != evidence.Unkept {
+		t.Fatalf("%+v, %v", r.Problems, err)
+	}
+	counts := map[string]int{}
+	for _, row := range r.Rows {
+		counts[row.Found]++
+		if i := slices.IndexFunc(r.Sources, func(s evidence.SourceReport) bool { return s.ID == row.Source }); i >= 0 &&
+			r.Sources[i].Doc != evidence.Equal && row.Found != evidence.Unkept {
+			t.Errorf("%s of %s, which is not in the file, is %s", row.Row, row.Source, row.Found)
+		}
+	}
+	if counts[evidence.Equal] == 0 || counts[evidence.Unkept] == 0 || counts[evidence.Differs] > 0 {
+		t.Errorf("rows of a file without some sources: %v", counts)
+	}
+	for _, s := range r.Sources {
+		if s.ID == "coingecko-markets" && (s.Doc != evidence.Unkept || s.Why != "not in the file: its terms on passing data on: no") {
+			t.Errorf("%+v", s)
+		}
+	}
+	if _, err := audit(all[:len(all)/2]); err == nil || !strings.Contains(err.Error(), "no export of evidence") {
+		t.Errorf("half a file: %v", err)
+	}
 }

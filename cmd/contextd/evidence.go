@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -122,19 +123,25 @@ func (l leafChoice) with(s *settings, c *cobra.Command, act func(v evidence.Veri
 
 func newEvidenceVerify(s *settings) *cobra.Command {
 	var l leafChoice
+	var file string
 	c := &cobra.Command{
 		Use: "verify", Args: cobra.NoArgs, Short: "Recompute a published state from what the sources answered",
 		Long: "Recompute a published state: the document of each source from the bodies that it answered, then the state, its\n" +
 			"brief by rules and the rows behind it from these and the state before, with the code that makes them. Every\n" +
 			"hash is compared with the leaf of the transparency log. Exit code 1 means that something is not equal; what is\n" +
-			"kept no more cannot be compared, and is named. That sources failed, and how, is the word of the daemon alone.",
-		Example: "  contextd db evidence verify\n  contextd db evidence verify --at 1h -o json",
+			"kept no more cannot be compared, and is named. That sources failed, and how, is the word of the daemon alone.\n\n" +
+			"--from reads a file that contextd db evidence export wrote, and needs neither a daemon nor a network. Compare the\n" +
+			"hash of the leaf with that of ctx verify: it is the log that says what was published. Where the terms of sources\n" +
+			"kept them out of the file, only rows that come out equal without them are told equal.",
+		Example: "  contextd db evidence verify\n  contextd db evidence verify --at 1h -o json\n  contextd db evidence verify --from audit.zip",
 	}
 	l.bind(s, c)
+	c.Flags().StringVar(&file, "from", "", "verify what is in this `file`, an export of evidence")
+	c.MarkFlagsMutuallyExclusive("from", "seq", "at")
+	c.MarkFlagsMutuallyExclusive("from", "pack")
 	out := cli.AddOutput(c, cli.FieldsIn(evidence.Report{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return l.with(s, c, func(v evidence.Verifier, seq int64) error {
-			r, err := v.Verify(c.Context(), seq)
+		show := func(r *evidence.Report, err error) error {
 			if err != nil {
 				return err
 			}
@@ -142,13 +149,51 @@ func newEvidenceVerify(s *settings) *cobra.Command {
 				return err
 			}
 			if len(r.Problems) > 0 {
-				return &cli.Failure{Err: fmt.Errorf("%s of leaf %d not equal", human.Plural(len(r.Problems), "part"), seq),
+				return &cli.Failure{Err: fmt.Errorf("%s of leaf %d not equal", human.Plural(len(r.Problems), "part"), r.Seq),
 					Hint: "the program that made it is " + human.Line(r.Code) + " on " + human.Line(r.Arch) + ": try with that one"}
 			}
 			return nil
-		})
+		}
+		if file != "" {
+			return show(verifyFile(c.Context(), s, file))
+		}
+		return l.with(s, c, func(v evidence.Verifier, seq int64) error { return show(v.Verify(c.Context(), seq)) })
 	}
 	return c
+}
+
+// verifyFile recomputes the state in an export of evidence, with the pack as it is served here or, if it is not, as the program has it.
+func verifyFile(ctx context.Context, s *settings, name string) (*evidence.Report, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, cli.Invalid("--from: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	a, err := evidence.ReadExport(file, info.Size())
+	if err != nil {
+		return nil, cli.Invalid("--from %s: %w", name, err)
+	}
+	cfg, err := s.Load()
+	if err != nil {
+		return nil, err
+	}
+	made, err := cfg.Daemon(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(made.Packs, func(p daemon.Pack) bool { return p.ID == a.Leaf.Pack })
+	if i >= 0 {
+		return a.Verify(ctx, made.Packs[i].Pack, made.Packs[i].Writer)
+	}
+	p, err := cfg.Packs.Open(a.Leaf.Pack)
+	if err != nil {
+		return nil, cli.Invalid("%w", err).WithHint("put the manifest of the pack into packs.dir")
+	}
+	return a.Verify(ctx, p.Pack, p.Writer)
 }
 
 func printReport(w io.Writer, r *evidence.Report) error {
@@ -156,11 +201,16 @@ func printReport(w io.Writer, r *evidence.Report) error {
 	for _, row := range r.Rows {
 		counts[row.Found]++
 	}
-	fmt.Fprintf(w, "leaf %d of %s, of %s\n", r.Seq, r.Log, r.GeneratedAt.Format(time.DateTime))
+	fmt.Fprintf(w, "leaf %d of %s, of %s\n", r.Seq, human.Line(r.Log), r.GeneratedAt.Format(time.DateTime))
+	fmt.Fprintf(w, "  its hash %s\n", r.Leaf)
 	fmt.Fprintf(w, "  state %s, rows behind it %s, brief by rules %s, manifest %s\n", r.State, r.Tables, r.Brief, r.Manifest)
-	fmt.Fprintf(w, "  %s of the state equal, %d not\n", human.Plural(counts[evidence.Equal], "row"), counts[evidence.Differs])
+	fmt.Fprintf(w, "  %s of the state equal, %d not", human.Plural(counts[evidence.Equal], "row"), counts[evidence.Differs])
+	if n := counts[evidence.Unkept]; n > 0 {
+		fmt.Fprintf(w, ", %d not compared", n)
+	}
+	fmt.Fprintln(w)
 	for _, row := range r.Rows {
-		if row.Found != evidence.Equal {
+		if row.Found == evidence.Differs {
 			fmt.Fprintf(w, "  row %s at %s %s\n", human.Line(row.Row), human.Line(row.Path), row.Found)
 		}
 	}
@@ -182,9 +232,10 @@ func newEvidenceExport(s *settings) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use: "export FILE", Args: cobra.ExactArgs(1), Short: "Write the evidence of a state to a file for an auditor",
-		Long: "Write the evidence of a published state to a zip archive: the leaf, the state and the one before, and of each\n" +
-			"source its fetch, the bodies and the document. Sources whose terms do not allow it to be passed on are left out\n" +
-			"and named; with --all they are in it, and the file is for you, or for who has your licence.",
+		Long: "Write the evidence of a published state to a zip archive: the leaf, the state and those before that it was made\n" +
+			"from, and of each source its fetch, the bodies and the document; contextd db evidence verify --from reads it.\n" +
+			"Sources whose terms do not allow it to be passed on are left out and named; with --all they are in it, and the\n" +
+			"file is for you, or for who has your licence.",
 		Example: "  contextd db evidence export audit.zip\n  contextd db evidence export audit.zip --seq 12 --all",
 	}
 	l.bind(s, c)

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Exported is what Export wrote.
 type Exported struct {
+	Log     string   `json:"log"`
 	Seq     int64    `json:"seq"`
 	Sources []string `json:"sources"` // with their bodies and documents
 	LeftOut []Left   `json:"leftOut"`
@@ -28,8 +30,8 @@ type Left struct {
 	Why string `json:"why"`
 }
 
-// Export writes the evidence of a leaf for an auditor, a zip archive: the leaf, its state and the one before, and of each source the fetch,
-// its bodies and its document. Sources whose terms do not let their data be passed on are left out, unless all is set.
+// Export writes the evidence of a leaf for an auditor, a zip archive: the leaf, its state and those before that it was made from, and of each
+// source the fetch, its bodies and its document. ReadExport reads it. Sources whose terms do not let their data be passed on are left out, unless all is set.
 func (v Verifier) Export(ctx context.Context, seq int64, all bool, out io.Writer) (*Exported, error) {
 	head, err := v.head(ctx)
 	if err != nil {
@@ -49,19 +51,15 @@ func (v Verifier) Export(ctx context.Context, seq int64, all bool, out io.Writer
 	}
 	said, err := v.History.PulseBefore(ctx, v.Pack.ID, leaf.GeneratedAt.Add(time.Millisecond))
 	if err == nil {
-		err = errors.Join(add("leaf.json", text), add("state.json", said.State))
+		err = errors.Join(add(leafFile, text), add(stateFile, said.State))
 	}
 	if err != nil {
 		return nil, err
 	}
-	before, err := v.History.PulseBefore(ctx, v.Pack.ID, leaf.GeneratedAt)
-	if err == nil {
-		err = add("before.json", before.State)
-	}
-	if err != nil && !errors.Is(err, state.ErrNoPulse) {
+	if err := v.exportBefore(ctx, leaf.GeneratedAt, add); err != nil {
 		return nil, err
 	}
-	told := &Exported{Seq: seq, Sources: []string{}, LeftOut: []Left{}}
+	told := &Exported{Log: head.Origin, Seq: seq, Sources: []string{}, LeftOut: []Left{}}
 	for _, s := range leaf.Sources {
 		why, err := v.exportSource(s, all, add)
 		if err != nil {
@@ -75,9 +73,25 @@ func (v Verifier) Export(ctx context.Context, seq int64, all bool, out io.Writer
 	}
 	list, err := json.MarshalIndent(told, "", "  ")
 	if err == nil {
-		err = add("contents.json", list)
+		err = add(contentsFile, list)
 	}
 	return told, errors.Join(err, w.Close())
+}
+
+// exportBefore adds the states that the one of a moment was made from.
+func (v Verifier) exportBefore(ctx context.Context, at time.Time, add func(string, []byte) error) error {
+	before, err := v.History.PulseBefore(ctx, v.Pack.ID, at)
+	if errors.Is(err, state.ErrNoPulse) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	past, err := pipeline.Remembered(ctx, v.History, before)
+	for _, p := range past {
+		err = errors.Join(err, add(fmt.Sprintf("%s%d.json", beforeDir, p.GeneratedAt.UnixMilli()), p.State))
+	}
+	return err
 }
 
 // exportSource adds the evidence of a source, or says why not.
@@ -102,7 +116,7 @@ func (v Verifier) exportSource(s api.LogSource, all bool, add func(string, []byt
 	}
 	line, err := json.MarshalIndent(f, "", "  ")
 	if err == nil {
-		err = add(s.ID+"/fetch.json", line)
+		err = add(s.ID+"/"+fetchFile, line)
 	}
 	for _, hash := range f.hashes() {
 		if text, ok := files[hash]; ok && err == nil {

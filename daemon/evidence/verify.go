@@ -10,13 +10,18 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/translog"
+	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -34,7 +39,17 @@ type Verifier struct {
 	Pack    *pack.Pack
 	Writer  brief.Writer // of its brief by rules; nil means brief.BuiltIn
 	History History
-	Store   *Store
+	Store   Bodies
+
+	left []Left // sources that are not in the file
+}
+
+// Bodies are what is kept of what sources answered; *Store is one.
+type Bodies interface {
+	// Text is what is kept under a hash, which it has; or ErrGone, or ErrChanged.
+	Text(hash string) ([]byte, error)
+	// Fetch is that which brought a document of a source, in the attempt that began at a time.
+	Fetch(pack, id, doc string, at time.Time) (Fetch, bool)
 }
 
 // What was found of a part.
@@ -50,7 +65,9 @@ type Report struct {
 	Log         string         `json:"log"`
 	Seq         int64          `json:"seq"`
 	GeneratedAt time.Time      `json:"generatedAt"`
-	Code        string         `json:"code"` // that made it
+	Leaf        string         `json:"leaf"`    // its hash, as ctx verify shows it
+	Code        string         `json:"code"`    // that made it
+	Program     string         `json:"program"` // that made it again
 	Arch        string         `json:"arch"`
 	Manifest    string         `json:"manifest"` // whether the pack is the one that it was made by
 	Sources     []SourceReport `json:"sources"`
@@ -71,9 +88,11 @@ type SourceReport struct {
 
 // RowReport is what was found of a row of the state.
 type RowReport struct {
-	Row   string `json:"row"` // kind/key
-	Path  string `json:"path"`
-	Found string `json:"found"`
+	Row    string `json:"row"` // kind/key
+	Path   string `json:"path"`
+	Source string `json:"source,omitempty"` // that it names
+	Found  string `json:"found"`
+	raw    []byte // as it was said
 }
 
 // At is the place of the leaf of the newest state at a time.
@@ -127,29 +146,34 @@ func (v Verifier) Verify(ctx context.Context, seq int64) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, leaf, err := v.leaf(ctx, head, seq)
+	text, leaf, err := v.leaf(ctx, head, seq)
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Pack: v.Pack.ID, Log: head.Origin, Seq: seq, GeneratedAt: leaf.GeneratedAt, Code: leaf.Code, Arch: leaf.Arch,
-		Manifest: found(leaf.Digest == v.Pack.Manifest), Sources: []SourceReport{}, Rows: []RowReport{}, Problems: []string{}}
+	return v.verify(ctx, head.Origin, text, leaf)
+}
+
+func (v Verifier) verify(ctx context.Context, origin string, text []byte, leaf api.LogLeaf) (*Report, error) {
+	r := &Report{Pack: v.Pack.ID, Log: origin, Seq: leaf.Seq, GeneratedAt: leaf.GeneratedAt, Code: leaf.Code, Arch: leaf.Arch,
+		Leaf: tlog.RecordHash(text).String(), Program: build.Code(), Manifest: found(leaf.Digest == v.Pack.Manifest), Sources: []SourceReport{}, Rows: []RowReport{}, Problems: []string{}}
 	said, err := v.History.PulseBefore(ctx, v.Pack.ID, leaf.GeneratedAt.Add(time.Millisecond))
 	if err != nil || Hash(said.State) != leaf.State {
-		return nil, errors.Join(fmt.Errorf("the state of leaf %d is not kept as it was published", seq), err)
+		return nil, errors.Join(fmt.Errorf("the state of leaf %d is not kept as it was published", leaf.Seq), err)
 	}
 	if r.Manifest == Differs {
 		r.problem("the pack is not the one that made the state: its manifest has another hash")
 	}
 	past := pipeline.Past{Made: leaf.GeneratedAt}
-	complete := true
+	absent := map[string]bool{}
 	for _, s := range leaf.Sources {
 		text := v.source(ctx, r, s)
-		complete = complete && text != nil
+		absent[s.ID] = text == nil
 		past.Sources = append(past.Sources, pipeline.PastSource{SourceRecord: state.SourceRecord{
 			Source: s.ID, Doc: text, Bodies: s.Bodies, AskedAt: s.At, From: s.From, FetchedAt: s.FetchedAt}})
 	}
 	r.State, r.Tables, r.Brief = Unkept, Unkept, Unkept
-	if !complete {
+	r.place(v.Pack, said)
+	if !slices.ContainsFunc(leaf.Sources, func(s api.LogSource) bool { return !absent[s.ID] }) {
 		return r, nil
 	}
 	past.Sources = standing(past.Sources, said.Read().Sources())
@@ -158,12 +182,18 @@ func (v Verifier) Verify(ctx context.Context, seq int64) (*Report, error) {
 		return nil, err
 	}
 	cfg := pipeline.Config{Pack: v.Pack, Writer: v.Writer, Store: past0{v.History}, Every: time.Duration(leaf.Every * float64(time.Second))}
-	made, rows, own, err := pipeline.Recompute(ctx, cfg, past)
+	made, _, own, err := pipeline.Recompute(ctx, cfg, past)
 	if err != nil {
 		r.problem("the state cannot be recomputed: " + err.Error())
 		return r, nil
 	}
-	r.compare(v.Pack, leaf, said, made, rows, own)
+	r.compareRows(v.Pack, made, absent)
+	if !slices.ContainsFunc(leaf.Sources, func(s api.LogSource) bool { return absent[s.ID] }) {
+		r.compare(leaf, made, own)
+	}
+	if len(r.Problems) > 0 && r.Code != r.Program {
+		r.problem("another program made it: " + r.Code + "; this is " + r.Program)
+	}
 	return r, nil
 }
 
@@ -221,6 +251,10 @@ func standing(sources []pipeline.PastSource, status []api.SourceStatus) []pipeli
 func (v Verifier) source(ctx context.Context, r *Report, s api.LogSource) []byte {
 	told := SourceReport{ID: s.ID, Doc: Unkept, Body: Unkept}
 	defer func() { r.Sources = append(r.Sources, told) }()
+	if i := slices.IndexFunc(v.left, func(l Left) bool { return l.ID == s.ID }); i >= 0 {
+		told.Why = "not in the file: " + v.left[i].Why
+		return nil
+	}
 	if s.Doc == "" {
 		told.Why = "the leaf is of an earlier version, which told no hash of documents"
 		return nil
@@ -319,8 +353,54 @@ func (r recorded) RoundTrip(req *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)), Request: req}, nil
 }
 
-// compare tells what of a state that was made again is as it was said.
-func (r *Report) compare(p *pack.Pack, leaf api.LogLeaf, said, made state.Pulse, rows *state.Tables, own state.Brief) {
+// place lists the rows of a state, of which nothing can be said yet.
+func (r *Report) place(p *pack.Pack, said state.Pulse) {
+	for _, place := range said.Read().Places(p.Shown) {
+		row := RowReport{Row: place.Row, Path: place.Path, Found: Unkept, raw: place.Raw()}
+		if i := place.Ref() - 1; i >= 0 && i < len(p.Sources) {
+			row.Source = p.Sources[i].ID
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	for i, problem := range r.Problems { // of a source, of which the rows are not what its bodies say
+		id, _, _ := strings.Cut(problem, ": ")
+		var rows []string
+		for _, row := range r.Rows {
+			if row.Source == id {
+				rows = append(rows, row.Row)
+			}
+		}
+		if len(rows) > 0 {
+			r.Problems[i] += "; rows of it: " + human.List(rows, mostRows)
+		}
+	}
+}
+
+// mostRows is how many rows of a source are named.
+const mostRows = 20
+
+// compareRows tells which rows of the state are equal in one that was made again. Where sources are absent another row says nothing: they may
+// have made it so.
+func (r *Report) compareRows(p *pack.Pack, made state.Pulse, absent map[string]bool) {
+	again, complete := made.Read().Places(p.Shown), true
+	for _, is := range absent {
+		complete = complete && !is
+	}
+	for i, row := range r.Rows {
+		at := slices.IndexFunc(again, func(a state.Place) bool { return a.Row == row.Row && a.Path == row.Path })
+		switch equal := at >= 0 && bytes.Equal(row.raw, again[at].Raw()); {
+		case absent[row.Source]:
+		case equal:
+			r.Rows[i].Found = Equal
+		case complete:
+			r.Rows[i].Found = Differs
+			r.problem("row " + row.Row + " is another")
+		}
+	}
+}
+
+// compare tells what of a state that was made again of all its sources is as it was said.
+func (r *Report) compare(leaf api.LogLeaf, made state.Pulse, own state.Brief) {
 	r.State = found(Hash(made.State) == leaf.State)
 	if r.State == Differs {
 		r.problem("the state is another")
@@ -336,16 +416,5 @@ func (r *Report) compare(p *pack.Pack, leaf api.LogLeaf, said, made state.Pulse,
 		r.Brief = Unkept
 	} else if r.Brief == Differs {
 		r.problem("the brief by rules is another: what it says beside the state is not in the leaf, or a model wrote it")
-	}
-	again := made.Read().Places(p.Shown)
-	for _, place := range said.Read().Places(p.Shown) {
-		row := RowReport{Row: place.Row, Path: place.Path, Found: Differs}
-		if i := slices.IndexFunc(again, func(a state.Place) bool { return a.Row == place.Row && a.Path == place.Path }); i >= 0 {
-			row.Found = found(bytes.Equal(place.Raw(), again[i].Raw()))
-		}
-		if row.Found == Differs {
-			r.problem("row " + row.Row + " is another")
-		}
-		r.Rows = append(r.Rows, row)
 	}
 }

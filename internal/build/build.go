@@ -45,6 +45,15 @@ func Read() Info {
 	return info
 }
 
+// Code is the version and commit of this program, as leaves of the transparency log name it.
+func Code() string {
+	program := Read()
+	if program.Commit == "" {
+		return program.Version
+	}
+	return program.Version + " " + program.Commit
+}
+
 // Release is the version of the running program, "" where it is none that was released.
 func Release() string {
 	v := Read().Version

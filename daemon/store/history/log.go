@@ -105,11 +105,7 @@ func (h *History) appendLeaf(ctx context.Context, tx *sql.Tx, leaf api.LogLeaf) 
 
 // appendTo is appendLeaf to a log. It writes nothing where that is damaged.
 func (h *History) appendTo(ctx context.Context, tx *sql.Tx, l log, leaf api.LogLeaf) (api.Proof, error) {
-	program := build.Read()
-	leaf.V, leaf.Seq, leaf.Code = 1, l.Size, program.Version
-	if program.Commit != "" {
-		leaf.Code += " " + program.Commit
-	}
+	leaf.V, leaf.Seq, leaf.Code = 1, l.Size, build.Code()
 	if leaf.Kind == api.LeafState {
 		leaf.Arch = runtime.GOARCH
 	}
