@@ -75,7 +75,7 @@ func (d *Daemon) openEvidence(context.Context) (err error) {
 		d.evidence, err = evidence.Open(filepath.Join(d.cfg.DataDir, evidence.Dir), *d.cfg.Evidence, d.cfg.Logger)
 	}
 	if d.evidence != nil {
-		d.evidence.Kept = func(pack string) {
+		d.evidence.Written = func(pack string) {
 			if err := d.feed.PublishCitations(pack, provenFeed{d.feed, d.evidence}.proven); err != nil {
 				d.cfg.Logger.Warn("provenance is not told", "pack", pack, "error", err)
 			}

@@ -58,14 +58,14 @@ type Body struct {
 
 // Fetch is one good answer of a source.
 type Fetch struct {
-	Pack   string        `json:"pack"`
-	Source string        `json:"source"`
-	At     time.Time     `json:"at"`              // when the attempt began
-	Said   time.Time     `json:"said,omitzero"`   // when it answered, or said that this is the newest still; zero in lines from before
-	Shift  time.Duration `json:"shift,omitempty"` // from the moment that it was recorded at, where it is of a recording
-	Doc    string        `json:"doc"`             // hash of the document, as a leaf has it
-	From   string        `json:"from,omitempty"`  // of the one before, where it was made from that too
-	Bodies []Body        `json:"bodies"`
+	Pack      string        `json:"pack"`
+	Source    string        `json:"source"`
+	At        time.Time     `json:"at"`                 // when the attempt began
+	FetchedAt time.Time     `json:"fetchedAt,omitzero"` // when it answered, or confirmed that; zero in lines from before
+	Shift     time.Duration `json:"shift,omitempty"`    // from the moment that it was recorded at, where it is of a recording
+	Doc       string        `json:"doc"`                // hash of the document, as a leaf has it
+	From      string        `json:"from,omitempty"`     // of the one before, where it was made from that too
+	Bodies    []Body        `json:"bodies"`
 }
 
 // hashes are those of all that f needs.
@@ -83,10 +83,10 @@ func (f Fetch) hashes() []string {
 // answer is what tells answers of sources apart.
 type answer struct {
 	pack, source string
-	said         int64 // in milliseconds, as states tell it
+	fetchedAt    int64 // in milliseconds, as states tell it
 }
 
-func (f Fetch) answer() answer { return answer{f.Pack, f.Source, f.Said.UnixMilli()} }
+func (f Fetch) answer() answer { return answer{f.Pack, f.Source, f.FetchedAt.UnixMilli()} }
 
 const indexFile = "fetches.jsonl"
 
@@ -96,8 +96,8 @@ type Store struct {
 	bounds Bounds
 	log    *slog.Logger
 
-	// Kept hears of a pack when what Keep took last is written, or was not written. Set it before the first Keep; nil is nobody.
-	Kept func(pack string)
+	// Written hears of a pack when what Keep took last is written, or was not written. Set it before the first Keep; nil is nobody.
+	Written func(pack string)
 
 	packer *zstd.Encoder // of who writes
 	work   chan func()
@@ -153,8 +153,8 @@ type heard struct {
 
 // Read opens the evidence in dir to be looked at.
 func Read(dir string) (*Store, error) {
-	s := &Store{dir: dir, answers: map[answer]Fetch{}, heard: map[string][]heard{}, shifts: map[string]time.Duration{}, blobs: map[string]*blob{},
-		of: map[string]int64{}, standing: Standing{Dropped: map[string]int64{RoomAll: 0, RoomOfOne: 0},
+	s := &Store{dir: dir, answers: map[answer]Fetch{}, heard: map[string][]heard{}, shifts: map[string]time.Duration{},
+		blobs: map[string]*blob{}, of: map[string]int64{}, standing: Standing{Dropped: map[string]int64{RoomAll: 0, RoomOfOne: 0},
 			Lost: map[string]int64{LostFull: 0, LostSlow: 0, LostWrite: 0, LostLarge: 0}}}
 	text, err := os.ReadFile(filepath.Join(dir, indexFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -335,7 +335,7 @@ func (s *Store) Keep(pack string, changed []state.SourceRecord) {
 		bodies := s.heard[r.Source]
 		delete(s.heard, r.Source)
 		if again, ok := s.find(r, pack); ok && len(bodies) == 0 && !s.closed {
-			again.Said = r.FetchedAt.UTC()
+			again.FetchedAt = r.FetchedAt.UTC()
 			s.enqueue(again, nil)
 			continue
 		}
@@ -343,8 +343,8 @@ func (s *Store) Keep(pack string, changed []state.SourceRecord) {
 		if r.Failures > 0 || r.Doc == nil || len(bodies) == 0 || large || s.closed {
 			continue
 		}
-		f := Fetch{Pack: pack, Source: r.Source, At: r.AskedAt.UTC(), Said: r.FetchedAt.UTC(), Shift: s.shifts[r.Source], Doc: Hash(r.Doc),
-			From: r.From, Bodies: []Body{}}
+		f := Fetch{Pack: pack, Source: r.Source, At: r.AskedAt.UTC(), FetchedAt: r.FetchedAt.UTC(), Shift: s.shifts[r.Source],
+			Doc: Hash(r.Doc), From: r.From, Bodies: []Body{}}
 		blobs := map[string][]byte{f.Doc: bytes.Clone(r.Doc)}
 		for _, b := range bodies {
 			if slices.Contains(r.Bodies, b.Hash) { // else it was of no use
@@ -354,9 +354,9 @@ func (s *Store) Keep(pack string, changed []state.SourceRecord) {
 		}
 		s.enqueue(f, blobs)
 	}
-	if s.Kept != nil && !s.closed {
+	if s.Written != nil && !s.closed {
 		select {
-		case s.work <- func() { s.Kept(pack) }:
+		case s.work <- func() { s.Written(pack) }:
 		default: // so are those of a later time
 		}
 	}
@@ -369,7 +369,7 @@ func (s *Store) find(r state.SourceRecord, pack string) (f Fetch, ok bool) {
 	}
 	for _, f := range slices.Backward(s.fetches) {
 		if f.Pack == pack && f.Source == r.Source {
-			return f, f.At.Equal(r.AskedAt) && f.Said.Before(r.FetchedAt) && f.Doc == Hash(r.Doc)
+			return f, f.At.Equal(r.AskedAt) && f.FetchedAt.Before(r.FetchedAt) && f.Doc == Hash(r.Doc)
 		}
 	}
 	return f, false
@@ -384,12 +384,13 @@ func (s *Store) enqueue(f Fetch, blobs map[string][]byte) {
 	}
 }
 
-// Has reports whether all is kept that the document is made of that a source of pack had brought when it answered at a time.
-func (s *Store) Has(pack, id string, said time.Time) bool {
+// Has reports whether all is kept that the document is made of that a source of pack had brought when it answered at a time, as far as
+// the index tells.
+func (s *Store) Has(pack, id string, fetchedAt time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, ok := s.answers[answer{pack, id, said.UnixMilli()}]
-	return ok && !f.Said.IsZero() && !slices.ContainsFunc(f.hashes(), func(hash string) bool { return s.blobs[hash].size == 0 })
+	f, ok := s.answers[answer{pack, id, fetchedAt.UnixMilli()}]
+	return ok && !f.FetchedAt.IsZero() && !slices.ContainsFunc(f.hashes(), func(hash string) bool { return s.blobs[hash].size == 0 })
 }
 
 // lost tells that evidence is not kept, once for each outage. The caller holds mu.

@@ -217,11 +217,11 @@ func TestConfirmed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, evidence.DefaultBounds())
 	doc, asked := []byte(`{"fee":1}`), r.now
-	has := func(said time.Time) bool { return r.store.Has("crypto", "mempool-fees", said) }
-	confirm := func(said, asked time.Time, doc []byte) time.Time {
-		r.store.Keep("crypto", []state.SourceRecord{{Source: "mempool-fees", Doc: doc, AskedAt: asked, FetchedAt: said}})
+	has := func(at time.Time) bool { return r.store.Has("crypto", "mempool-fees", at) }
+	confirm := func(at, asked time.Time, doc []byte) time.Time {
+		r.store.Keep("crypto", []state.SourceRecord{{Source: "mempool-fees", Doc: doc, AskedAt: asked, FetchedAt: at}})
 		r.store.Flush()
-		return said
+		return at
 	}
 	if has(confirm(asked, asked, doc)) {
 		t.Error("nothing was heard, and all is kept")

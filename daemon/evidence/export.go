@@ -30,8 +30,9 @@ type Left struct {
 	Why string `json:"why"`
 }
 
-// Export writes the evidence of a leaf for an auditor, a zip archive: the leaf, its state and those before that it was made from, and of each
-// source the fetch, its bodies and its document. ReadExport reads it. Sources whose terms do not let their data be passed on are left out, unless all is set.
+// Export writes the evidence of a leaf for an auditor, a zip archive: the leaf, its state and those before that it was made from, and of
+// each source the fetch, its bodies and its document. ReadExport reads it. Sources whose terms do not let their data be passed on are left
+// out, unless all is set.
 func (v Verifier) Export(ctx context.Context, seq int64, all bool, out io.Writer) (*Exported, error) {
 	head, err := v.head(ctx)
 	if err != nil {

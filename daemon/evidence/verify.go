@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
@@ -155,7 +153,8 @@ func (v Verifier) Verify(ctx context.Context, seq int64) (*Report, error) {
 
 func (v Verifier) verify(ctx context.Context, origin string, text []byte, leaf api.LogLeaf) (*Report, error) {
 	r := &Report{Pack: v.Pack.ID, Log: origin, Seq: leaf.Seq, GeneratedAt: leaf.GeneratedAt, Code: leaf.Code, Arch: leaf.Arch,
-		Leaf: tlog.RecordHash(text).String(), Program: build.Code(), Manifest: found(leaf.Digest == v.Pack.Manifest), Sources: []SourceReport{}, Rows: []RowReport{}, Problems: []string{}}
+		Leaf: translog.LeafHash(text), Program: build.Code(), Manifest: found(leaf.Digest == v.Pack.Manifest),
+		Sources: []SourceReport{}, Rows: []RowReport{}, Problems: []string{}}
 	said, err := v.History.PulseBefore(ctx, v.Pack.ID, leaf.GeneratedAt.Add(time.Millisecond))
 	if err != nil || Hash(said.State) != leaf.State {
 		return nil, errors.Join(fmt.Errorf("the state of leaf %d is not kept as it was published", leaf.Seq), err)
@@ -379,8 +378,8 @@ func (r *Report) place(p *pack.Pack, said state.Pulse) {
 // mostRows is how many rows of a source are named.
 const mostRows = 20
 
-// compareRows tells which rows of the state are equal in one that was made again. Where sources are absent another row says nothing: they may
-// have made it so.
+// compareRows tells which rows of the state are equal in one that was made again. Where sources are absent another row says nothing: they
+// may have made it so.
 func (r *Report) compareRows(p *pack.Pack, made state.Pulse, absent map[string]bool) {
 	again, complete := made.Read().Places(p.Shown), true
 	for _, is := range absent {

@@ -34,8 +34,8 @@ type Earlier interface {
 	PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error)
 }
 
-// Remembered are the states that the one after p is made from: p, and as many before it as tell which flags ended, the newest first. With an
-// error they are those that could be read.
+// Remembered are the states that the one after p is made from: p, and as many before it as tell which flags ended, the newest first. With
+// an error they are those that could be read.
 func Remembered(ctx context.Context, history Earlier, p state.Pulse) (past []state.Pulse, err error) {
 	past = []state.Pulse{p}
 	for len(past) < mostPast && p.GeneratedAt.Sub(past[len(past)-1].GeneratedAt) <= state.FlagMemory {

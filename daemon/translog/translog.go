@@ -146,6 +146,9 @@ func Entries(bundle []byte) (list [][]byte, err error) {
 	return list, nil
 }
 
+// LeafHash is the hash of a leaf, as the API has it.
+func LeafHash(leaf []byte) string { return tlog.RecordHash(leaf).String() }
+
 // Head is the head of a log as the API has it.
 func Head(origin string, size int64, root tlog.Hash) api.LogHead {
 	return api.LogHead{Origin: origin, Size: size, Root: root.String()}
