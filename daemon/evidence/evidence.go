@@ -390,7 +390,7 @@ func (s *Store) Has(pack, id string, fetchedAt time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, ok := s.answers[answer{pack, id, fetchedAt.UnixMilli()}]
-	return ok && !f.FetchedAt.IsZero() && !slices.ContainsFunc(f.hashes(), func(hash string) bool { return s.blobs[hash].size == 0 })
+	return ok && !slices.ContainsFunc(f.hashes(), func(hash string) bool { return s.blobs[hash].size == 0 })
 }
 
 // lost tells that evidence is not kept, once for each outage. The caller holds mu.
