@@ -133,7 +133,8 @@ func newEvidenceVerify(s *settings) *cobra.Command {
 			"--from reads a file that contextd db evidence export wrote, and needs neither a daemon nor a network. Compare the\n" +
 			"hash of the leaf with that of ctx verify: it is the log that says what was published. Where the terms of sources\n" +
 			"kept them out of the file, only rows that come out equal without them are told equal.",
-		Example: "  contextd db evidence verify\n  contextd db evidence verify --at 1h -o json\n  contextd db evidence verify --from audit.zip",
+		Example: "  contextd db evidence verify\n  contextd db evidence verify --at 1h -o json\n" +
+			"  contextd db evidence verify --from audit.zip",
 	}
 	l.bind(s, c)
 	c.Flags().StringVar(&file, "from", "", "verify what is in this `file`, an export of evidence")
