@@ -69,7 +69,7 @@ func (a *account) Store(change func(*config.Credential)) (where string, err erro
 	base, kept := c.Get(config.BaseURL).Text, *a.stored
 	if !kept.IsZero() && !sameAddress(kept.BaseURL, base) {
 		return "", cli.Invalid("profile %s keeps a key or session for %s already", c.Profile(), kept.BaseURL).
-			WithHint("make another profile: ctx profile add NAME --base-url %s, and add -p NAME", base)
+			WithHint("make another profile: ctx config profile add NAME --base-url %s, and add -p NAME", base)
 	}
 	change(&kept)
 	kept.BaseURL = base
@@ -101,7 +101,7 @@ func (a *account) Console(signedIn bool) (*sdk.Console, error) {
 	}
 	if session == "" && signedIn {
 		return nil, &cli.Failure{Exit: cli.ExitAuth, Reason: "missing_session",
-			Err: fmt.Errorf("you are not signed in to %s", client.BaseURL()), Hint: "ctx auth login --email you@example.com"}
+			Err: fmt.Errorf("you are not signed in to %s", client.BaseURL()), Hint: "ctx login --email you@example.com"}
 	}
 	if session != "" {
 		a.io.warnPlain("your session", client.BaseURL())

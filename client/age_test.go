@@ -108,7 +108,7 @@ func TestAgeIsNeverALie(t *testing.T) {
 		want := w.Truth()
 		var fresh api.StateResponse
 		if err := json.Unmarshal([]byte(program.run("fresh")), &fresh); err != nil || !reflect.DeepEqual(withoutSources(fresh.Freshness), want) {
-			t.Errorf("%s, ctx fresh: %+v, %v; the truth is %+v", step, fresh.Freshness, err, want)
+			t.Errorf("%s, ctx state: %+v, %v; the truth is %+v", step, fresh.Freshness, err, want)
 		}
 		header := "state age " + human.Age(time.Duration(want.AgeSeconds)*time.Second)
 		if want.DataAgeSeconds > want.AgeSeconds {
@@ -121,7 +121,7 @@ func TestAgeIsNeverALie(t *testing.T) {
 			}
 		}
 		overview := text.run("fresh")
-		says("ctx fresh on a terminal", lineOf(overview, "crypto"))
+		says("ctx state on a terminal", lineOf(overview, "crypto"))
 		checkRows(t, step, w, overview, fresh.State)
 
 		brief := text.run("brief")
@@ -134,10 +134,10 @@ func TestAgeIsNeverALie(t *testing.T) {
 		}
 		var event struct{ Freshness api.Freshness }
 		if err := json.Unmarshal([]byte(program.run("tail", "--count", "1")), &event); err != nil || !reflect.DeepEqual(withoutSources(event.Freshness), want) {
-			t.Errorf("%s, ctx tail: %+v, %v; the truth is %+v", step, event.Freshness, err, want)
+			t.Errorf("%s, ctx state follow: %+v, %v; the truth is %+v", step, event.Freshness, err, want)
 		}
 		if line := text.run("tail", "--count", "1"); want.DataAgeSeconds > want.AgeSeconds {
-			says("ctx tail on a terminal", line)
+			says("ctx state follow on a terminal", line)
 		}
 	})
 }

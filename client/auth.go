@@ -22,12 +22,13 @@ type authOptions struct {
 	everywhere bool // sign out wherever the account is signed in
 }
 
-// newAuth makes the group of commands that sign in and out.
-func newAuth(f *factory) *cobra.Command {
+// signInCommands make the commands that sign in and out.
+func signInCommands(f *factory) []*cobra.Command {
 	o := &authOptions{factory: f}
-	status := f.Command(&cobra.Command{Use: "status", Short: "Show the signed-in account", SuggestFor: []string{"whoami"}},
+	whoami := f.Command(&cobra.Command{Use: "whoami", Short: "Show the signed-in account", SuggestFor: []string{"status", "account", "me"}},
 		sessionFields(), o.status)
-	logout := f.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session"}, nil, o.signOut)
+	logout := f.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session",
+		SuggestFor: []string{"signout", "sign-out", "logoff"}}, nil, o.signOut)
 	logout.Flags().BoolVar(&o.everywhere, "all", false, "end every session of the account, wherever it is signed in")
 	token := f.Command(&cobra.Command{Use: "token", Short: "Print the secret of the session, for scripts",
 		Long: "Print the secret of the session. Anyone with it is signed in as you: put it into " + envSession + " and\n" +
@@ -38,10 +39,10 @@ func newAuth(f *factory) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		Long: "Remove a mail address or wallet from your account. Your other sessions end, and a mail goes to your mail\n" +
 			"addresses. Do so within ten minutes of a sign-in; the last identity cannot be removed.",
-		Example: "  ctx auth identities\n  ctx auth unlink 5f0c2d9e8b7a6413"}, nil, o.unlink)
-	return cli.Group(&cobra.Command{Use: "auth", Short: "Sign in to the console of the service, and sign out",
-		Example: "  ctx auth login --email you@example.com\n  ctx auth login --wallet 0x5aAe…\n  ctx auth status"},
-		newLogin(f), status, identities, unlink, logout, token)
+		Example: "  ctx login identities\n  ctx login unlink 5f0c2d9e8b7a6413"}, nil, o.unlink)
+	login := newLogin(f)
+	login.AddCommand(identities, unlink, token)
+	return []*cobra.Command{login, logout, whoami}
 }
 
 type loginOptions struct {
@@ -60,14 +61,14 @@ type loginOptions struct {
 func newLogin(f *factory) *cobra.Command {
 	o := &loginOptions{authOptions: authOptions{factory: f}}
 	c := f.Command(&cobra.Command{
-		Use: "login", Short: "Sign in by mail or with a wallet",
+		Use: "login", Short: "Sign in by mail or with a wallet", SuggestFor: []string{"signin", "sign-in", "auth"},
 		Long: "Sign in by mail: the service mails you a link; paste it, or the code on its page, when asked. Or sign in with a\n" +
 			"wallet: a keystore file signs a message. The session is stored in the system's keyring, or else in a file that\n" +
 			"only you can read.\n\n" +
 			"Without a terminal, send the link first and pass the code in later.",
-		Example: "  ctx auth login --email you@example.com\n  ctx auth login --email you@example.com --no-wait\n" +
-			"  ctx auth login --code-stdin < code.txt\n  ctx auth login --wallet ~/.foundry/keystores/main --password-file pass.txt\n" +
-			"  ctx auth login --wallet main --link      add a wallet to the account you are signed in to",
+		Example: "  ctx login --email you@example.com\n  ctx login --email you@example.com --no-wait\n" +
+			"  ctx login --code-stdin < code.txt\n  ctx login --wallet ~/.foundry/keystores/main --password-file pass.txt\n" +
+			"  ctx login --wallet main --link      add a wallet to the account you are signed in to",
 	}, sessionFields(), func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	flags := c.Flags()
 	flags.StringVar(&o.email, "email", "", "have a link mailed to this `address`")
@@ -128,7 +129,7 @@ func (o *loginOptions) byMail(ctx context.Context, console *sdk.Console) (*api.S
 		}
 		return console.ByLink(ctx, code)
 	}
-	const instead = "ctx auth login --email ADDRESS --no-wait, and later ctx auth login --code-stdin"
+	const instead = "ctx login --email ADDRESS --no-wait, and later ctx login --code-stdin"
 	var err error
 	if o.email == "" {
 		if o.email, err = o.Ask(ctx, "Your mail address", instead); err != nil {

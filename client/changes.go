@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
@@ -27,30 +28,56 @@ type changesOptions struct {
 // newChanges makes the command that tells what is different since a moment.
 func newChanges(f *factory) *cobra.Command {
 	o := changesOptions{streams: f.streams, client: f.Client}
-	c := f.Command(&cobra.Command{
-		Use: "changes [PACK] --since TIME", Short: "Show changes since a moment", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"news"},
+	d := diffOptions{streams: f.streams, client: f.Client, digestOptions: digestOptions{min: minMove}}
+	var c *cobra.Command
+	var between *pflag.Flag
+	c = f.Command(&cobra.Command{
+		Use: "changes [PACK] --since TIME", Short: "Show changes since a moment, or between two", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"news", "compare", "delta"},
 		Long: "Show changes since a moment: flags that appeared, rose, fell or ended, rows by the size of their moves, new\n" +
 			"headlines, and failing sources. The service compares, in one call.\n\n" +
+			"With --from, ctx compares the states of two minutes, each of which is one call: a terminal shows a summary, --all\n" +
+			"and JSON every value.\n\n" +
 			"TIME is " + human.MomentForms + ".\n" +
 			"Times without a zone are local. Use the generatedAt of the last answer to miss nothing between two calls.",
 		Example: "  ctx changes --since 20m\n  ctx changes --since 14:00 --min 0.5 --kinds asset,headline\n" +
-			"  ctx changes --since 1h --jq '.flags[] | select(.change == \"appeared\") | .message'",
-	}, []string{
-		"since", "from", "to", "flags", "rows", "headlines", "sources", "clear", "sourcesAnswered", "sourcesAsked", "citations",
-		"freshness",
-	}, func(ctx context.Context, args []string) (err error) {
+			"  ctx changes --since 1h --jq '.flags[] | select(.change == \"appeared\") | .message'\n" +
+			"  ctx changes --from \"yesterday 14:00\" --to \"yesterday 15:00\" --path top_movers\n" +
+			"  ctx changes --from 1h --jq '.changes[] | select(.row == \"BTC\")'",
+	}, append(changesFields(), diffFields()...), func(ctx context.Context, args []string) (err error) {
 		if o.ask.Pack, err = f.Pack(args); err != nil {
 			return err
 		}
-		return o.run(ctx)
+		if !between.Changed {
+			return o.run(ctx)
+		}
+		if d.pack = o.ask.Pack; c.Flags().Changed("min") {
+			d.min = o.ask.Min
+		}
+		return d.run(ctx)
 	})
 	flags := c.Flags()
+	d.register(flags)
+	between = flags.Lookup("from")
 	flags.StringVar(&o.since, "since", "", "show changes since this `time` (required)")
-	flags.Float64Var(&o.ask.Min, "min", 0, "leave out rows with moves below this `percent`")
+	flags.Float64Var(&o.ask.Min, "min", 0,
+		fmt.Sprintf("leave out rows with moves below this `percent` (with --from %v unless set)", minMove))
 	flags.StringSliceVar(&o.ask.Kinds, "kinds", nil, "only rows of these `kinds`, with commas between, such as asset,headline")
+	for _, other := range []string{"since", "kinds"} {
+		c.MarkFlagsMutuallyExclusive("from", other)
+	}
+	c.PreRun = func(c *cobra.Command, _ []string) {
+		if cli.SetFields(c, changesFields()...); between.Changed {
+			cli.SetFields(c, diffFields()...)
+		}
+	}
 	_ = c.RegisterFlagCompletionFunc("kinds", f.CompleteKinds())
 	return c
+}
+
+func changesFields() []string {
+	return []string{"since", "from", "to", "flags", "rows", "headlines", "sources", "clear", "sourcesAnswered", "sourcesAsked", "citations",
+		"freshness"}
 }
 
 func (o changesOptions) run(ctx context.Context) (err error) {

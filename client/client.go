@@ -31,22 +31,35 @@ func newRoot(f *factory) *cobra.Command {
 		Use:   "ctx",
 		Short: "Fresh, cited context for AI agents, from a context service",
 		Long:  "ctx asks a context service for the state of a data pack, its brief, its history and its sources.",
-		Example: "  ctx fresh                                    the newest state\n" +
+		Example: "  ctx ask \"ada price\" \"tether supply\"           numbers by name\n" +
+			"  ctx state                                    the newest state\n" +
 			"  ctx brief                                    the brief, with its sources\n" +
-			"  ctx lookup \"ada price\" \"tether supply\"        numbers by name\n" +
-			"  ctx snapshot --at \"yesterday 14:00\"          the state of a past minute\n" +
-			"  ctx fresh --json flags -q '.flags[].message' JSON, filtered",
+			"  ctx state --at \"yesterday 14:00\"             the state of a past minute\n" +
+			"  ctx state --json flags -q '.flags[].message' JSON, filtered",
 	}
 	f.Flags.Bind(root.PersistentFlags())
 	cli.CompleteValues(root, "color", "auto", "always", "never")
 	_ = root.RegisterFlagCompletionFunc("profile", completeProfile(f))
-	ask := slices.Concat(dataCommands(f), liveCommands(f), uiCommands(f), proofCommands(f), []*cobra.Command{mcpCommand(f)})
-	account := []*cobra.Command{newAuth(f), newKeys(f), newCredits(f), newWallet(f), newPay(f)}
+	ask := slices.Concat(dataCommands(f), uiCommands(f), []*cobra.Command{newVerify(f), mcpCommand(f)})
+	account := append(signInCommands(f), newKeys(f), newCredits(f), newWallet(f), newPay(f))
 	cli.Assemble(root, f.System, []cli.Section{
 		{Title: "Ask the service", Commands: ask},
 		{Title: "Your account", Commands: account},
 		{Title: "About ctx", Commands: localCommands(f)},
 	}, topics()...)
+	cli.AddFormer(root, f.System, formerNames())
 	bareUI(f, root)
 	return root
+}
+
+// formerNames are the names that commands had, with those of now.
+func formerNames() map[string]string {
+	return map[string]string{
+		"fresh": "state", "snapshot": "state --at=", "tail": "state follow", "subscribe": "state follow",
+		"lookup": "ask", "price": "ask --price", "search": "ask --text", "diff": "changes --from=", "series": "chart",
+		"auth login": "login", "auth logout": "logout", "auth status": "whoami", "auth identities": "login identities",
+		"auth unlink": "login unlink", "auth token": "login token", "profile": "config profile", "watchlist": "config watchlist",
+		"witness": "verify witness", "packs list": "packs", "packs ls": "packs", "packs view": "packs",
+		"credits packs": "credits packages",
+	}
 }

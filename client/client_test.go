@@ -118,7 +118,10 @@ func TestEveryFailureHasAnExit(t *testing.T) {
 // TestEveryCommandSaysHowItIsUsed checks that each command has help with its usage and, where it does something, an example.
 func TestEveryCommandSaysHowItIsUsed(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"fresh", "brief", "search", "snapshot", "cite", "api", "config", "profile", "doctor", "completion", "config set", "profile add"} {
+	for _, name := range []string{
+		"state", "state follow", "ask", "brief", "changes", "chart", "cite", "api", "config", "config profile", "doctor", "completion", "config set",
+		"config profile add", "login", "verify",
+	} {
 		code, stdout, stderr := run(t.Context(), nil, append(strings.Fields(name), "--help")...)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, "Examples\n  ") || !strings.Contains(stdout, "Usage\n  ctx "+name) {
 			t.Errorf("%s --help: exit %d\n%s%s", name, code, stdout, stderr)

@@ -15,7 +15,7 @@ import (
 )
 
 func localCommands(f *factory) []*cobra.Command {
-	return []*cobra.Command{newConfig(f), newProfile(f), newDoctor(f), newVersion(f), cli.NewCompletion("ctx"), cli.NewManual("ctx")}
+	return []*cobra.Command{newConfig(f), newDoctor(f), newVersion(f), cli.NewCompletion("ctx"), cli.NewManual("ctx")}
 }
 
 type configOptions struct {
@@ -63,7 +63,7 @@ func newConfig(f *factory) *cobra.Command {
 		Long: "Show and change settings. A flag overrides the environment, the environment the profile, and the profile the\n" +
 			"file.",
 		Example: "  ctx config list --show-origin\n  ctx config set base_url https://ctx.example\n  ctx config get pack"},
-		get, set, unset, list, edit, path)
+		get, set, unset, list, edit, path, newProfile(f), newWatchlist(f))
 }
 
 // lenient completes c so that it runs where the configuration cannot be read too: it is how one mends it.
@@ -134,7 +134,7 @@ func setting(profile, name string) (config.Setting, error) {
 		return s, cli.Invalid("%w", err)
 	}
 	if profile != "" && s.Name == config.Profile {
-		return s, cli.Invalid("a profile cannot name a profile").WithHint("ctx profile use %s", profile)
+		return s, cli.Invalid("a profile cannot name a profile").WithHint("ctx config profile use %s", profile)
 	}
 	return s, nil
 }

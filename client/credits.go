@@ -32,7 +32,7 @@ func newCredits(f *factory) *cobra.Command {
 		[]string{"balance", "keyCount", "recentDeposits", "freeCalls", "resetSeconds", "unmetered"},
 		o.balance)
 	balance.Flags().StringVar(&o.key, "key", "", "only credits recorded under this key, by its `id`")
-	packs := f.Command(&cobra.Command{Use: "packs", Short: "List the prices of credits"},
+	packs := f.Command(&cobra.Command{Use: "packages", Short: "List the packages of credits with their prices"},
 		[]string{"pack", "credits", "price", "discountPercent", "tier"},
 		o.packs)
 	usage := f.Command(&cobra.Command{Use: "usage", Short: "Show your calls by day, key and operation",
@@ -91,9 +91,9 @@ func (o *creditOptions) left(ctx context.Context) error {
 	left := meta.Left()
 	words := leftWords(left)
 	if words == "" {
-		return cli.Invalid("the service does not say what a key can still call").WithHint("ctx auth login --email you@example.com")
+		return cli.Invalid("the service does not say what a key can still call").WithHint("ctx login --email you@example.com")
 	}
-	o.Note("asked with one call; ctx auth login shows the balance of your account")
+	o.Note("asked with one call; ctx login shows the balance of your account")
 	return o.Show(ctx, leftOf{left.Credits, left.FreeCalls, int64(left.Reset.Seconds()), left.Unmetered},
 		&cli.Rows{Columns: []string{"left"}, Rows: [][]string{{words}}})
 }

@@ -53,7 +53,7 @@ func newBuy(f *factory) *cobra.Command {
 			"time.\n\n" +
 			"With --x402, a wallet is enough, without mail or sign-in, if the service settles standard x402 payments. The\n" +
 			"credits go to a new key, which becomes the key of the profile if that has none, and is shown once otherwise. If\n" +
-			"the command is killed, run it again to finish the purchase. The wallet can sign in later: ctx auth login\n" +
+			"the command is killed, run it again to finish the purchase. The wallet can sign in later: ctx login\n" +
 			"--wallet NAME.",
 		Example: "  ctx credits buy starter\n  ctx credits buy hobby --pay --yes --max-amount 8.01\n  ctx credits buy starter --dry-run\n" +
 			"  ctx credits buy starter --x402 --yes",
@@ -101,7 +101,7 @@ func (o *buyOptions) check() error {
 func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 	offer, ok := pack.Offer()
 	if !ok {
-		return cli.Invalid("there is no credit pack %q", pack).WithHint("ctx credits packs")
+		return cli.Invalid("there is no credit pack %q", pack).WithHint("ctx credits packages")
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -317,7 +317,7 @@ func (o *buyOptions) buyKey(ctx context.Context, pack api.CreditPack, what strin
 	if err == nil && bought.Key == "" {
 		err = &cli.Failure{Exit: cli.ExitPaid, Reason: "paid_unanswered",
 			Err:  fmt.Errorf("the credits are on key %s, which the service has told before and tells no more", bought.KeyID),
-			Hint: "ctx auth login --wallet NAME, then ctx keys rotate " + bought.KeyID}
+			Hint: "ctx login --wallet NAME, then ctx keys rotate " + bought.KeyID}
 	}
 	if err != nil {
 		return o.given.Drop(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
@@ -22,37 +22,21 @@ type diffOptions struct {
 	fromAt, toward string // as typed; package instant reads them
 }
 
-// newDiff makes the command that compares two minutes.
-func newDiff(f *factory) *cobra.Command {
-	o := diffOptions{streams: f.streams, client: f.Client}
-	c := f.Command(&cobra.Command{
-		Use: "diff [PACK] --from TIME", Short: "Show what changed between two minutes", Args: cobra.MaximumNArgs(1),
-		SuggestFor: []string{"compare"}, ValidArgsFunction: f.CompletePackArgument(),
-		Long: "Show what changed between the states of two minutes, or between one and now.\n\n" +
-			"TIME is " + human.MomentForms + ".\n" +
-			"Times without a zone are local. Each of the two states is one call.\n\n" +
-			"A terminal shows a summary: flags, headlines, sources, then a line for each row that moved. --all and JSON have\n" +
-			"every value.",
-		Example: "  ctx diff --from 2h\n  ctx diff --from \"yesterday 14:00\" --to \"yesterday 15:00\" --path top_movers\n" +
-			"  ctx diff --from 1h --jq '.changes[] | select(.row == \"BTC\")'",
-	}, []string{"type", "pack", "from", "ts", "changes"}, func(ctx context.Context, args []string) (err error) {
-		if o.pack, err = f.Pack(args); err != nil {
-			return err
-		}
-		return o.run(ctx)
-	})
-	flags := c.Flags()
-	flags.StringVar(&o.fromAt, "from", "", "the older minute, as `time` (required)")
-	flags.StringVar(&o.toward, "to", "now", "the newer minute, as `time`, or now")
-	flags.StringVar(&o.path, "path", "", "show only this `path` of the state")
-	o.register(flags)
-	return c
+// diffFields are the fields of what changed between two minutes.
+func diffFields() []string { return []string{"type", "pack", "from", "ts", "changes"} }
+
+// register adds the flags that compare two minutes to those of the command that compares one with now.
+func (o *diffOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.fromAt, "from", "", "compare the states of two minutes instead, of this `time`")
+	flags.StringVar(&o.toward, "to", "now", "with --from: the newer minute, as `time`, or now")
+	flags.StringVar(&o.path, "path", "", "with --from: show only this `path` of the state")
+	flags.BoolVar(&o.all, "all", false, "with --from: show every changed value, including bookkeeping")
 }
 
 // run gets both states and shows what changed.
 func (o diffOptions) run(ctx context.Context) error {
 	if o.fromAt == "" {
-		return cli.Invalid("--from is missing: the older minute").WithHint("ctx diff --from 1h")
+		return cli.Invalid("--from is missing: the older minute").WithHint("ctx changes --from 1h")
 	}
 	if err := o.check(); err != nil {
 		return err

@@ -16,6 +16,9 @@ import (
 	"github.com/contextd/contextd/sdk/diff"
 )
 
+// minMove is the least move, in percent, that is told where nobody says another.
+const minMove = 0.1
+
 // digestOptions are the flags of how changes are told to people.
 type digestOptions struct {
 	all bool
@@ -24,7 +27,7 @@ type digestOptions struct {
 
 func (o *digestOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.all, "all", false, "show every changed value, including bookkeeping")
-	flags.Float64Var(&o.min, "min", 0.1, "leave out rows with moves below this `percent`")
+	flags.Float64Var(&o.min, "min", minMove, "leave out rows with moves below this `percent`")
 }
 
 // check reports what is wrong with the flags.

@@ -190,7 +190,7 @@ func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
 		o.add("key", doctor.Failure, "chmod 600 the file, or name another file", "%v", err)
 		return
 	case key.IsZero():
-		o.add("key", doctor.Failure, "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE", "none")
+		o.add("key", doctor.Failure, "export CTX_API_KEY=cv_…, or ctx config profile add NAME --api-key-file FILE", "none")
 		return
 	case !key.Valid():
 		o.add("key", doctor.Failure, "copy it again, whole", "%s does not hold a key", origin)
@@ -236,7 +236,7 @@ func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack 
 		o.add("freshness", doctor.Warning, "the daemon's refresh lags; check its log", "the state of %s is %s old", pack, age)
 		return
 	case f.Stale(o.Now()):
-		o.add("freshness", doctor.Warning, "a source does not answer; to see which: ctx fresh --path source_status",
+		o.add("freshness", doctor.Warning, "a source does not answer; to see which: ctx state --path source_status",
 			"the state of %s is %s old, its oldest data %s", pack, age, human.Age(time.Duration(f.DataAgeSeconds)*time.Second))
 		return
 	}

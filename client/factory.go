@@ -107,7 +107,7 @@ func (f *factory) Command(c *cobra.Command, fields []string, run func(ctx contex
 func (f *factory) checkFile(c *cobra.Command) error {
 	named := f.Flags.ConfigFile
 	section, _, _ := strings.Cut(strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), " ")
-	if named == "" || slices.Contains([]string{"config", "profile", "auth", "doctor"}, section) {
+	if named == "" || slices.Contains([]string{"config", "login", "logout", "whoami", "doctor"}, section) {
 		return nil
 	}
 	if _, err := os.Stat(named); errors.Is(err, fs.ErrNotExist) {

@@ -159,7 +159,7 @@ func hint(f *cli.Failure) string {
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		switch {
 		case errors.Is(e, sdk.ErrPaymentRequired):
-			return "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE; " +
+			return "export CTX_API_KEY=cv_…, or ctx config profile add NAME --api-key-file FILE; " +
 				"with a wallet: --pay, or ctx credits buy starter --x402"
 		case errors.Is(e, sdk.ErrInvalidToken), errors.Is(e, sdk.ErrKeyRevoked):
 			return "another key; ctx config list --show-origin shows where this one is from"

@@ -38,11 +38,11 @@ func first(ctx context.Context, f *factory, root *cobra.Command) error {
 			"It says its address and a key. Then run ctx again, with 4 for the address and 3 for the key.")
 		return nil
 	case "2":
-		email, err := f.Ask(ctx, "Mail address", "ctx auth login --email you@example.com")
+		email, err := f.Ask(ctx, "Mail address", "ctx login --email you@example.com")
 		if err != nil {
 			return err
 		}
-		root.SetArgs([]string{"auth", "login", "--email=" + email})
+		root.SetArgs([]string{"login", "--email=" + email})
 		if err := root.ExecuteContext(ctx); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func first(ctx context.Context, f *factory, root *cobra.Command) error {
 
 // pasteKey keeps a key that somebody types.
 func pasteKey(ctx context.Context, f *factory) error {
-	text, err := f.AskHidden(ctx, "Key (it is not shown)", "ctx profile add NAME --api-key-file FILE")
+	text, err := f.AskHidden(ctx, "Key (it is not shown)", "ctx config profile add NAME --api-key-file FILE")
 	if err != nil {
 		return err
 	}
@@ -79,6 +79,6 @@ func pasteKey(ctx context.Context, f *factory) error {
 	if err != nil {
 		return err
 	}
-	f.Note("%s is kept in %s\nnext: ctx, or ctx fresh", key, cmp.Or(where, "no place"))
+	f.Note("%s is kept in %s\nnext: ctx, or ctx state", key, cmp.Or(where, "no place"))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
@@ -19,12 +20,12 @@ import (
 
 func dataCommands(f *factory) []*cobra.Command {
 	return []*cobra.Command{
-		newFresh(f), newBrief(f), newLookup(f), newPrice(f), newQuery(f), newWatchlist(f), newSearch(f), newSnapshot(f), newChanges(f),
-		newSeries(f), newExport(f), newCite(f), newCheck(f), newOpen(f), newPacks(f), newAPI(f),
+		newAsk(f), newState(f), newBrief(f), newChanges(f), newChart(f), newWatch(f), newQuery(f), newExport(f), newCite(f), newCheck(f),
+		newOpen(f), newPacks(f), newAPI(f),
 	}
 }
 
-// stateFields are the fields of an answer of fresh and snapshot. The members of the state are fields too.
+// stateFields are the fields of a state. The members of the state are fields too.
 func stateFields() []string {
 	names := []string{"state", "brief", "briefAt", "briefOf", "since", "citations", "briefCitations", "freshness", "attestation"}
 	return append(append(names, cli.FieldsIn(api.CryptoState{})...), cli.OpenFields)
@@ -43,20 +44,26 @@ type freshOptions struct {
 	watch   time.Duration // from one call to the next; 0 means one call
 	bundle  string        // file for what proves the answer, "" for none
 	trend   bool          // how the rows of the first table went
+	past    *pflag.Flag   // the time of a past state, as typed
 }
 
-// newFresh makes the command that shows the newest state.
-func newFresh(f *factory) *cobra.Command {
+// newState makes the command that shows a state.
+func newState(f *factory) *cobra.Command {
 	o := freshOptions{streams: f.streams, client: f.Client, config: f.Config, logs: f.Logs}
 	c := f.Command(&cobra.Command{
-		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"get", "show", "state"},
-		Long: "Show the newest state of a pack: an overview on a terminal, the service's JSON elsewhere.\n\n" +
+		Use: "state [PACK]", Short: "Show the newest or a past state of a pack", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"show", "flags", "history", "movers", "ps"},
+		Long: "Show the newest state of a pack, or with --at the one of a past minute: an overview on a terminal, the service's\n" +
+			"JSON elsewhere.\n\n" +
+			"TIME is " + human.MomentForms + ".\n" +
+			"Times without a zone are local. The tier of a key limits how far back it reaches. A time with seconds, such as\n" +
+			"the generatedAt of an answer, selects the newest state at that moment.\n\n" +
 			"--path selects a part of the state and prints text as it is. --json takes the members of the answer and of the\n" +
 			"state. Each call costs one credit, and so does each round of --watch.",
-		Example: "  ctx fresh\n  ctx fresh --members flags,sentiment -o yaml\n  ctx fresh crypto --path top_movers.0.symbol\n" +
-			"  ctx fresh --json flags --jq '.flags[].message'\n  ctx fresh --max-age 5m || echo stale\n" +
-			"  ctx fresh --watch 5m -o ndjson\n  ctx fresh --trend",
+		Example: "  ctx state\n  ctx state --members flags,sentiment -o yaml\n  ctx state crypto --path top_movers.0.symbol\n" +
+			"  ctx state --json flags --jq '.flags[].message'\n  ctx state --max-age 5m || echo stale\n" +
+			"  ctx state --watch 5m -o ndjson\n  ctx state --trend\n  ctx state --at \"yesterday 14:00\"\n" +
+			"  ctx state --at 20m --bundle said.json     what proves it, for ctx verify",
 	}, stateFields(), func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = f.Pack(args); err != nil {
 			return err
@@ -71,6 +78,12 @@ func newFresh(f *factory) *cobra.Command {
 	flags.BoolVar(&o.trend, "trend", false, "also show 24-hour trends for the rows of the first table; this is another call")
 	flags.StringVar(&o.bundle, "bundle", "", bundleFlag)
 	flags.DurationVar(&o.watch, "watch", 0, "ask again this `often` and show each new state")
+	flags.String("at", "", "show the state of the past minute of this `time`")
+	o.past = flags.Lookup("at")
+	for _, other := range []string{"members", "max-age", "trend", "watch"} {
+		c.MarkFlagsMutuallyExclusive("at", other)
+	}
+	c.AddCommand(newFollow(f))
 	return c
 }
 
@@ -86,6 +99,9 @@ func (o freshOptions) run(ctx context.Context) error {
 	}
 	if err := checkBundle(o.bundle); err != nil {
 		return err
+	}
+	if o.past.Changed {
+		return o.snapshot(ctx)
 	}
 	o.trend = o.trend && o.forPeople()
 	if o.watch == 0 {
@@ -160,7 +176,7 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 		}
 	}
 	learn(o.config, namesOfState(state.State))
-	answer, err := o.answer(state, meta.Body)
+	answer, err := o.answer(state, meta.Body, func(p Page) error { return p.State(o.pack, state) })
 	if err != nil {
 		return last, err
 	}
@@ -225,14 +241,14 @@ func (o freshOptions) tooOld(f api.Freshness) error {
 }
 
 // answer is what there is to show: the whole answer, or what is at the path.
-func (o freshOptions) answer(state *api.StateResponse, body []byte) (cli.Answer, error) {
+func (o freshOptions) answer(state *api.StateResponse, body []byte, draw func(Page) error) (cli.Answer, error) {
 	if o.path != "" {
 		return at(state.State, o.path, o.Now())
 	}
-	return stateAnswer(state, body, func(p Page) error { return p.State(o.pack, state) }, o.Now())
+	return stateAnswer(state, body, draw, o.Now())
 }
 
-// stateAnswer is an answer of fresh or snapshot; draw draws it for people.
+// stateAnswer is a state with its brief; draw draws it for people.
 func stateAnswer(state *api.StateResponse, body []byte, draw func(Page) error, now time.Time) (cli.Answer, error) {
 	flat, err := flatten(body, state.State)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
@@ -15,10 +14,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
 )
-
-func liveCommands(f *factory) []*cobra.Command {
-	return []*cobra.Command{newTail(f), newWatch(f), newDiff(f)}
-}
 
 // changeReport is what changed between two states, as programs read it.
 type changeReport struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
@@ -29,53 +30,72 @@ type lookupOptions struct {
 	price bool   // the questions are names, whose price is asked for and has to be known
 }
 
-// newLookup makes the command that answers questions by name.
-func newLookup(f *factory) *cobra.Command {
-	return lookupCommand(f, &cobra.Command{
-		Use: "lookup QUESTION...", Short: "Look up numbers and facts by name",
-		Long: "Look up numbers and facts: a name or symbol and the wanted figure, a past moment, a span, a rank, a total or a\n" +
+// lookupFields are the fields of the answers to questions.
+func lookupFields() []string { return []string{"results", "citations", "freshness"} }
+
+// newAsk makes the command that answers questions.
+func newAsk(f *factory) *cobra.Command {
+	o := lookupOptions{streams: f.streams, client: f.Client, config: f.Config}
+	found := searchOptions{streams: f.streams, client: f.Client}
+	var limit *pflag.Flag
+	text := false
+	c := f.Command(&cobra.Command{
+		Use: "ask QUESTION...", Short: "Ask for numbers and facts by name", Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: anyName(f.Config, "@\tall of the watchlist"), SuggestFor: []string{"find", "get", "grep", "quotes"},
+		Long: "Ask for numbers and facts: a name or symbol and the wanted figure, a past moment, a span, a rank, a total or a\n" +
 			"comparison. Each argument is a question, and so is each part between commas. The lookup covers everything fetched,\n" +
 			"not only the rows in the state. @ stands for the names in the watchlist. Below the rows stand how a question was\n" +
 			"read, where that is not plain, and the words that cannot be given. Outside a terminal, each figure is a line:\n" +
 			"question, kind, key, name, field, value, age, stale, url and match, separated by tabs. A question without a result\n" +
-			"is free.",
-		Example: "  ctx lookup \"ADA price\" \"top 5 coins by market cap\" \"btc price yesterday\"\n" +
-			"  ctx lookup solana --kind headline\n  ctx lookup --pack '*' \"10 year yield\"\n  ctx lookup @\n" +
-			"  ctx lookup ada -q '.results[0].rows[0].fields.priceUsd'",
-	}, false)
-}
-
-// newPrice makes the short form of lookup for prices.
-func newPrice(f *factory) *cobra.Command {
-	return lookupCommand(f, &cobra.Command{
-		Use: "price NAME...", Short: "Show prices and their changes",
-		Long: "Show the price of coins and its changes, by name or symbol. @ stands for the names in the watchlist. An unknown\n" +
-			"name is an error.",
-		Example: "  ctx price ada btc\n  ctx price @\n  ctx price btc -q '.results[0].rows[0].fields.priceUsd'",
-	}, true)
-}
-
-func lookupCommand(f *factory, c *cobra.Command, price bool) *cobra.Command {
-	o := lookupOptions{streams: f.streams, client: f.Client, config: f.Config, price: price}
-	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), anyName(f.Config, "@\tall of the watchlist")
-	c = f.Command(c, []string{"results", "citations", "freshness"}, func(ctx context.Context, args []string) error {
+			"is free.\n\n" +
+			"With --price, the arguments are names, and an unknown one is an error. With --text, they are words to find among\n" +
+			"the names and values of the newest state: a whole word scores 1, a part of one 0.5. Outside a terminal, each match\n" +
+			"is a line: path, value and score, separated by tabs.",
+		Example: "  ctx ask \"ADA price\" \"top 5 coins by market cap\" \"btc price yesterday\"\n" +
+			"  ctx ask --price ada btc\n  ctx ask solana --kind headline\n  ctx ask --pack '*' \"10 year yield\"\n  ctx ask @\n" +
+			"  ctx ask ada -q '.results[0].rows[0].fields.priceUsd'\n  ctx ask --text \"extreme fear\" --exact --json path,value",
+	}, append(lookupFields(), searchFields()...), func(ctx context.Context, args []string) (err error) {
+		if !text && (found.exact || found.minScore != 0) {
+			return cli.Invalid("--exact and --min-score are about matches of --text")
+		}
 		if o.pack != api.PackAll {
-			pack, err := f.Pack([]string{o.pack})
-			if err != nil {
+			if o.pack, err = f.Pack([]string{o.pack}); err != nil {
 				return err
 			}
-			o.pack = pack
+		}
+		if text {
+			found.pack, found.query, found.k = o.pack, strings.Join(args, " "), o.limit
+			return found.run(ctx)
 		}
 		return o.run(ctx, args)
 	})
 	flags := c.Flags()
 	flags.StringVar(&o.pack, "pack", "", "look in this `pack`, or * for all that the key may read")
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
-	o.limit = 1
-	if !price {
-		wholeFlag(flags, &o.limit, api.OpLookup, "limit", "limit", "k", "at most so `many` rows per question")
-		flags.StringVar(&o.kind, "kind", "", "only rows of this `kind`, such as asset, stablecoin, protocol, chain, pool, headline or fee")
-		_ = c.RegisterFlagCompletionFunc("kind", f.CompleteKinds())
+	wholeFlag(flags, &o.limit, api.OpLookup, "limit", "limit", "k", "at most so `many` rows per question")
+	limit = flags.Lookup("limit")
+	limit.Usage += fmt.Sprintf("; of matches of --text at most %d", api.OpSearch.Operation().Param(api.FaceHTTP, "k").Max)
+	flags.StringVar(&o.kind, "kind", "", "only rows of this `kind`, such as asset, stablecoin, protocol, chain, pool, headline or fee")
+	_ = c.RegisterFlagCompletionFunc("kind", f.CompleteKinds())
+	flags.BoolVar(&o.price, "price", false, "ask for the prices of names, each of which has to be known")
+	flags.BoolVar(&text, "text", false, "find words in the newest state, and show paths and values")
+	flags.Float64Var(&found.minScore, "min-score", 0, "only matches with this `score` or a higher one")
+	flags.BoolVar(&found.exact, "exact", false, "match only whole words, like --min-score 1")
+	c.MarkFlagsMutuallyExclusive("price", "text")
+	c.MarkFlagsMutuallyExclusive("kind", "text")
+	c.PreRun = func(c *cobra.Command, _ []string) {
+		switch {
+		case text:
+			cli.SetFields(c, searchFields()...)
+			if !limit.Changed {
+				o.limit = wholeDefault(api.OpSearch, "k")
+			}
+		case o.price && !limit.Changed:
+			o.limit = 1
+			fallthrough
+		default:
+			cli.SetFields(c, lookupFields()...)
+		}
 	}
 	return c
 }
@@ -116,7 +136,7 @@ func (o lookupOptions) questions(args []string) (list []string, err error) {
 				return nil, err
 			}
 			if names = watchlist(c); len(names) == 0 {
-				return nil, cli.Invalid("the watchlist is empty").WithHint("ctx watchlist add ada btc")
+				return nil, cli.Invalid("the watchlist is empty").WithHint("ctx config watchlist add ada btc")
 			}
 		}
 		for _, name := range names {
@@ -152,7 +172,7 @@ func (o lookupOptions) unknown(found *api.LookupResponse) error {
 		if len(r.Near) > 0 {
 			return err.WithHint("near: %s", human.Line(strings.Join(r.Near, ", ")))
 		}
-		return err.WithHint("ctx lookup %q", name)
+		return err.WithHint("ctx ask %q", name)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (o *mcpConfigOptions) keyKept() error {
 	switch {
 	case err != nil: // which ctx mcp stdio says
 	case key.IsZero():
-		o.Note("there is no key yet: ctx auth login --email ADDRESS, then ctx keys create NAME --save")
+		o.Note("there is no key yet: ctx login --email ADDRESS, then ctx keys create NAME --save")
 	case strings.HasPrefix(origin, "environment"):
 		return &cli.Failure{Exit: cli.ExitAuth, Reason: "key_not_kept",
 			Err:  fmt.Errorf("the key is only in %s, which the client does not pass on", sdk.EnvAPIKey),

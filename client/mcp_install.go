@@ -272,7 +272,7 @@ func (o *mcpInstallOptions) keepKey() error {
 		return err
 	case key.IsZero() && !o.Payments.On():
 		return &cli.Failure{Exit: cli.ExitAuth, Reason: "missing_key", Err: errors.New("there is no key that the client could use"),
-			Hint: "ctx auth login --email ADDRESS, then ctx keys create NAME --save; or --http, by which the client signs in itself"}
+			Hint: "ctx login --email ADDRESS, then ctx keys create NAME --save; or --http, by which the client signs in itself"}
 	case !strings.HasPrefix(origin, "environment") || o.Env(sdk.EnvAPIKey) == "":
 		return nil
 	}

@@ -146,7 +146,7 @@ func (o *openOptions) row(ctx context.Context, name string) (string, error) {
 	o.ReportMeta(&meta)
 	if len(found.Results) == 0 || len(found.Results[0].Rows) == 0 {
 		return "", &cli.Failure{Exit: cli.ExitNotFound, Reason: string(api.ReasonNothingFound), Err: fmt.Errorf("%q is not known", name),
-			Hint: fmt.Sprintf("ctx lookup %q", name)}
+			Hint: fmt.Sprintf("ctx ask %q", name)}
 	}
 	return found.Results[0].Rows[0].URL, nil
 }

@@ -27,20 +27,18 @@ type packsOptions struct {
 func newPacks(f *factory) *cobra.Command {
 	o := packsOptions{f.streams, f.Packs}
 	fields := cli.FieldsIn(api.PackInfo{})
-	all := func(ctx context.Context, _ []string) error { return o.all(ctx) }
-	list := f.Command(&cobra.Command{Use: "list", Short: "List the packs", Aliases: []string{"ls"}, Args: cobra.NoArgs}, fields, all)
-	view := f.Command(&cobra.Command{Use: "view PACK", Short: "Show the sources of a pack and the members of its state",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: f.CompletePackArgument(),
-		Example: "  ctx packs view crypto\n  ctx packs view crypto -q '.sources[].licence'",
-	}, fields, func(ctx context.Context, args []string) error { return o.view(ctx, args[0]) })
-	c := f.Command(&cobra.Command{
-		Use: "packs", Short: "Show the available packs, their sources and licences",
-		Long: "Show the packs of the service. This is free and needs no key. A key without credits reads only\n" +
-			api.DefaultPack + ".",
-		Example: "  ctx packs\n  ctx packs view crypto", Args: cobra.NoArgs,
-	}, fields, all)
-	c.AddCommand(list, view)
-	return c
+	return f.Command(&cobra.Command{
+		Use: "packs [PACK]", Short: "Show the available packs, their sources and licences",
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"ls", "list", "sources"},
+		Long: "Show the packs of the service, or the sources of one and the members of its state. This is free and needs no\n" +
+			"key. A key without credits reads only " + api.DefaultPack + ".",
+		Example: "  ctx packs\n  ctx packs crypto\n  ctx packs crypto -q '.sources[].licence'",
+	}, fields, func(ctx context.Context, args []string) error {
+		if len(args) == 0 {
+			return o.all(ctx)
+		}
+		return o.view(ctx, args[0])
+	})
 }
 
 func (o packsOptions) ask(ctx context.Context) ([]api.PackInfo, error) {

@@ -19,7 +19,7 @@ func TestHostilePacks(t *testing.T) {
 	defer srv.Close()
 	env := map[string]string{"CTX_BASE_URL": srv.URL, "CTX_CONFIG_DIR": t.TempDir(), "CTX_API_KEY": goodKey}
 	for args, want := range map[string]string{
-		"fresh ": "ok\ttwo lines\n:4\n", "fresh ok --members ": "rows\nflags\nsource_status\n:6\n", "changes ok --kinds ": "good\n:6\n",
+		"fresh ": "follow\tFollow the states of a pack as they arrive\nok\ttwo lines\n:4\n", "fresh ok --members ": "rows\nflags\nsource_status\n:6\n", "changes ok --kinds ": "good\n:6\n",
 	} {
 		if code, stdout, _ := run(t.Context(), env, append([]string{"__complete"}, strings.Split(args, " ")...)...); code != 0 || stdout != want {
 			t.Errorf("%s: exit %d\n%q, want\n%q", args, code, stdout, want)
@@ -44,7 +44,7 @@ func TestSilentService(t *testing.T) {
 	env := map[string]string{"CTX_BASE_URL": srv.URL, "CTX_CONFIG_DIR": t.TempDir(), "CTX_RETRIES": "5"}
 	began := time.Now()
 	for range 3 {
-		if code, stdout, _ := run(t.Context(), env, "__complete", "fresh", ""); code != 0 || stdout != "crypto\n:4\n" {
+		if code, stdout, _ := run(t.Context(), env, "__complete", "fresh", ""); code != 0 || stdout != "follow\tFollow the states of a pack as they arrive\ncrypto\n:4\n" {
 			t.Errorf("exit %d\n%s", code, stdout)
 		}
 	}

@@ -14,8 +14,13 @@ import (
 // wholeFlag adds a flag for a whole number that the parameter of an operation is, with its default and its bounds in the help.
 func wholeFlag(flags *pflag.FlagSet, n *int, op api.Op, param, name, short, help string) {
 	p := op.Operation().Param(api.FaceHTTP, param)
-	usual, _ := strconv.Atoi(p.Default) // a test reads every default
-	flags.IntVarP(n, name, short, usual, fmt.Sprintf("%s, %d to %d", help, p.Min, p.Max))
+	flags.IntVarP(n, name, short, wholeDefault(op, param), fmt.Sprintf("%s, %d to %d", help, p.Min, p.Max))
+}
+
+// wholeDefault is the default of a whole number that the parameter of an operation is.
+func wholeDefault(op api.Op, param string) int {
+	usual, _ := strconv.Atoi(op.Operation().Param(api.FaceHTTP, param).Default) // a test reads every default
+	return usual
 }
 
 // checkWhole refuses a number that is outside the bounds of a parameter. flag is how people give it.

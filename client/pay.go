@@ -42,7 +42,7 @@ func newPay(f *factory) *cobra.Command {
 			"Foreign services are paid by x402, version 2: with a signed authorization of a dollar token from the setting\n" +
 			"assets, without ether or a node. Other data commands pay the configured service with --pay, or always with the\n" +
 			"setting pay = true.",
-		Example: "  ctx pay quote search bitcoin -k 3\n  ctx pay '/v1/search?q=bitcoin&k=3' --max-amount 0.002\n" +
+		Example: "  ctx pay quote ask --text bitcoin -k 3\n  ctx pay '/v1/search?q=bitcoin&k=3' --max-amount 0.002\n" +
 			"  ctx pay https://api.example.com/report -d @query.json --max-usd 0.05 > report.pdf\n  ctx pay resume"},
 		newQuote(f), receipts, newResume(f), newPolicy(f))
 	addPayURL(f, c)

@@ -91,37 +91,18 @@ func (o *urlOptions) quote(ctx context.Context, c *cobra.Command, args []string)
 		}
 		return o.get(ctx, c.Flags().Args(), ask, ask)
 	}
-	asked, err := dataCommand(c.Root(), args[0])
-	if err != nil {
-		return err
+	payable := []string{"ask", "state", "brief", "query", "cite"}
+	former := []string{"fresh", "lookup", "price", "search", "snapshot"}
+	if !slices.Contains(append(former, payable...), args[0]) {
+		return cli.Invalid("%q cannot be paid for", args[0]).
+			WithHint("one of %s, or a path such as /v1/fresh", strings.Join(payable, ", "))
 	}
 	o.Payments.Use(ask)
-	if err := runAs(ctx, asked, args[1:]); err != nil && !ask.asked() {
+	c.Root().SetArgs(args)
+	if err := c.Root().ExecuteContext(ctx); err != nil && !ask.asked() {
 		return err
 	}
 	return o.show(ctx, ask)
-}
-
-// dataCommand is the command called name of those that can be paid for.
-func dataCommand(root *cobra.Command, name string) (*cobra.Command, error) {
-	payable := []string{"fresh", "brief", "lookup", "price", "query", "search", "snapshot", "cite"}
-	for _, c := range root.Commands() {
-		if c.Name() == name && slices.Contains(payable, name) {
-			return c, nil
-		}
-	}
-	return nil, cli.Invalid("%q cannot be paid for", name).WithHint("one of %s, or a path such as /v1/fresh", strings.Join(payable, ", "))
-}
-
-func runAs(ctx context.Context, c *cobra.Command, args []string) error {
-	if err := c.ParseFlags(args); err != nil {
-		return c.FlagErrorFunc()(c, err)
-	}
-	if err := c.ValidateArgs(c.Flags().Args()); err != nil {
-		return err
-	}
-	c.SetContext(ctx)
-	return c.RunE(c, c.Flags().Args())
 }
 
 // addPayURL has c, the group of commands on payments, take a URL in place of a command.

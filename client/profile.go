@@ -45,15 +45,15 @@ func newProfile(f *factory) *cobra.Command {
 	add := f.Command(&cobra.Command{Use: "add NAME", Short: "Add a profile, or change its address or key", Args: cobra.ExactArgs(1),
 		Long: "Add a profile, with the address of --base-url and the key in --api-key-file. The key is stored in a file that\n" +
 			"only you can read, and is sent only to that address.",
-		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file - --use"}, nil, o.add)
+		Example: "  ctx config profile add prod --base-url https://ctx.example --api-key-file - --use"}, nil, o.add)
 	add.Flags().BoolVar(&o.use, "use", false, "use the profile from now on")
 	use := f.Command(&cobra.Command{Use: "use NAME", Short: "Use a profile from now on", Args: cobra.ExactArgs(1), ValidArgsFunction: names,
 		SuggestFor: []string{"switch"}}, nil, o.switchTo)
 	remove := f.Command(&cobra.Command{Use: "remove NAME", Short: "Remove a profile and its key",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: names, SuggestFor: []string{"rm", "delete"}}, nil, o.remove)
 	return cli.Group(&cobra.Command{Use: "profile", Short: "Manage addresses and keys of several services",
-		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file key.txt\n" +
-			"  ctx profile use prod\n  ctx fresh -p prod"},
+		Example: "  ctx config profile add prod --base-url https://ctx.example --api-key-file key.txt\n" +
+			"  ctx config profile use prod\n  ctx state -p prod"},
 		list, add, use, remove)
 }
 
@@ -67,7 +67,8 @@ func (o *profileOptions) list(ctx context.Context, _ []string) error {
 		return err
 	}
 	list := []profileRow{}
-	rows := &cli.Rows{Columns: []string{"name", "active", "base url", "key"}, Wide: 2, Empty: "no profile; ctx profile add makes one"}
+	rows := &cli.Rows{Columns: []string{"name", "active", "base url", "key"}, Wide: 2,
+		Empty: "no profile; ctx config profile add makes one"}
 	for _, name := range c.Profiles {
 		stored, err := secrets.Load(name)
 		if err != nil {
@@ -154,7 +155,7 @@ func (o *profileOptions) store(name string, c config.Credential) (where string, 
 // known fails where there is no profile called name.
 func known(c *config.Config, name string) error {
 	if name != config.DefaultProfile && !slices.Contains(c.Profiles, name) {
-		return cli.Invalid("there is no profile %q", name).WithHint("ctx profile list")
+		return cli.Invalid("there is no profile %q", name).WithHint("ctx config profile list")
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func newPrompt(f *factory) *cobra.Command {
 	return cli.Group(&cobra.Command{Use: "prompt", Short: "Set the prompt for your briefs",
 		Long: "Set instructions for your briefs of a pack. The service writes such a brief on request, once per state; if it\n" +
 			"cannot, you get the brief of the pack and a warning. This needs tier " + string(api.TierPro) + " or above, and a\n" +
-			"session (ctx auth login).",
+			"session (ctx login).",
 		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt get\n  ctx brief prompt unset"},
 		get, set, unset)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestOverviewShown checks that the overview that the handbook shows is made of lines of the one that ctx fresh draws, in their order.
+// TestOverviewShown checks that the overview that the handbook shows is made of lines of the one that ctx state draws, in their order.
 func TestOverviewShown(t *testing.T) {
 	t.Parallel()
 	handbook, err := os.ReadFile(filepath.Join("..", "internal", "handbook", "agents.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(handbook), "`ctx fresh` shows:\n\n```\n")
+	_, rest, _ := strings.Cut(string(handbook), "`ctx state` shows:\n\n```\n")
 	shown, _, ok := strings.Cut(rest, "```\n")
 	if !ok {
 		t.Fatal("the handbook shows no overview")
@@ -38,7 +38,7 @@ func TestOverviewShown(t *testing.T) {
 		}
 		_, after, ok := strings.Cut(drawn, line)
 		if !ok {
-			t.Fatalf("the handbook shows %q, which ctx fresh does not, there", line)
+			t.Fatalf("the handbook shows %q, which ctx state does not, there", line)
 		}
 		drawn = after
 	}

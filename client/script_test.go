@@ -71,7 +71,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a command and checks its exit code: exits 3 ctx fresh --bad.
+// exits runs a command and checks its exit code: exits 3 ctx state --bad.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -26,31 +24,8 @@ type searchOptions struct {
 	exact    bool    // whole words only
 }
 
-func newSearch(f *factory) *cobra.Command {
-	o := searchOptions{streams: f.streams, client: f.Client}
-	c := f.Command(&cobra.Command{
-		Use: "search QUERY", Short: "Find values and members in the newest state", Args: cobra.MinimumNArgs(1),
-		SuggestFor: []string{"find", "grep"}, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Find leaves of the newest state by value or name. A whole word scores 1, a part of one 0.5.\n\n" +
-			"Outside a terminal, each match is a line: path, value and score, separated by tabs.",
-		Example: "  ctx search bitcoin\n  ctx search \"extreme fear\" --exact\n  ctx search eth -k 50 --json path,value",
-	}, []string{"path", "value", "score"}, func(ctx context.Context, args []string) error {
-		o.query = strings.Join(args, " ")
-		pack, err := f.Pack([]string{o.pack})
-		if err != nil {
-			return err
-		}
-		o.pack = pack
-		return o.run(ctx)
-	})
-	flags := c.Flags()
-	flags.StringVar(&o.pack, "pack", "", "search this `pack`")
-	wholeFlag(flags, &o.k, api.OpSearch, "k", "limit", "k", "show at most this `many` matches")
-	flags.Float64Var(&o.minScore, "min-score", 0, "only matches with this `score` or a higher one")
-	flags.BoolVar(&o.exact, "exact", false, "match only whole words, like --min-score 1")
-	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
-	return c
-}
+// searchFields are the fields of a match.
+func searchFields() []string { return []string{"path", "value", "score"} }
 
 func (o searchOptions) run(ctx context.Context) error {
 	if strings.TrimSpace(o.query) == "" {

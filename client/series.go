@@ -29,17 +29,17 @@ type seriesOptions struct {
 	points            int
 }
 
-// newSeries makes the command that shows numbers over time.
-func newSeries(f *factory) *cobra.Command {
+// newChart makes the command that shows numbers over time.
+func newChart(f *factory) *cobra.Command {
 	o := seriesOptions{streams: f.streams, client: f.Client, packs: f.Packs}
 	c := f.Command(&cobra.Command{
-		Use: "series NAME", Short: "Show a number over time", Args: cobra.MinimumNArgs(1),
-		ValidArgsFunction: anyName(f.Config, "top_movers"), SuggestFor: []string{"chart", "trend"},
+		Use: "chart NAME", Short: "Show a number over time", Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: anyName(f.Config, "top_movers"), SuggestFor: []string{"trend", "graph", "plot", "sparkline"},
 		Long: "Show a number over time: for one thing, by its name (the lookup is a separate call) or as kind/key, or for the\n" +
 			"rows now in a member of the state. The values come from past states: a row that no state had has no past.\n\n" +
 			"Outside a terminal, each value is a line: kind, key, name, field, time and value, separated by tabs.",
-		Example: "  ctx series BTC --span 24h\n  ctx series top_movers --field change24hPct\n" +
-			"  ctx series chain/solana --span 7d --points 84\n  ctx series asset/bitcoin -q '.rows[0].values'",
+		Example: "  ctx chart BTC --span 24h\n  ctx chart top_movers --field change24hPct\n" +
+			"  ctx chart chain/solana --span 7d --points 84\n  ctx chart asset/bitcoin -q '.rows[0].values'",
 	}, []string{"path", "span", "times", "rows", "freshness"}, func(ctx context.Context, args []string) error {
 		pack, err := f.Pack([]string{o.pack})
 		if err != nil {
@@ -113,7 +113,7 @@ func (o seriesOptions) resolve(ctx context.Context, client *sdk.Client, r *sdk.S
 		if len(found.Results) > 0 && len(found.Results[0].Near) > 0 {
 			return failure.WithHint("near: %s", human.Line(strings.Join(found.Results[0].Near, ", ")))
 		}
-		return failure.WithHint("ctx lookup %q", r.Path)
+		return failure.WithHint("ctx ask %q", r.Path)
 	}
 	row := found.Results[0].Rows[0]
 	if r.Field == "" && len(row.Asked) > 0 {

@@ -37,21 +37,22 @@ type tailOptions struct {
 	noReconnect bool
 }
 
-// newTail makes the command that follows a stream.
-func newTail(f *factory) *cobra.Command {
+// newFollow makes the command that follows a stream.
+func newFollow(f *factory) *cobra.Command {
 	o := tailOptions{streams: f.streams, client: f.Client}
 	fields := []string{"type", "pack", "ts", "state", "changes", "from", "freshness", "message", cli.OpenFields}
 	c := f.Command(&cobra.Command{
-		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they arrive",
+		Use: "follow [PACK]", Short: "Follow the states of a pack as they arrive",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.CompletePackArgument(),
-		SuggestFor:        []string{"stream", "follow"},
+		SuggestFor:        []string{"stream"},
 		Long: "Follow the states of a pack: changes row by row on a terminal; elsewhere a JSON line for each event,\n" +
 			"{\"type\",\"pack\",\"ts\",\"state\",\"freshness\"}. With --diff or --changes-only, \"changes\" replaces\n" +
 			"\"state\". Rows of an overdue source show STALE and their age.\n\n" +
 			"A broken connection is opened again. Opening the stream costs one credit; its events are free.",
-		Example: "  ctx tail\n  ctx tail --path flags\n  ctx tail -o ndjson --changes-only | jq -r '.changes[].path'\n" +
-			"  ctx tail --count 1 --json ts\n  ctx tail --changes-only --path flags --exec 'mail -s flags me@example.com'",
+		Example: "  ctx state follow\n  ctx state follow --path flags\n" +
+			"  ctx state follow -o ndjson --changes-only | jq -r '.changes[].path'\n" +
+			"  ctx state follow --count 1 --json ts\n  ctx state follow --changes-only --path flags --exec 'mail -s flags me@example.com'",
 	}, fields, func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = f.Pack(args); err != nil {
 			return err

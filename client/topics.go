@@ -27,7 +27,7 @@ func environment() string {
 	}
 	b.WriteString(`
   CTX_API_KEY        the API key; wins over files
-  CTX_SESSION        the secret of a console session, as ctx auth token prints it; wins over what is kept
+  CTX_SESSION        the secret of a console session, as ctx login token prints it; wins over what is kept
   CTX_SECRET_STORE   where keys and sessions are kept: keyring, file or env (nowhere); the keyring if there is one, else the file
   CTX_WALLET_KEYSTORE  the directory in which the wallet is looked for by name or address
   CTX_WALLET_PASSWORD_FILE  a file with its passphrase, or CTX_WALLET_PASSWORD the passphrase itself

@@ -45,14 +45,14 @@ func uiCommands(f *factory) []*cobra.Command {
 			"it. Anything else that costs says so first, such as the trends of the last day. If calls are not charged, the\n" +
 			"trends load at once, and the watchlist follows the state. Without a key, nothing is sent until you choose how\n" +
 			"to begin.",
-		Example: "  ctx ui\n  ctx ui --theme light\n  ctx tail -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
+		Example: "  ctx ui\n  ctx ui --theme light\n  ctx state follow -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
 	}, nil, o.run)
 	flags := c.Flags()
 	flags.StringVar(&o.theme, "theme", themeAuto, "`colours`: auto, dark, light or mono; auto asks the terminal for its background")
 	cli.CompleteValues(c, "theme", themeAuto, string(view.Dark), string(view.Light), string(view.Mono))
 	flags.BoolVar(&o.ascii, "ascii", false, "draw with ASCII characters alone")
 	flags.BoolVar(&o.readOnly, "read-only", false, "neither make nor revoke keys, nor buy credits")
-	flags.StringVar(&o.replay, "replay", "", "show a recording instead of a service, from a `file` of ctx tail -o ndjson")
+	flags.StringVar(&o.replay, "replay", "", "show a recording instead of a service, from a `file` of ctx state follow -o ndjson")
 	return []*cobra.Command{c}
 }
 
@@ -89,7 +89,7 @@ func (o *uiOptions) run(ctx context.Context, args []string) error {
 	}
 	if !drawable(o.factory.streams) {
 		return cli.Invalid("ui needs a terminal that can be drawn on, for input and output").
-			WithHint("ctx fresh or ctx tail, which need none")
+			WithHint("ctx state or ctx state follow, which need none")
 	}
 	c, err := o.config(o.factory, args)
 	if err != nil {

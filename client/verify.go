@@ -18,10 +18,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-func proofCommands(f *factory) []*cobra.Command {
-	return []*cobra.Command{newVerify(f), newWitness(f)}
-}
-
 // verdict is what verify found, as JSON.
 type verdict struct {
 	Proven      bool              `json:"proven"` // false where only the file says whose key it is; what does not hold is an error
@@ -75,12 +71,12 @@ type verifyOptions struct {
 
 const verifyHelp = `Prove what a service said, and that it was not changed since.
 
-FILE, or - for standard input, is a bundle from ctx snapshot --bundle or ctx fresh --bundle, which needs no service
+FILE, or - for standard input, is a bundle from ctx state --bundle or ctx state --bundle, which needs no service
 and no network, or an answer saved with -o json; for an answer, ctx asks the service for the leaf, the proof and the
 checkpoint. For a bundle of a log that ctx does not know, it asks the service for the key; if that has another log or
 does not answer, the bundle is consistent, which anyone's is, and not proven: exit code 17, until you name the key with
 --key. State and brief are proven to the byte; verify names the members of the answer that no leaf covers, such as
-citations and ages. Rows of ctx lookup and ctx query are proven while the state that they are of is the newest, also
+citations and ages. Rows of ctx ask and ctx query are proven while the state that they are of is the newest, also
 those that the state does not show. A receipt of a payment, from ctx pay receipts or a decoded PAYMENT-RESPONSE, is
 proven by a key that the service publishes, or by the address in --key. --at requests the snapshot of a minute, which
 is a call, and proves it. --since reads everything said since then and proves that it is in the log. Without any of
@@ -103,8 +99,8 @@ of one key, or of one operator, corroborate nothing.
 
 A proof shows that the service said it. It does not show that it is true.`
 
-const verifyExample = `  ctx snapshot --at 20m --bundle said.json && ctx verify said.json
-  ctx fresh -o json > answer.json && ctx verify answer.json
+const verifyExample = `  ctx state --at 20m --bundle said.json && ctx verify said.json
+  ctx state -o json > answer.json && ctx verify answer.json
   ctx verify --at "yesterday 14:00"
   ctx verify --since 24h
   ctx verify said.json --corroborate https://other.example --within 5m
@@ -129,7 +125,7 @@ func newVerify(f *factory) *cobra.Command {
 	flags.StringVar(&o.pack, "pack", "", "the `pack`; a bundle has to be of it")
 	flags.StringVar(&o.at, "at", "", "prove the snapshot of this `time`")
 	flags.StringVar(&o.since, "since", "", "prove everything said since this `time`")
-	flags.StringVar(&o.key, "key", "", "the verifier `key` that must have signed the log, or the address that must have signed a receipt")
+	flags.StringVar(&o.key, "key", "", "the verifier `key` that must have signed the log, or for a receipt the address")
 	flags.StringSliceVar(&o.witnesses, "witness", nil, "look for the signature of the witness with this verifier `key`, beside "+
 		"those of the settings")
 	flags.IntVar(&o.need, "witnesses", 0, "require signatures from at least this `many` of them")
@@ -140,6 +136,7 @@ func newVerify(f *factory) *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("corroborate", "since")
 	c.MarkFlagsMutuallyExclusive("corroborate", "accept-new-log")
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePackArgument()) // it fails for a flag that is not there
+	c.AddCommand(newWitness(f))
 	return c
 }
 

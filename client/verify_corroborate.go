@@ -124,7 +124,7 @@ func (o verifyOptions) corroborate(ctx context.Context, p *sdk.Proven, state jso
 	}
 	if p.Leaf.Kind != api.LeafState || len(p.Leaf.Sources) == 0 {
 		return cli.Invalid("leaf %d names no sources, so that no log can corroborate it", p.Leaf.Seq).
-			WithHint("verify the answer of a state, as ctx fresh and ctx snapshot give it")
+			WithHint("verify the answer of a state, as ctx state and ctx state give it")
 	}
 	other, err := o.elsewhere(o.with)
 	if err != nil {
@@ -243,7 +243,7 @@ func (o verifyOptions) compareFigures(ctx context.Context, c *corroboration, p *
 		return nil
 	}
 	if other.client == nil {
-		c.why = "no profile has the address and a key, so that the state there was not read: ctx profile add NAME --base-url " +
+		c.why = "no profile has the address and a key, so that the state there was not read: ctx config profile add NAME --base-url " +
 			other.address + " --api-key-file FILE"
 		return nil
 	}

@@ -40,14 +40,14 @@ func newWatchlist(f *factory) *cobra.Command {
 	list := f.Command(&cobra.Command{Use: "list", Short: "Show the names", Aliases: []string{"ls"}, Args: cobra.NoArgs}, fields,
 		func(ctx context.Context, _ []string) error { return o.list(ctx) })
 	add := f.Command(&cobra.Command{Use: "add NAME...", Short: "Add names", Args: cobra.MinimumNArgs(1),
-		ValidArgsFunction: anyName(f.Config), Example: "  ctx watchlist add ada aave"}, fields,
+		ValidArgsFunction: anyName(f.Config), Example: "  ctx config watchlist add ada aave"}, fields,
 		func(ctx context.Context, args []string) error { return o.change(ctx, args, true) })
 	remove := f.Command(&cobra.Command{Use: "remove NAME...", Short: "Remove names", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1),
-		ValidArgsFunction: watched(f.Config), Example: "  ctx watchlist remove aave"}, fields,
+		ValidArgsFunction: watched(f.Config), Example: "  ctx config watchlist remove aave"}, fields,
 		func(ctx context.Context, args []string) error { return o.change(ctx, args, false) })
 	return cli.Group(&cobra.Command{
-		Use: "watchlist", Short: "Manage the names behind @ in lookup and price",
-		Example: "  ctx watchlist add ada aave\n  ctx lookup @",
+		Use: "watchlist", Short: "Manage the names behind @ in questions",
+		Example: "  ctx config watchlist add ada aave\n  ctx ask @",
 	}, list, add, remove)
 }
 
@@ -86,13 +86,14 @@ func (o watchlistOptions) change(ctx context.Context, args []string, add bool) e
 		case add && at < 0:
 			names = append(names, name)
 		case !add && at < 0:
-			return cli.Invalid("%q is not in the watchlist", name).WithHint("ctx watchlist list")
+			return cli.Invalid("%q is not in the watchlist", name).WithHint("ctx config watchlist list")
 		case !add:
 			names = slices.Delete(names, at, at+1)
 		}
 	}
 	if n := len(names); n > api.MaxQuestions {
-		return cli.Invalid("that would be %d names, and a lookup takes %d", n, api.MaxQuestions).WithHint("ctx watchlist remove NAME")
+		return cli.Invalid("that would be %d names, and a lookup takes %d", n, api.MaxQuestions).
+			WithHint("ctx config watchlist remove NAME")
 	}
 	if err := o.setHere(config.Watchlist, strings.Join(names, ",")); err != nil {
 		return err

@@ -46,12 +46,12 @@ func newWitness(f *factory) *cobra.Command {
 		Long: witnessHelp}
 	key := f.Command(&cobra.Command{
 		Use: "key", Short: "Show the verifier key of the witness, made if there is none", Args: cobra.NoArgs,
-		Example: "  ctx witness key --name witness.example.com/1",
+		Example: "  ctx verify witness key --name witness.example.com/1",
 	}, cli.FieldsIn(witnessKey{}), func(ctx context.Context, _ []string) error { return o.showKey(ctx) })
 	key.Flags().StringVar(&o.name, "name", "", "the `name` of the witness, for a new key (default random)")
 	add := f.Command(&cobra.Command{
 		Use: "add URL", Short: "Trust the log of a service and sign its checkpoints", Args: cobra.ExactArgs(1),
-		Example: "  ctx witness add https://context.example.com --pack crypto",
+		Example: "  ctx verify witness add https://context.example.com --pack crypto",
 	}, cli.FieldsIn(trustedLog{}), func(ctx context.Context, args []string) error { return o.add(ctx, args[0]) })
 	add.Flags().StringVar(&o.pack, "pack", api.DefaultPack, "the `pack` whose log it is")
 	add.Flags().StringVar(&o.key, "key", "", "the verifier `key` that the log must have; without it, trust the current one")
@@ -60,7 +60,7 @@ func newWitness(f *factory) *cobra.Command {
 		Use: "serve", Short: "Sign checkpoints until Ctrl-C", Args: cobra.NoArgs,
 		Long: "Sign checkpoints until Ctrl-C: POST /add-checkpoint. Put a TLS proxy in front of it, such as a web server with a\n" +
 			"certificate.",
-		Example: "  ctx witness serve --listen 127.0.0.1:9190",
+		Example: "  ctx verify witness serve --listen 127.0.0.1:9190",
 	}, nil, func(ctx context.Context, _ []string) error { return o.serve(ctx) })
 	serve.Flags().StringVar(&o.listen, "listen", "127.0.0.1:9190", "the `address` to listen on")
 	return cli.Group(c, serve, key, add)
@@ -200,7 +200,7 @@ func (o *witnessOptions) lock(what string, wait bool) (unlock func(), err error)
 		held, err = lock.TryLock()
 	}
 	if err != nil || !held {
-		return nil, cli.Invalid("another ctx witness %s uses %s", what, o.dir())
+		return nil, cli.Invalid("another ctx verify witness %s uses %s", what, o.dir())
 	}
 	return func() { _ = lock.Unlock() }, nil
 }

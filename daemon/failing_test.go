@@ -101,7 +101,7 @@ func TestOnlySourceFails(t *testing.T) {
 		overview, _ := user.does(t, 0, "fresh", "quakes", "-o", "text")
 		found, _ := user.does(t, 0, "lookup", "--pack", "quakes", "nowhere", "-o", "text")
 		return map[string]string{
-			"ctx fresh": overview, "ctx lookup": found, "page": page(t, d.URL()+"/packs/quakes"),
+			"ctx state": overview, "ctx ask": found, "page": page(t, d.URL()+"/packs/quakes"),
 			"MCP fresh":  mcpCall(t, d, key, "tools/call", `{"name":"context.fresh","arguments":{"pack":"quakes"}}`),
 			"MCP lookup": mcpCall(t, d, key, "tools/call", `{"name":"context.lookup","arguments":{"pack":"quakes","q":"nowhere"}}`),
 		}
@@ -121,7 +121,7 @@ func TestOnlySourceFails(t *testing.T) {
 	}
 	for face, text := range faces() {
 		switch face {
-		case "ctx fresh":
+		case "ctx state":
 			says(face, text, "0 of 1 ok", "1 of 1")
 		case "page":
 			says(face, text, "0 of 1 sources", "1 of 1")

@@ -72,7 +72,7 @@ func (p *person) bridges(t *testing.T, call string) string {
 	return out.String()
 }
 
-// serveWitness runs ctx witness serve until the test ends, and returns its verifier key and its address.
+// serveWitness runs ctx verify witness serve until the test ends, and returns its verifier key and its address.
 func serveWitness(t *testing.T, p *person) (key, url string) {
 	t.Helper()
 	key, _ = p.does(t, 0, "witness", "key", "--name", "w.test/1")

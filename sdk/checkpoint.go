@@ -172,7 +172,7 @@ func parseWitness(key string) (*cosigner, error) {
 	_, text, _ := strings.Cut(rest, "+")
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(raw) != 1+ed25519.PublicKeySize || raw[0] != algCosignature || !plainKeyName(name) {
-		return nil, fmt.Errorf("%q is not the key of a witness, as ctx witness key tells it", key)
+		return nil, fmt.Errorf("%q is not the key of a witness, as ctx verify witness key tells it", key)
 	}
 	c := newCosigner(name, raw[1:], nil)
 	if !writtenAs(key, name, c.hash) {

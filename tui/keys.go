@@ -230,7 +230,7 @@ func signIn(env *Env, what string, width int) []string {
 	}
 	return append(lines, "",
 		" Sign in, in another terminal:", "",
-		"   ctx auth login --email you@example.com", "",
+		"   ctx login --email you@example.com", "",
 		" "+view.KeyLabel(env.Keys.Reload)+" goes on here then"+env.Session.Cost(1)+".")
 }
 

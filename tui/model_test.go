@@ -536,7 +536,7 @@ func TestNotSignedIn(t *testing.T) {
 	d := live(t, 80, 24, func(c *tui.Config) { c.Account = nil })
 	for _, screen := range []string{"6", "7"} {
 		d.press(screen, "n", "x", "R")
-		if v := d.view(); !strings.Contains(v, "ctx auth login --email you@example.com") || strings.Contains(v, "my-agent") {
+		if v := d.view(); !strings.Contains(v, "ctx login --email you@example.com") || strings.Contains(v, "my-agent") {
 			t.Errorf("screen %s:\n%s", screen, v)
 		}
 	}

@@ -348,7 +348,7 @@ func TestKeysFail(t *testing.T) {
 	}
 	fail(&api.Error{Status: 401, Reason: api.ReasonInvalidSession, Message: "the session has ended"})
 	d.press("6")
-	d.shows("you are not signed in any more - quit, then: ctx auth login")
+	d.shows("you are not signed in any more - quit, then: ctx login")
 	d.press("esc")
 	d.shows("The keys could not be loaded; R tries again.")
 	d.press("7")

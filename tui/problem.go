@@ -61,7 +61,7 @@ func explainRefusal(keys view.Keymap, e *api.Error) session.Problem {
 	case errors.Is(e, sdk.ErrKeyRevoked), errors.Is(e, sdk.ErrInvalidToken):
 		p.Next = "quit, then: ctx keys create NAME --save"
 	case errors.Is(e, sdk.ErrMissingSession), errors.Is(e, sdk.ErrInvalidSession):
-		p.What, p.Next = "you are not signed in any more", "quit, then: ctx auth login --email you@example.com"
+		p.What, p.Next = "you are not signed in any more", "quit, then: ctx login --email you@example.com"
 	}
 	if e.RetryAfter > 0 {
 		p.Next = "try again in " + human.Age(e.RetryAfter)

@@ -21,7 +21,7 @@ func (m *Model) profiles() {
 	case m.cfg.Recording:
 		m.notify("a recording has no profile")
 	case m.cfg.Switch == nil:
-		m.notify("there is no other profile; ctx profile add NAME makes one")
+		m.notify("there is no other profile; ctx config profile add NAME makes one")
 	default:
 		m.palette = newPalette("profile ")
 	}

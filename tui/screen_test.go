@@ -206,7 +206,7 @@ func TestExplain(t *testing.T) {
 		"browser":  {&tui.Unopened{URL: "https://example.org"}, "no browser opened https://example.org", "y copies it"},
 		"no key":   {&api.Error{Status: 402, Reason: api.ReasonPaymentRequired, Message: "pay"}, "a key is needed", "ctx keys create"},
 		"revoked":  {&api.Error{Status: 401, Reason: api.ReasonKeyRevoked, Message: "revoked"}, "revoked", "ctx keys create"},
-		"session":  {&api.Error{Status: 401, Reason: api.ReasonInvalidSession}, "not signed in", "ctx auth login"},
+		"session":  {&api.Error{Status: 401, Reason: api.ReasonInvalidSession}, "not signed in", "ctx login"},
 		"quota":    {&api.Error{Status: 429, Reason: api.ReasonQuotaExhausted, Message: "used up", RetryAfter: 90 * time.Second}, "used up", "try again in 1m30s"},
 		"no words": {&api.Error{Status: 500}, "status 500", ""},
 	} {

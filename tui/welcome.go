@@ -28,7 +28,7 @@ type way struct {
 func (m *Model) ways() []way {
 	return []way{
 		{"Sign in", "by mail or wallet; an account makes keys and counts calls",
-			[]string{"ctx auth login --email you@example.com", "ctx keys create my-agent --save", "ctx ui"}},
+			[]string{"ctx login --email you@example.com", "ctx keys create my-agent --save", "ctx ui"}},
 		{"Paste a key", "that somebody gave you; it is kept for this session alone", nil},
 		{"Try the demo", "a synthetic market on this machine, without an account",
 			[]string{"contextd demo", "export CTX_BASE_URL=…  CTX_API_KEY=…   # as it prints them", "ctx ui"}},

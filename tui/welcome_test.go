@@ -30,7 +30,7 @@ func TestNoKey(t *testing.T) {
 	}
 	golden(t, "welcome-80x24", d.view(), 80, 24)
 	d.press("1")
-	d.shows("ctx auth login --email you@example.com")
+	d.shows("ctx login --email you@example.com")
 	d.press("esc", "3")
 	d.shows("contextd demo")
 	d.press("esc", "r", "b", "H", "P", "x", "2")

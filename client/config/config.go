@@ -144,9 +144,9 @@ func Load(paths Paths, env LookupEnv, flags *pflag.FlagSet, given string) (*Conf
 // otherProfile is what to do where there is no profile of a name.
 func otherProfile(name string, names []string) string {
 	if len(names) == 0 {
-		return "ctx profile add " + name
+		return "ctx config profile add " + name
 	}
-	return "ctx profile add " + name + ", or another profile: " + strings.Join(names, ", ")
+	return "ctx config profile add " + name + ", or another profile: " + strings.Join(names, ", ")
 }
 
 // keys are the keys in the file: one, or a list of them, for each action.

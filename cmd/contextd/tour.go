@@ -86,7 +86,7 @@ func (t *tour) printf(format string, args ...any) {
 }
 
 func (t *tour) fresh(ctx context.Context) error {
-	t.title("The state of the crypto pack, compacted from all its sources", "ctx fresh")
+	t.title("The state of the crypto pack, compacted from all its sources", "ctx state")
 	answer, err := t.client.Fresh(ctx, api.PackCrypto)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (t *tour) cite(ctx context.Context) error {
 
 func (t *tour) search(ctx context.Context) error {
 	const query = "bitcoin"
-	t.title("Search the state", "ctx search "+query)
+	t.title("Search the state", "ctx ask --text "+query)
 	answer, err := t.client.Search(ctx, sdk.SearchRequest{Query: query, K: 3})
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (t *tour) search(ctx context.Context) error {
 }
 
 func (t *tour) snapshot(ctx context.Context) error {
-	t.title("The state as it was twenty minutes ago; the answer never changes", "ctx snapshot --at 20m")
+	t.title("The state as it was twenty minutes ago; the answer never changes", "ctx state --at 20m")
 	at := t.Now().Add(-20 * time.Minute).Truncate(time.Minute)
 	answer, err := t.client.Snapshot(ctx, api.PackCrypto, at)
 	if err != nil {
@@ -173,7 +173,7 @@ func (t *tour) snapshot(ctx context.Context) error {
 }
 
 func (t *tour) live(ctx context.Context) error {
-	t.title("Sources move, and a stream brings the new state (here the next recorded moment)", "ctx tail")
+	t.title("Sources move, and a stream brings the new state (here the next recorded moment)", "ctx state follow")
 	after, err := t.next(ctx)
 	if err != nil {
 		return err
@@ -278,7 +278,7 @@ func (t *tour) pay(ctx context.Context) error {
 	if t.Money == nil {
 		return nil
 	}
-	t.title("A wallet pays for the call, here with test money on the demo's chain", "ctx search bitcoin --pay")
+	t.title("A wallet pays for the call, here with test money on the demo's chain", "ctx ask --text bitcoin --pay")
 	p, err := t.payer(ctx)
 	if err != nil {
 		return err
@@ -339,7 +339,7 @@ func (t *tour) buy(ctx context.Context) error {
 
 func (t *tour) signIn(ctx context.Context) error {
 	const email = "you@example.com"
-	t.title("Another owner signs in with a mailed link (here saved to a file)", "ctx auth login --email "+email)
+	t.title("Another owner signs in with a mailed link (here saved to a file)", "ctx login --email "+email)
 	if _, err := t.owner.SendLink(ctx, email); err != nil {
 		return err
 	}
@@ -361,7 +361,7 @@ func (t *tour) signIn(ctx context.Context) error {
 }
 
 func (t *tour) keys(ctx context.Context) error {
-	t.title("They create a key, use it and revoke it: keys end at once", "ctx keys create spare; ctx fresh; ctx keys revoke <KEYID>")
+	t.title("They create a key, use it and revoke it: keys end at once", "ctx keys create spare; ctx state; ctx keys revoke <KEYID>")
 	issued, err := t.owner.CreateKey(ctx, "spare", "")
 	if err != nil {
 		return err

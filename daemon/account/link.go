@@ -55,7 +55,7 @@ func (s *SignIn) SendLink(ctx context.Context, id Identity, v Visitor) (time.Tim
 		warns = "nothing is added without the link"
 	case unknown && s.signup.Load() == SignupInvite:
 		asked += ".\nNo account has this address yet, and a new account needs an invitation: use it with the link " +
-			"(ctx auth login --invite CODE)"
+			"(ctx login --invite CODE)"
 	}
 	return c.ExpiresAt, s.mail(ctx, id.Subject, subject, fmt.Sprintf("Somebody, hopefully you, %s.\n\n"+
 		"Open this link within %d minutes, or paste it when ctx asks for it:\n\n%s\n\nIt works once. If you did not ask, do nothing: %s.\n",

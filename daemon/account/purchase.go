@@ -40,7 +40,7 @@ func (p Purchase) Admit(b Buyer) error {
 	switch {
 	case b.OwnerID == "" && !p.Open:
 		return api.Errorf(api.ReasonSignupClosed, "sign-up is not open: only wallets of existing accounts can buy").
-			WithHint(unsettled + "ask the operator for an invitation, then sign in with the wallet: ctx auth login --invite CODE")
+			WithHint(unsettled + "ask the operator for an invitation, then sign in with the wallet: ctx login --invite CODE")
 	case b.Disabled:
 		return api.Errorf(api.ReasonOwnerDisabled, "the account of wallet %s was disabled", p.Wallet.Subject).
 			WithHint(unsettled + "ask the operator")

@@ -75,7 +75,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 func noSession() *api.Error {
-	return api.Errorf(api.ReasonInvalidSession, "the session has ended").WithHint("sign in again: ctx auth login")
+	return api.Errorf(api.ReasonInvalidSession, "the session has ended").WithHint("sign in again: ctx login")
 }
 
 // fresh says that the owner of a session has to prove an identity again, nil if they have done so just now.
@@ -84,7 +84,7 @@ func (s *SignIn) fresh(session *Session) error {
 		return nil
 	}
 	return api.Errorf(api.ReasonReauthentication, "addresses and wallets of an account change only within %d minutes of a sign-in",
-		int(api.ProofLifetime.Minutes())).WithHint("sign in again, then repeat this: ctx auth login")
+		int(api.ProofLifetime.Minutes())).WithHint("sign in again, then repeat this: ctx login")
 }
 
 // SignOut ends the session with the given secret.
@@ -123,7 +123,7 @@ func (s *SignIn) add(ctx context.Context, o *Opening, v Visitor) error {
 	}
 	if len(list) >= api.MaxIdentities {
 		return api.Errorf(api.ReasonInvalidRequest, "an account can have at most %d addresses and wallets", api.MaxIdentities).
-			WithHint("remove one first: ctx auth identities")
+			WithHint("remove one first: ctx login identities")
 	}
 	o.ProvedAt = v.Session.ProvedAt // what is added now proves nothing of who adds it
 	return s.notify(ctx, list, o.Identity, "is being added to", v)
@@ -180,9 +180,9 @@ func unlinked(id string, err error) error {
 	switch {
 	case errors.Is(err, ErrLastIdentity):
 		return api.Errorf(api.ReasonInvalidRequest, "%q is the only way to sign in to the account", id).
-			WithHint("add another first: ctx auth login --link")
+			WithHint("add another first: ctx login --link")
 	case errors.Is(err, ErrNoIdentity):
-		return api.Errorf(api.ReasonNotFound, "the account has no identity %q", id).WithHint("list them: ctx auth identities")
+		return api.Errorf(api.ReasonNotFound, "the account has no identity %q", id).WithHint("list them: ctx login identities")
 	case err != nil:
 		return fmt.Errorf("remove identity: %w", err)
 	}
@@ -207,7 +207,7 @@ func (s *SignIn) notify(ctx context.Context, list []api.Identity, about Identity
 		if err := s.mail(ctx, address, "Your account at "+s.cfg.PublicURL.Host+" changes", fmt.Sprintf(
 			"%s %s your account at contextd, %s. Anyone who controls it can sign in to the account, or could until now.\n\n"+
 				"If it was not you, sign in, list its identities, remove any that are not yours and sign out everywhere:\n\n"+
-				"ctx auth login --base-url %s\nctx auth identities\nctx auth unlink ID\nctx auth logout --all\n",
+				"ctx login --base-url %s\nctx login identities\nctx login unlink ID\nctx logout --all\n",
 			about.Subject, happens, s.cfg.PublicURL, s.cfg.PublicURL)); err != nil {
 			return err
 		}

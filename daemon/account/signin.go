@@ -182,7 +182,7 @@ func (v Visitor) owner() string {
 
 // refused is the answer to a sign-in that fails.
 func refused(format string, args ...any) *api.Error {
-	return api.Errorf(api.ReasonInvalidSignIn, format, args...).WithHint("begin again: ctx auth login")
+	return api.Errorf(api.ReasonInvalidSignIn, format, args...).WithHint("begin again: ctx login")
 }
 
 // asks says for whom v asks to prove id: "" to sign in, or the owner who is signed in. To add what is not theirs needs a fresh proof.
@@ -279,5 +279,5 @@ func (s *SignIn) admit(ctx context.Context, o *Opening, v Visitor) error {
 
 func signupClosed() *api.Error {
 	return api.Errorf(api.ReasonSignupClosed, "new accounts need a valid invitation").
-		WithHint("ask the operator for a code, then: ctx auth login --invite CODE")
+		WithHint("ask the operator for a code, then: ctx login --invite CODE")
 }

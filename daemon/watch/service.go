@@ -328,7 +328,7 @@ func (s *Service) address(ctx context.Context, w *event.Watch) (err error) {
 		*d, w.Secret = api.WatchDelivery{Type: api.DeliverEmail, Email: strings.ToLower(asked.Email)}, nil
 		if ok, err := s.ownsMail(ctx, w.OwnerID, d.Email); err != nil || !ok {
 			return cmp.Or(err, error(api.Errorf(api.ReasonInvalidDelivery, "email is no address by which the owner signs in").
-				WithHint("add it, signed in: ctx auth login --email ADDRESS")))
+				WithHint("add it, signed in: ctx login --email ADDRESS")))
 		}
 		if w.Type == api.WatchStatePublished {
 			return api.Errorf(api.ReasonInvalidDelivery, "%s comes every few minutes and is not mailed", w.Type).

@@ -126,7 +126,7 @@ func TestPageInABrowser(t *testing.T) {
 	u := newUser(t, d)
 	u.call(http.MethodPost, api.PathAuthEmail, api.EmailSignInRequest{Email: email})
 	b.do(http.MethodPost, "/url", map[string]string{"url": d.MailedLink(t, email)}, nil)
-	if text := b.text(); !strings.Contains(text, "Sign in") || !strings.Contains(text, "ctx auth login") {
+	if text := b.text(); !strings.Contains(text, "Sign in") || !strings.Contains(text, "ctx login") {
 		t.Errorf("the page reads %q", text)
 	}
 	b.do(http.MethodPost, "/element/"+b.find("button")+"/click", nil, nil)

@@ -214,7 +214,7 @@ func (c *Console) owner(h func(http.ResponseWriter, *http.Request, api.Session) 
 // signedIn is the session of r, which it renews; w may be nil, for no renewal. Of several cookies any that is good counts: on plain HTTP a
 // neighboring site can set one of the same name.
 func (c *Console) signedIn(w http.ResponseWriter, r *http.Request) (s account.Session, err error) {
-	err = api.Errorf(api.ReasonMissingSession, "nobody is signed in").WithHint("sign in: ctx auth login")
+	err = api.Errorf(api.ReasonMissingSession, "nobody is signed in").WithHint("sign in: ctx login")
 	for _, secret := range c.secrets(r) {
 		var renewed bool
 		s, renewed, err = c.cfg.SignIn.Session(r.Context(), secret)

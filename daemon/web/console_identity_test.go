@@ -69,7 +69,7 @@ func TestIdentities(t *testing.T) {
 	d.Clock.Advance(time.Second)
 	before := len(d.Mails(t))
 	ada.into(ada.byWallet(w), http.StatusOK, nil)
-	if to := mailed(t, d, before, w.address+" is being added", "ctx auth unlink"); fmt.Sprint(to) != "[ada@example.org]" {
+	if to := mailed(t, d, before, w.address+" is being added", "ctx login unlink"); fmt.Sprint(to) != "[ada@example.org]" {
 		t.Errorf("told of a wallet that was added: %v", to)
 	}
 	d.Clock.Advance(time.Second)
@@ -137,7 +137,7 @@ func TestOperatorUnlinks(t *testing.T) {
 	if err := o.Unlink(t.Context(), owner, list[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if to := mailed(t, d, before, "ada@example.org is being removed by the operator", "ctx auth identities"); fmt.Sprint(to) != "[ada@example.org second@example.org]" {
+	if to := mailed(t, d, before, "ada@example.org is being removed by the operator", "ctx login identities"); fmt.Sprint(to) != "[ada@example.org second@example.org]" {
 		t.Errorf("told %v", to)
 	}
 	ada.refused(ada.call(http.MethodGet, api.PathAuthSession, nil), api.ReasonInvalidSession)

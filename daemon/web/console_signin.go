@@ -145,7 +145,7 @@ func (c *Console) unlink(w http.ResponseWriter, r *http.Request, _ api.Session) 
 		return err
 	}
 	if v.Session == nil { // it has ended just now
-		return api.Errorf(api.ReasonInvalidSession, "the session has ended").WithHint("sign in again: ctx auth login")
+		return api.Errorf(api.ReasonInvalidSession, "the session has ended").WithHint("sign in again: ctx login")
 	}
 	if err := c.cfg.SignIn.Unlink(r.Context(), r.PathValue("identityId"), v); err != nil {
 		return err

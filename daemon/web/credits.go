@@ -86,6 +86,6 @@ func (s *Server) writeBought(w http.ResponseWriter, claim *x402.Claim) error {
 	return WriteJSON(w, http.StatusOK, api.BoughtKey{
 		KeyID: key.KeyID, Name: key.Name, Tier: key.Tier, CreatedAt: key.CreatedAt, CreditBalance: *key.CreditBalance,
 		Hint: "the key was shown once, to the request that paid; sign in with the paying wallet and rotate it: " +
-			"ctx auth login --wallet FILE, then ctx keys rotate " + key.KeyID,
+			"ctx login --wallet FILE, then ctx keys rotate " + key.KeyID,
 	})
 }

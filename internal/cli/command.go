@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,12 +58,40 @@ func Group(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
 			return c.Help()
 		}
 		f := misused(c, fmt.Errorf("there is no command %q in %s", args[0], c.CommandPath()))
-		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-			f.Hint = c.CommandPath() + " " + near[0]
+		if near := suggestion(c, strings.ToLower(args[0])); near != nil {
+			f.Hint = near.CommandPath()
 		}
 		return f
 	}
 	return c
+}
+
+// suggestion is the command below c that somebody means who types word, nil if none is known: one that expects to be called so, one of
+// that name in a group, or one that is spelled nearly so.
+func suggestion(c *cobra.Command, word string) *cobra.Command {
+	below := []*cobra.Command{}
+	for list := c.Commands(); len(list) > 0; {
+		next := []*cobra.Command{}
+		for _, one := range list {
+			if one.IsAvailableCommand() {
+				below, next = append(below, one), append(next, one.Commands()...)
+			}
+		}
+		list = next
+	}
+	for _, means := range []func(*cobra.Command) bool{
+		func(one *cobra.Command) bool { return slices.Contains(one.SuggestFor, word) },
+		func(one *cobra.Command) bool { return one.Name() == word },
+		func(one *cobra.Command) bool {
+			near := c.SuggestionsFor(word)
+			return len(near) > 0 && one.Parent() == c && one.Name() == near[0]
+		},
+	} {
+		if i := slices.IndexFunc(below, means); i >= 0 {
+			return below[i]
+		}
+	}
+	return nil
 }
 
 // complete completes c and the commands below it: mistakes in their arguments end before they run, and are told in our words, with a next

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,12 +16,14 @@ func AddFormer(root *cobra.Command, s System, names map[string]string) {
 	for former, today := range names {
 		parent, words := root, strings.Fields(former)
 		for _, group := range words[:len(words)-1] {
-			i := slices.IndexFunc(parent.Commands(), func(c *cobra.Command) bool { return c.Name() == group })
-			if i < 0 {
-				parent.AddCommand(Group(&cobra.Command{Use: group, Short: "Commands that have other names now", Hidden: true}))
-				i = slices.IndexFunc(parent.Commands(), func(c *cobra.Command) bool { return c.Name() == group })
+			i := slices.IndexFunc(parent.Commands(), func(c *cobra.Command) bool { return c.Name() == group && c.Runnable() }) // no topic
+			if i >= 0 {
+				parent = parent.Commands()[i]
+				continue
 			}
-			parent = parent.Commands()[i]
+			hidden := Group(&cobra.Command{Use: group, Short: "Commands that have other names now", Hidden: true})
+			parent.AddCommand(hidden)
+			parent = hidden
 		}
 		shown := root.Name() + " " + strings.TrimSuffix(today, "=")
 		parent.AddCommand(&cobra.Command{
@@ -32,13 +36,29 @@ func AddFormer(root *cobra.Command, s System, names map[string]string) {
 				return root.ExecuteContext(c.Context())
 			},
 			ValidArgsFunction: func(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-				now, rest, err := root.Find(slices.Concat(strings.Fields(today), args))
-				if err != nil || now.ValidArgsFunction == nil {
-					return nil, cobra.ShellCompDirectiveNoFileComp
-				}
-				return now.ValidArgsFunction(now, rest, typed)
+				return completeAs(c, slices.Concat(strings.Fields(today), args, []string{typed}))
 			},
 		})
 	}
 	commandsFirst(root)
+}
+
+// completeAs is what the program of c completes args to.
+func completeAs(c *cobra.Command, args []string) (list []cobra.Completion, directive cobra.ShellCompDirective) {
+	var out bytes.Buffer
+	root, stdout := c.Root(), c.OutOrStdout()
+	root.SetOut(&out)
+	defer root.SetOut(stdout)
+	root.SetArgs(append([]string{cobra.ShellCompRequestCmd}, args...))
+	if root.ExecuteContext(c.Context()) != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	for line := range strings.Lines(out.String()) {
+		if number, last := strings.CutPrefix(line, ":"); last {
+			n, _ := strconv.Atoi(strings.TrimSpace(number)) // cobra wrote it
+			return list, cobra.ShellCompDirective(n)
+		}
+		list = append(list, strings.TrimSpace(line))
+	}
+	return list, cobra.ShellCompDirectiveError
 }

@@ -31,6 +31,7 @@ func TestFormerNames(t *testing.T) {
 		{"things was a", false, "a much=false loud=false\n", "", cli.ExitOK},
 		{"__complete old ", false, "a name\n:4\n", "Completion ended", cli.ExitOK},
 		{"__complete older show ", false, "a name\n:4\n", "Completion ended", cli.ExitOK},
+		{"__complete older show --mu", false, "--much\n:4\n", "Completion ended", cli.ExitOK},
 		{"__complete o", false, ":4\n", "Completion ended", cli.ExitOK},
 		{"ol", false, "", "✗ there is no command \"ol\" in prog\n", cli.ExitUsage},
 	} {

@@ -180,6 +180,6 @@ Templates have these functions besides Go's:
   tablerow CELL...        a row of a table                tablerender           the rows so far
   hyperlink URL TEXT      a link                          upper, lower TEXT     letter case
 
-  ctx search eth --json path,value -q '.[] | "\(.path) = \(.value)"'
-  ctx fresh --json flags -t '{{range .flags}}{{tablerow .severity (timeago .since) .message}}{{end}}'
+  ctx ask --text eth --json path,value -q '.[] | "\(.path) = \(.value)"'
+  ctx state --json flags -t '{{range .flags}}{{tablerow .severity (timeago .since) .message}}{{end}}'
 `

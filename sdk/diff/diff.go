@@ -1,7 +1,7 @@
 // Package diff compares two states of a pack.
 //
-// It is independent of packs: it recognises the rows of an array by id and group, so that a row in another place is not a change. ctx tail,
-// ctx diff and the terminal UI show its changes, and the service pairs rows with Match for the operation changes.
+// It is independent of packs: it recognises the rows of an array by id and group, so that a row in another place is not a change.
+// ctx state follow, ctx changes and the terminal UI show its changes, and the service pairs rows with Match for the operation changes.
 package diff
 
 import (

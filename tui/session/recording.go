@@ -54,7 +54,7 @@ func play(ctx context.Context, file io.Reader, pace time.Duration, yield func(sd
 		}
 		var r line
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil || r.Type == "" {
-			return fmt.Errorf("line %d of the recording is no event: record with ctx tail -o ndjson", n)
+			return fmt.Errorf("line %d of the recording is no event: record with ctx state follow -o ndjson", n)
 		}
 		if n > 1 {
 			select {

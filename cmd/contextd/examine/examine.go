@@ -522,7 +522,7 @@ func (e examiner) evidenceStands(s evidence.Standing) {
 
 // witnesses looks at those of one log.
 func (e examiner) witnesses(check string, list []translog.Cosigner) {
-	const fix = "ask its operator whether it runs and trusts this log (ctx witness add); checkpoints lack its signature until then"
+	const fix = "ask its operator whether it runs and trusts this log (ctx verify witness add); checkpoints lack its signature until then"
 	signed := 0
 	for _, w := range list {
 		switch {

@@ -22,7 +22,7 @@ import (
 
 // Witness signs the checkpoints of the logs that it is sent.
 type Witness struct {
-	Key string // its verifier key, as ctx witness key shows it
+	Key string // its verifier key, as ctx verify witness key shows it
 	URL string // to which /add-checkpoint is added
 }
 

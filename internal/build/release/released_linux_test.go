@@ -136,7 +136,7 @@ func useInstaller(t *testing.T, base, key string) {
 	if err != nil || !strings.Contains(text, "Installed /home/.local/bin/ctx\n") {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	for run, want := range map[string]string{"ctx lookup 'bitcoin price'": "Bitcoin", "ctx mcp call lookup 'q=bitcoin price'": "Bitcoin"} {
+	for run, want := range map[string]string{"ctx ask 'bitcoin price'": "Bitcoin", "ctx mcp call lookup 'q=bitcoin price'": "Bitcoin"} {
 		if text, err := in(t.Context(), root, env, "/bin/sh", "-c", run); err != nil || !strings.Contains(text, want) {
 			t.Errorf("%s: %v\n%s", run, err, text)
 		}
