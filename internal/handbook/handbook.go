@@ -34,7 +34,8 @@ type Topic struct {
 func Topics() []Topic {
 	var topics []Topic
 	for _, name := range []string{
-		"run", "configure", "sell", "payments", "agents", "watches", "packs", "operate", "backups", "nodes", "secure", "limits", "glossary", "develop",
+		"run", "configure", "sell", "payments", "agents", "watches", "packs", "operate", "backups", "nodes", "secure", "limits", "glossary",
+		"develop",
 	} {
 		text, err := files.ReadFile(name + ".md")
 		if err != nil {
