@@ -158,7 +158,7 @@ func expect(recipe string) string {
 		"brief.txt":                 `grep 'https://www.coingecko.com/' brief.txt`,
 		"echo \"BTC":                `stdout '^BTC was 9[0-9.]+, is 9[0-9.]+$'`,
 		"ctx watch --price":         `grep '^Bitcoin is at .*: BTC > 1000$' watched.txt` + "\n" + `stdout '"subject":"(BTC|ETH|BNB|SOL|XRP)"'`,
-		"ctx state follow":                  `stdout '^BTC top_movers\[0\]\.priceUsd'`,
+		"ctx state follow":          `stdout '^BTC top_movers\[0\]\.priceUsd'`,
 		"--format md":               `stdout '\(https://defillama.com/stablecoins\)'`,
 		"$CTX_BASE_URL/v1/search?q": `stdout '"total":[1-9]'`,
 		"$CTX_BASE_URL/v1/check\"":  `stdout '"refuted":1'`,
@@ -186,7 +186,7 @@ func expect(recipe string) string {
 		"ctx verify said.json":      `stdout '^Proven. The service of the log contextd-demo/'`,
 		"ctx verify --since":        `stdout 'each of which is in the log'`,
 		"--accept-new-log":          `stdout 'From now on ctx follows the log contextd-demo/'`,
-		"ctx verify witness add":           `stdout '^contextd-demo/.*/crypto'`,
+		"ctx verify witness add":    `stdout '^contextd-demo/.*/crypto'`,
 		"contextd rec":              `stdout .`,
 	} {
 		if strings.Contains(recipe, command) {
