@@ -324,8 +324,8 @@ func TestBriefComesInTheStream(t *testing.T) {
 	d.shows("1 credit for brief")
 	d.press("1")
 	brief("Written before [1].", -time.Second)
-	d.fake.events <- sdk.Event{Type: api.EventError, Message: "what came was read"}
-	d.shows("what came was read")
+	d.fake.events <- sdk.Event{Type: api.EventError, Message: "read"}
+	d.shows("says: read")
 	d.shows("One of my own")
 	d.press("p")
 	brief("Written after [1].", time.Second)
