@@ -130,6 +130,7 @@ func TestWatchesInABrowser(t *testing.T) {
 	b.run(`return document.getElementById("plain").textContent`, &key)
 	u := newUser(t, d)
 	polled := u.watch(key, `{"type":"condition.met","arguments":{"member":"asset","key":"<b>BTC</b>","field":"priceUsd","op":"<","value":1}}`)
+	d.Clock.Advance(time.Second) // they are listed in the order in which they were made
 	posted := u.watch(key, `{"type":"state.published","delivery":{"type":"webhook","url":"`+h.URL+`/secret-path"}}`)
 	rewrite(t, d, `UPDATE watches SET last_at = 60000, failures = 21, failed_since = 120000, last_error = 'http_5xx', suspended_at = 180000,
 		gap = 'djF8bG9nfDF8MA' WHERE id = ?`, posted.ID)
