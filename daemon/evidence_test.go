@@ -244,6 +244,7 @@ func TestProvenance(t *testing.T) {
 		}
 	}
 	d = start(&bounds)
+	d.Evidence().Flush()
 	expect("a body is gone", api.SelfAttested, api.Recomputable, api.SelfAttested)
 	d.Stop(t)
 	d = start(nil)

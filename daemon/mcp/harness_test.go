@@ -111,15 +111,16 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 // serve has handler answer until the test ends.
 func (s *studio) serve(handler http.Handler) {
 	s.handler = handler
+	served := s.mcp // another may stand in its place later
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan struct{})
 	told := make(chan struct{})
-	go func() { defer close(told); s.mcp.Notify(ctx, api.PackCrypto) }()
-	go func() { defer close(ran); s.mcp.Run(ctx); <-told }()
+	go func() { defer close(told); served.Notify(ctx, api.PackCrypto) }()
+	go func() { defer close(ran); served.Run(ctx); <-told }()
 	server := httptest.NewServer(handler)
 	s.base, s.url = server.URL, server.URL+api.PathMCP
 	s.t.Cleanup(func() {
-		s.mcp.End()
+		served.End()
 		stop()
 		<-ran
 		server.CloseClientConnections()
