@@ -1,8 +1,7 @@
 // Package feed holds the newest edition of each pack: its state and brief with everything that is read from them, encoded once.
 //
 // It is where the data flow ends and every read begins: daemon/pipeline publishes, daemon/reader and the transports take the
-// newest. Publishing swaps a pointer, so no reader ever waits for a refresh and no refresh for a reader. It stores nothing, and has
-// in memory what the rows said in the last day.
+// newest. Publishing swaps a pointer, so no reader ever waits for a refresh and no refresh for a reader. It writes nothing to disk.
 package feed
 
 import (
