@@ -2,7 +2,7 @@
 // which they contradict, and which it cannot tell.
 //
 // Silence is better than a false alarm. A figure is refuted only where a name that is surely one stands in its clause, its unit and the
-// words of the clause leave one meaning, every word of the clause is known, no reading of the number comes near the value or to where it was
+// words of the clause leave one meaning, every word of the clause is known, no reading of the number comes near the value or where it was
 // in the last day, and nothing else that the sentence names and no text of the state has the figure. All else is unknown, with a reason.
 //
 // Judge is a pure function: the same text and material give the same answer. It knows no pack, keeps nothing and reads no clock.
