@@ -178,7 +178,7 @@ func expect(recipe string) string {
 		"credits buy":               `stdout 'starter.1000.1.00000[0-9].verified'`,
 		"mcp tools":                 `stdout 'context.fresh'`,
 		"dashboard >":               `grep '"title": "contextd"' dashboard.json` + "\ngrep 'alert: ContextdNotReady' alerts.yaml",
-		"man man":                   "exists man/contextd-run.7 man/contextd-keys-create.1 man/ctx-payments.7 man/ctx-fresh.1",
+		"man man":                   "exists man/contextd-run.7 man/contextd-keys-create.1 man/ctx-payments.7 man/ctx-state.1",
 		"bash >":                    `grep '__start_contextd' contextd.bash`,
 		"db stats":                  `stdout 'states read back'`,
 		"ctx pay receipts\n":        `stdout 'search'`,
