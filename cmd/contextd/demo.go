@@ -257,18 +257,18 @@ func commands(info demo.Info, ctx string) []string {
 	lines := []string{
 		"export CTX_BASE_URL=" + info.BaseURL,
 		"export CTX_API_KEY=" + info.APIKey,
-		ctx + " fresh",
+		ctx + " state",
 		ctx + " brief",
-		ctx + " lookup 'btc price' 'tether supply'",
-		ctx + " price btc eth sol",
-		ctx + " search bitcoin",
+		ctx + " ask 'btc price' 'tether supply'",
+		ctx + " ask --price btc eth sol",
+		ctx + " ask --text bitcoin",
 		ctx + " cite 1",
-		ctx + " snapshot --at 20m",
+		ctx + " state --at 20m",
 		ctx + " mcp install claude-code --dry-run",
-		ctx + " fresh --json top_movers --jq '.top_movers[0].priceUsd'",
+		ctx + " state --json top_movers --jq '.top_movers[0].priceUsd'",
 		`printf 'Authorization: Bearer %s' "$CTX_API_KEY" | curl -s -H @- $CTX_BASE_URL/v1/brief`,
-		ctx + " auth login --email you@example.com --no-wait",
-		"grep -h token= '" + info.Outbox + "'/*.eml | tail -n 1 | " + ctx + " auth login --code-stdin",
+		ctx + " login --email you@example.com --no-wait",
+		"grep -h token= '" + info.Outbox + "'/*.eml | tail -n 1 | " + ctx + " login --code-stdin",
 		ctx + " keys create my-agent",
 		ctx + " credits balance",
 	}
@@ -278,7 +278,7 @@ func commands(info demo.Info, ctx string) []string {
 	return append(lines,
 		fmt.Sprintf("export CTX_RPC_URL=%s CTX_CHAIN_ID=%d CTX_TOKEN=%s", info.Chain.RPCURL, info.Chain.ChainID, info.Chain.Token),
 		"export CTX_WALLET_PRIVATE_KEY="+info.Wallet.PrivateKey+" # test money",
-		ctx+" search bitcoin --pay")
+		ctx+" ask --text bitcoin --pay")
 }
 
 // ctxCommand is how the client is called from where this program was: by the Go tool where that built it just now.

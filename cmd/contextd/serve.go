@@ -94,7 +94,7 @@ func greet(w io.Writer, cfg daemon.Config, url, in string) {
 	fmt.Fprintf(w, "  address  %s\n  packs    %s\n  data     %s\n\nIn another terminal:\n\n", url, strings.Join(packs, ", "), cfg.DataDir)
 	for _, line := range []string{
 		"contextd keys create my-agent" + in, "export CTX_BASE_URL=" + url, "export CTX_API_KEY=the key",
-		ctxCommand() + " fresh", ctxCommand() + " ui", "contextd doctor" + in,
+		ctxCommand() + " state", ctxCommand() + " ui", "contextd doctor" + in,
 	} {
 		fmt.Fprintln(w, "  "+line)
 	}
