@@ -112,7 +112,8 @@ func TestCheck(t *testing.T) {
 		{"bitcoin is at $120,000.", "ambiguous_subject"}, {"Ethereum is at $91,443, Bitcoin is down.", "ambiguous_subject"},
 		{"Bitcoin is at 1400,1777", "number_format"}, {"Bitcoin rose 5% in 30 days.", "no_such_field"},
 
-		{"Bitcoin came in 2009; see [3], V3, 24h, 2026-11-20 and 12:30.", "other_time"}, {"There are 5 of them.", ""}, {"", ""},
+		{"Bitcoin came in 2009; see [3], V3, 24h, 2026-11-20 and 12:30.", "other_time"}, {"There are 5 of them.", ""},
+		{"Fear & Greed is of 20 November 2026.", ""}, {"Bitcoin was in November 120000.", "other_time"}, {"", ""},
 		{"Zcash rose 25% in the last hour.", "no_history"}, {"Zcash fell 25% in the last hour.", "no_history"},
 		{"Bitcoin\u202e is here.", "character"}, {"https://example.com/Bitcoin/120000", ""},
 	} {

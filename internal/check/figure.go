@@ -120,7 +120,8 @@ func (t *statement) figure(i int) (f api.CheckFinding, counts bool) {
 
 // dated reports whether w is the day or the year beside the name of a month.
 func (t *statement) dated(w *prose.Written) bool {
-	if w.Sign != 0 || strings.Trim(w.Raw, "0123456789") != "" {
+	day := len(w.Raw) <= 2
+	if w.Sign != 0 || strings.Trim(w.Raw, "0123456789") != "" || !day && !year(w.Raw) {
 		return false
 	}
 	for i, m := range t.words {
