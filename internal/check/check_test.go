@@ -33,3 +33,22 @@ func TestCitedRow(t *testing.T) {
 		}
 	}
 }
+
+// TestRowOfTheSameName: where a sentence cites one of two rows with a name, the other one verifies nothing.
+func TestRowOfTheSameName(t *testing.T) {
+	t.Parallel()
+	field := []state.Field{{Name: "change24hPct", Words: []string{"change"}}}
+	m := check.Material{At: time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC), State: state.Read([]byte(`{}`)), All: true,
+		Tables: state.NewTables([]state.Kind{{Name: "coin", Fields: field}, {Name: "chain", Fields: field}}, []state.Row{
+			{Kind: "coin", Key: "w", Entity: "w", Name: "Widget", Ref: 1, Fields: api.Fields{{Name: "change24hPct", Value: 3.1}}},
+			{Kind: "chain", Key: "w", Entity: "w", Name: "Widget", Ref: 6, Fields: api.Fields{{Name: "change24hPct", Value: 7.4}}},
+		})}
+	for text, want := range map[string]api.CheckVerdict{
+		"Widget is up 3.1% [1].": api.CheckVerified, "Widget is up 7.4% [1].": api.CheckUnknown, "Widget is up 7.4% [6].": api.CheckVerified,
+		"Widget is up 7.4%.": api.CheckVerified, "Widget is up 7.4% [2].": api.CheckVerified, "Widget is up 3.1% [1][6].": api.CheckVerified,
+	} {
+		if f := check.Judge(text, m).Findings[0]; f.Verdict != want {
+			t.Errorf("%q is %s, want %s: %+v", text, f.Verdict, want, f)
+		}
+	}
+}

@@ -193,7 +193,7 @@ func (c *clause) judge(f *api.CheckFinding) {
 		v := c.values[i]
 		switch c.best(v.field, v.now) {
 		case same:
-			if c.digresses(v) {
+			if c.digresses(v) || c.uncited(v) {
 				near = true
 				continue
 			}
@@ -240,6 +240,12 @@ func (c *clause) judge(f *api.CheckFinding) {
 func (c *clause) digresses(v value) bool {
 	of := periodOf(v.field)
 	return of != 0 && len(c.periods) == 0 && c.period != 0 && of != c.period
+}
+
+// uncited reports whether the sentence cites another row that c may be of, and not that of v.
+func (c *clause) uncited(v value) bool {
+	cited := func(v value) bool { return slices.Contains(c.Anchors, v.row.Ref) }
+	return !cited(v) && slices.ContainsFunc(c.values, cited)
 }
 
 // blocks reports whether a word keeps even a figure that fits from being verified.
