@@ -274,8 +274,8 @@ func (s *Service) ownsMail(ctx context.Context, ownerID, address string) (bool, 
 
 // Run delivers until ctx is done. It is the leader's.
 func (s *Service) Run(ctx context.Context) {
-	q := &queue{Service: s, done: make(chan event.Outcome, mostOpen), open: map[[2]string]bool{}, hosts: map[string]*lane{},
-		room: make(chan struct{}, together)}
+	q := &queue{Service: s, done: make(chan event.Outcome, mostOpen), room: make(chan struct{}, together),
+		open: map[[2]string]bool{}, closed: map[[2]string]bool{}, hosts: map[string]*lane{}}
 	var all sync.WaitGroup
 	all.Go(func() { q.record(ctx) })
 	q.run(ctx)
@@ -294,9 +294,10 @@ type queue struct {
 	room    chan struct{} // one place for each delivery at a time
 	workers sync.WaitGroup
 
-	mu    sync.Mutex // guards what follows
-	open  map[[2]string]bool
-	hosts map[string]*lane
+	mu     sync.Mutex // guards what follows
+	open   map[[2]string]bool
+	closed map[[2]string]bool // since the reading of what is due began, which may have read it as it was before
+	hosts  map[string]*lane
 }
 
 // lane are the deliveries to one host.
@@ -309,6 +310,9 @@ type lane struct {
 func (q *queue) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := tryEvery
+		q.mu.Lock()
+		clear(q.closed)
+		q.mu.Unlock()
 		list, err := q.cfg.Store.DueDeliveries(ctx, q.now())
 		if err == nil {
 			q.take(ctx, list)
@@ -336,7 +340,7 @@ func (q *queue) take(ctx context.Context, list []event.Delivery) {
 	defer q.mu.Unlock()
 	for _, d := range list {
 		id := [2]string{d.Watch.ID, d.Event}
-		if q.open[id] || len(q.open) >= mostOpen {
+		if q.open[id] || q.closed[id] || len(q.open) >= mostOpen {
 			continue
 		}
 		q.open[id] = true
@@ -401,6 +405,7 @@ func (q *queue) forget(watch, id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.open, [2]string{watch, id})
+	q.closed[[2]string{watch, id}] = true
 }
 
 // record writes what came of deliveries, several in one transaction.
@@ -424,10 +429,10 @@ func (q *queue) record(ctx context.Context) {
 			q.cfg.Logger.Error("deliveries of watches not recorded", "deliveries", len(list), "error", err)
 		}
 		for _, o := range list {
+			q.forget(o.Watch, o.Event)
 			if q.cfg.Delivered != nil {
 				q.cfg.Delivered(o.Taken, o.Error)
 			}
-			q.forget(o.Watch, o.Event)
 		}
 		q.mu.Lock()
 		few := len(q.open) < together

@@ -1,15 +1,20 @@
 package watch_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/event"
 	"github.com/contextd/contextd/daemon/watch"
 	"github.com/contextd/contextd/internal/alert"
@@ -89,5 +94,69 @@ func TestNtfy(t *testing.T) {
 	status = http.StatusInsufficientStorage
 	if o := watch.Attempt(s, t.Context(), d); o.Taken || o.Error != "http_5xx" || o.Next.IsZero() {
 		t.Errorf("of one that is full: %+v", o)
+	}
+}
+
+// overtaken is a store whose reading of what is due ends after the first of it was delivered.
+type overtaken struct {
+	event.Store
+	due       []event.Delivery
+	reads     atomic.Int32
+	delivered chan struct{}
+	ended     atomic.Int32
+	stop      context.CancelFunc
+}
+
+func (s *overtaken) DueDeliveries(context.Context, time.Time) ([]event.Delivery, error) {
+	switch s.reads.Add(1) {
+	case 1:
+		return s.due[:1], nil
+	case 2:
+		<-s.delivered
+		return s.due, nil
+	}
+	if int(s.ended.Load()) >= len(s.due) {
+		s.stop()
+	}
+	return nil, nil
+}
+
+func (s *overtaken) NextDelivery(context.Context) (time.Time, error)         { return time.Time{}, nil }
+func (s *overtaken) RecordDeliveries(context.Context, []event.Outcome) error { return nil }
+
+// anyKey knows every key.
+type anyKey struct{}
+
+func (anyKey) Lookup(string) (account.Key, error) { return account.Key{}, nil }
+
+// TestOvertaken: what is read as due while it is delivered is not delivered once more.
+func TestOvertaken(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	store := &overtaken{delivered: make(chan struct{}, 3), stop: cancel}
+	var mu sync.Mutex
+	var posts []string
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		posts = append(posts, r.Header.Get("webhook-id"))
+		mu.Unlock()
+		for store.reads.Load() < 2 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}))
+	defer srv.Close()
+	for _, id := range []string{"first", "second"} {
+		store.due = append(store.due, event.Delivery{Event: id, Body: []byte("{}"), Watch: event.Watch{ID: "w_1", Host: "127.0.0.1",
+			Delivery: api.WatchDelivery{Type: api.DeliverWebhook, URL: srv.URL}, Secret: []byte("secret")}})
+	}
+	s := watch.New(watch.Config{Store: store, Loopback: true, Keys: anyKey{}, Delivered: func(bool, string) {
+		store.ended.Add(1)
+		store.delivered <- struct{}{}
+	}})
+	s.Wake()
+	s.Run(ctx)
+	if !slices.Equal(posts, []string{"first", "second"}) {
+		t.Errorf("delivered %q", posts)
 	}
 }
