@@ -245,6 +245,15 @@ func TestCheckOfWhatIsLeftUnsaid(t *testing.T) {
 		{"Bitcoin gained 4% this week. Ethereum fell 2.9% today.", api.CheckVerified},
 		{"Leading are Bitcoin (−1.6%) and Ethereum (−2.9%).", api.CheckVerified},
 		{"Leading are Ethereum (−2.9%) and Bitcoin (−2.9%).", api.CheckUnknown},
+		{"Bitcoin leads them: Ethereum at $3,193 (down 2.9%).", api.CheckVerified},
+		{"Bitcoin leads them: Ethereum at $3,193 (down 1.6%).", api.CheckUnknown},
+		{"All are lower on the day: Bitcoin by 1.6% and Ethereum by 2.9%.", api.CheckVerified},
+		{"All are lower on the day: Bitcoin by 1.6% and Ethereum by 1.6%.", api.CheckUnknown},
+		{"Zcash outran Ethereum, having gained 21.8%.", api.CheckVerified},
+		{"Ethereum gas costs $6,404.", api.CheckUnknown},
+		{"Ethereum costs $6,404.", api.CheckRefuted},
+		{"First are Zcash and Ethereum, up 21.8%.", api.CheckVerified},
+		{"First is Zcash, and Ethereum is up by 21.8%.", api.CheckUnknown},
 	} {
 		list := check.Judge(c.text, m).Findings
 		if f := list[len(list)-1]; f.Verdict != c.want {

@@ -313,7 +313,7 @@ func (c *clause) pairs(before []*mention) bool {
 		first--
 	}
 	group := before[first:]
-	if len(group) < 2 {
+	if len(group) < 2 || strings.HasPrefix(c.flat.Text[group[0].end:], ", and ") { // another clause
 		return false
 	}
 	var figures []*prose.Written

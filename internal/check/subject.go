@@ -118,7 +118,8 @@ func (j *judge) counts(m *mention, t string) bool {
 	m.rows = slices.Clone(m.rows)
 	for _, r := range slices.Clone(m.rows) {
 		for _, other := range j.Tables.Alike(r) {
-			if !slices.Contains(m.rows, other) && !j.Tables.KindNamed(other.Kind).Own {
+			more := len(written) > len(other.Name) && strings.EqualFold(written[:len(other.Name)+1], other.Name+" ") // Bitcoin fees
+			if !slices.Contains(m.rows, other) && !more && !j.Tables.KindNamed(other.Kind).Own {
 				m.rows = append(m.rows, other)
 			}
 		}

@@ -300,9 +300,14 @@ func (c *clause) elsewhere(f *api.CheckFinding) bool {
 	return false
 }
 
-// touches reports whether the figure stands in brackets behind its name.
+// touches reports whether the figure is of the name before it by where it stands: in brackets behind it, or with no figure between them
+// and only words that leave one meaning.
 func (c *clause) touches() bool {
-	return c.subject.sure && c.subject.end <= c.w.Start && strings.Trim(c.flat.Text[c.subject.end:c.w.Start], " ") == "("
+	if !c.subject.sure || c.subject.end > c.w.Start {
+		return false
+	}
+	return strings.Contains(c.flat.Text[c.subject.end:c.w.Start], "(") ||
+		c.subject.start >= c.from && !slices.ContainsFunc(c.before, func(w prose.Word) bool { return !plain(w.Text) })
 }
 
 // witnessed reports whether a text of the state, such as the message of a flag, has the figure beside a name of the sentence.
@@ -311,8 +316,12 @@ func (c *clause) witnessed() bool {
 	if c.w.Bare() || c.hedge != exact || c.last != nil || !c.inTexts(raw) {
 		return false
 	}
+	names := c.named
+	if c.touches() {
+		names = []*mention{c.subject}
+	}
 	return slices.ContainsFunc(strings.Split(c.texts, "\n"), func(line string) bool {
-		return holds(line, raw) && slices.ContainsFunc(c.named, func(m *mention) bool {
+		return holds(line, raw) && slices.ContainsFunc(names, func(m *mention) bool {
 			return m.sure && holds(line, c.flat.Text[m.start:m.end])
 		})
 	})
