@@ -250,6 +250,17 @@ func TestDueSettlements(t *testing.T) {
 			t.Errorf("at %s %d are due, %v, want %d", at, len(list), err, want)
 		}
 	}
+	newer := settlement(2)
+	newer.At = opened().Add(time.Second)
+	if err := m.begins(newer); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := m.PendingSettlements(t.Context(), rail, due, 1); err != nil || len(list) != 1 || list[0].Key() != newer.Key() {
+		t.Errorf("first is %+v, %v, not the one that was due first", list, err)
+	}
+	if _, err := m.FailSettlement(t.Context(), newer.Key(), "late", due); err != nil {
+		t.Fatal(err)
+	}
 	if n, oldest, err := m.CountPending(t.Context(), rail); err != nil || n != 1 || !oldest.Equal(opened()) {
 		t.Errorf("%d are pending since %s, %v", n, oldest, err)
 	}

@@ -1100,6 +1100,7 @@ func TestParseExact(t *testing.T) {
 		`"authorization"`:   {`"authorization":{},"AUTHORIZATION"`, api.StandardPayload},
 		`"authorization":{`: {`"authorization":[],"other":{`, api.StandardPayload}, `"payload"`: {`"none"`, api.StandardPayload},
 		`"1000","`: {`"18446744073709551616","`, api.StandardValue},
+		`:"1000"`:  {`:"0x3e8"`, api.StandardPayload}, `"value":"1000"`: {`"value":"1_000"`, api.StandardPayload},
 	} {
 		e, err := x402.ParseExact([]byte(strings.Replace(good, from, one.to, 1)))
 		refused := api.AsError(err)

@@ -83,6 +83,9 @@ func TestGasLost(t *testing.T) {
 		is(t, err, api.ReasonUnsettled)
 	}
 	s.bank.poor = false
+	if st, err := s.Standing(t.Context()); err != nil || st.Lost != "150000000000000" || !st.Limited || st.Gas != 50_000 {
+		t.Errorf("before the job runs again: %+v, %v", st, err)
+	}
 	strangers := byte(0)
 	check := func(open bool) {
 		t.Helper()
