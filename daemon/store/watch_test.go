@@ -58,8 +58,13 @@ func TestWatchStore(t *testing.T) {
 	if _, unpaid := put("a", now.Add(api.WatchDay), 1, "second"); !unpaid {
 		t.Error("after its day it is paid")
 	}
+	graces := now.Add(api.WatchDay - time.Millisecond + time.Hour)
+	if w, _ := put("a", now.Add(api.WatchDay), 1, "second"); !w.BeforeUntil.Equal(graces) {
+		t.Errorf("the secret before counts until %s, want %s", w.BeforeUntil, graces)
+	}
 	list, err := s.Watches(t.Context(), account.OperatorID)
-	if err != nil || len(list) != 1 || string(list[0].Secret) != "second" || string(list[0].SecretBefore) != "first" {
+	if err != nil || len(list) != 1 || string(list[0].Secret) != "second" || string(list[0].SecretBefore) != "first" ||
+		!list[0].BeforeUntil.Equal(graces) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	was := list[0].PaidUntil

@@ -64,6 +64,7 @@ func TestWatchEdges(t *testing.T) {
 	percent := `{"member":"asset","key":"BTC","field":"priceUsd","percent":10,"windowMinutes":10}`
 	absolute := `{"member":"asset","key":"BTC","field":"priceUsd","absolute":5,"windowMinutes":5}`
 	again := `{"member":"asset","key":"BTC","field":"priceUsd","op":"<","value":90,"rearm":95}`
+	mostAgain := `{"member":"asset","key":"BTC","field":"priceUsd","op":"<=","value":90,"rearm":95}`
 	over := `{"member":"asset","key":"BTC","field":"priceUsd","op":">=","value":90,"rearm":85}`
 	near := slices.Repeat([]string{"91"}, 73)
 	unknown := slices.Repeat([]string{"?"}, 12)
@@ -81,6 +82,7 @@ func TestWatchEdges(t *testing.T) {
 		{api.WatchConditionMet, again, []string{"91", "89", "?", "91", "?", "89", "96", "91", "89"}, []int{1, 8}},
 		{api.WatchConditionMet, again, slices.Concat([]string{"91", "89"}, near[:72], []string{"89"}), []int{1}},
 		{api.WatchConditionMet, again, slices.Concat([]string{"91", "89"}, near, []string{"89"}), []int{1, 75}},
+		{api.WatchConditionMet, mostAgain, []string{"91", "90", "94.9", "90", "95", "90"}, []int{1, 5}},
 		{api.WatchConditionMet, over, []string{"89", "90", "86", "90", "85", "90"}, []int{1, 5}},
 		{api.WatchConditionMet, below, []string{"91", "?", "~88", "89"}, []int{3}},
 		{api.WatchConditionMet, below, []string{"89", "?", "89"}, nil},
@@ -136,6 +138,11 @@ func TestWatchArguments(t *testing.T) {
 		{api.WatchConditionMet, `{"op":"<","value":0,"member":"a","key":"b","field":"c"}`,
 			`{"field":"c","key":"b","member":"a","op":"<","pack":"crypto","value":0}`},
 		{api.WatchConditionMet, `{"op":"!=","value":0,"member":"a","key":"b","field":"c"}`, "!op"},
+		{api.WatchConditionMet, `{"op":"<","value":90,"rearm":90,"member":"a","key":"b","field":"c"}`,
+			`{"field":"c","key":"b","member":"a","op":"<","pack":"crypto","rearm":90,"value":90}`},
+		{api.WatchConditionMet, `{"op":"<","value":90,"rearm":89.9,"member":"a","key":"b","field":"c"}`, "!rearm"},
+		{api.WatchConditionMet, `{"op":">=","value":90,"rearm":90,"member":"a","key":"b","field":"c"}`, "!rearm"},
+		{api.WatchConditionMet, `{"op":"=","value":90,"rearm":95,"member":"a","key":"b","field":"c"}`, "!rearm"},
 		{api.WatchConditionMet, `{"op":"<","value":"x","member":"a","key":"b","field":"c"}`, "!value"},
 		{api.WatchChangeMoved, `{"percent":1,"windowMinutes":5,"member":"a","key":"b","field":"c"}`,
 			`{"field":"c","key":"b","member":"a","pack":"crypto","percent":1,"windowMinutes":5}`},

@@ -177,7 +177,7 @@ func (a *WatchArguments) complete(t WatchType) (wrong string) {
 		if !slices.Contains(WatchComparisons(), a.Op) || a.Value == nil {
 			return "op is none of " + List(WatchComparisons()) + ", or value is no number"
 		}
-		if a.Rearm != nil && (a.Op == CompareEqual || a.Holds(*a.Rearm) || !a.Rearmed(*a.Rearm)) {
+		if a.Rearm != nil && (a.Op == CompareEqual || a.Holds(*a.Rearm)) {
 			return "rearm is not on the other side of value, or op is ="
 		}
 	case WatchChangeMoved:
