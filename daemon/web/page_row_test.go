@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,27 @@ func TestRowView(t *testing.T) {
 	}
 	if got := newPages(t, web.PageOn).get(t, fragment+"?row=asset/bitcoin", "192.0.2.8:1", "context.example.org"); got.Code != http.StatusUnauthorized {
 		t.Errorf("for a stranger: %d", got.Code)
+	}
+}
+
+// TestIDsOfRows: no element of a page has the id of another, though outsiders choose the keys of rows: these two share a hash of 32 bits
+// (FNV-1a).
+func TestIDsOfRows(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, web.PagePublic)
+	p.publish(t, p.now, `"id":"bitcoin"`, `"id":"diopsmnd"`, `"id":"ethereum"`, `"id":"hrngxiew"`)
+	body := p.get(t, "/", "192.0.2.7:1", "context.example.org").Body.String()
+	for _, key := range []string{"diopsmnd", "hrngxiew"} {
+		if !strings.Contains(body, "asset%2F"+key) {
+			t.Fatalf("the row %s is missing", key)
+		}
+	}
+	seen := map[string]bool{}
+	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(body, -1) {
+		if seen[id[1]] {
+			t.Errorf("two elements have the id %s", id[1])
+		}
+		seen[id[1]] = true
 	}
 }
 
