@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -482,15 +483,20 @@ type binding struct {
 	Capabilities struct{ Extensions map[string]any }
 }
 
-// advertising is a call by who pays by the extension org.x402/payment, and its headers.
-func (p *shop) advertising(method, params, name string, payment json.RawMessage) binding {
-	p.t.Helper()
+// advertised is a call by who pays by the extension org.x402/payment.
+func advertised(method, params string, payment json.RawMessage) string {
 	head := meta
 	if payment != nil {
 		head = strings.Replace(head, `{`, `{"x402/payment":`+string(payment)+`,`, 1)
 	}
 	head = strings.Replace(head, `Capabilities":{}`, `Capabilities":{"extensions":{"org.x402/payment":{}}}`, 1)
-	return p.bound(`{"jsonrpc":"2.0","id":"a","method":"`+method+`","params":{`+params+head+`}}`, method, name)
+	return `{"jsonrpc":"2.0","id":"a","method":"` + method + `","params":{` + params + head + `}}`
+}
+
+// advertising posts such a call, with its headers.
+func (p *shop) advertising(method, params, name string, payment json.RawMessage) binding {
+	p.t.Helper()
+	return p.bound(advertised(method, params, payment), method, name)
 }
 
 // bound posts body in the era without handshakes.
@@ -545,6 +551,12 @@ func TestBinding(t *testing.T) {
 		if paid.ResultType != "complete" || paid.IsError || paid.Meta.Receipt == nil || !paid.Meta.Receipt.Success ||
 			paid.PaymentRequired != nil {
 			t.Errorf("a paid tool: %+v", paid)
+		}
+		identifier := regexp.MustCompile(`"id":"[A-Z0-9]+"`) // of another payment, so that paying does not mend it
+		second := identifier.ReplaceAll(p.sign(p.chain.Wallet(), offer), identifier.Find(payment))
+		a := p.post(advertised("tools/call", cite, second), modern("", "tools/call", "context.cite")[2:]...)
+		if a.Status != 409 || !strings.Contains(a.Body, string(api.ReasonIDConflict)) {
+			t.Errorf("with the identifier of another: %d %s", a.Status, a.Body)
 		}
 		state := `"uri":"context://packs/crypto/state",`
 		offer = asked("a resource", p.advertising("resources/read", state, "context://packs/crypto/state", nil), "1000")
