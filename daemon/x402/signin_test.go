@@ -3,8 +3,10 @@ package x402_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +44,48 @@ func TestAgeOfSignIns(t *testing.T) {
 		}
 		if !ok {
 			is(t, err, api.ReasonBadSignature)
+		}
+	}
+}
+
+// TestTextOfSignIns: what is checked is the text that wallets sign, by EIP-4361, with all that clients may add. Neither what is longer than a
+// header may be, nor what says a member twice, is read.
+func TestTextOfSignIns(t *testing.T) {
+	t.Parallel()
+	var text string
+	s := x402.SignIns{
+		PublicURL: &url.URL{Scheme: "https", Host: "context.example.org"}, Networks: []string{"eip155:46630"}, Secret: []byte("secret"),
+		Recover: func(signed, _ string) (string, error) { text = signed; return payer, nil }, Now: now,
+	}
+	offer, err := s.Offer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := maps.Clone(offer.Info)
+	m["chainId"], m["type"], m["address"] = "eip155:46630", "eip191", payer
+	m["notBefore"], m["requestId"], m["resources"] = m["issuedAt"], "7", []string{"https://one.example", "https://two.example"}
+	sent, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("context.example.org wants you to sign in with your Ethereum account:\n%s\n\n%s\n\nURI: https://context.example.org\n"+
+		"Version: 1\nChain ID: 46630\nNonce: %s\nIssued At: %s\nExpiration Time: %s\nNot Before: %s\nRequest ID: 7\nResources:\n"+
+		"- https://one.example\n- https://two.example", payer, m["statement"], m["nonce"], m["issuedAt"], m["expirationTime"], m["notBefore"])
+	if _, err := s.Read(base64.StdEncoding.EncodeToString(sent)); err != nil || text != want {
+		t.Errorf("%v, of the text\n%s\nand not of\n%s", err, text, want)
+	}
+	m["requestId"] = strings.Repeat("x", 12<<10)
+	long, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, one := range map[string]string{
+		"long": string(long), "twice": strings.Replace(string(sent), `"nonce":`, `"Nonce":"x","nonce":`, 1),
+	} {
+		_, err := s.Read(base64.StdEncoding.EncodeToString([]byte(one)))
+		is(t, err, api.ReasonBadSignature)
+		if err == nil || !strings.Contains(err.Error(), "each member once") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
