@@ -265,4 +265,28 @@ func TestCreditsLow(t *testing.T) {
 	if n := count(); n != 2 {
 		t.Errorf("below it once more: %d", n)
 	}
+	_, end, _ := eventsAfter(t, c, w.ID, w.Cursor)
+	d.Clock.Advance(-time.Hour)
+	d.Grant(t, key, 10)
+	_ = count()
+	for range 10 {
+		if _, err := c.Fresh(ctx, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(); n != 3 {
+		t.Errorf("below it with the clock set back: %d", n)
+	}
+	if more, _, _ := eventsAfter(t, c, w.ID, end); len(more) != 1 {
+		t.Errorf("behind the event before that: %q", more)
+	}
+	late, err := c.CreateWatch(ctx, api.WatchRequest{Type: api.WatchCreditsLow, Arguments: []byte(`{"below":100}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Clock.Advance(-time.Hour)
+	tidy(t, d)
+	if ids, _, _ := eventsAfter(t, c, late.ID, late.Cursor); len(ids) != 1 {
+		t.Errorf("of a watch that was made before the clock was set back: %q", ids)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -194,6 +195,44 @@ func TestWebhook(t *testing.T) {
 	list, err := clientOf(t, d, key).Watches(t.Context())
 	if err != nil || list[0].LastDeliveryAt == nil || list[0].Failures != 0 || list[0].Secret != "" {
 		t.Errorf("%+v, %v", list, err)
+	}
+	if len(r.bad) > 0 {
+		t.Errorf("%q", r.bad)
+	}
+}
+
+// TestWebhookClockBack: where the clock is set back, what was put off comes within the longest pause, and new events come as they did; each
+// once, and the day is paid once.
+func TestWebhookClockBack(t *testing.T) {
+	t.Parallel()
+	r, d := newReceiver(t), daemontest.Start(t, onLoopback)
+	key := d.Key(t, api.TierPro)
+	d.Grant(t, key, 5)
+	w := hooked(t, d, key, r)
+	refresh(t, d, 2)
+	until(t, "two states", func() bool { return len(r.got()) == 2 })
+	r.set("", http.StatusInternalServerError)
+	refresh(t, d, 1)
+	failed(t, d, key, 1)
+	r.set("", 0)
+	d.Clock.Advance(-3 * time.Hour)
+	taken := func() (ids []string) {
+		for _, p := range r.got() {
+			if p.status == http.StatusOK {
+				ids = append(ids, p.id)
+			}
+		}
+		return ids
+	}
+	later(t, d, 0, "what was put off", func() bool { return len(taken()) == 3 })
+	refresh(t, d, 2)
+	later(t, d, 0, "two more states", func() bool { return len(taken()) >= 5 })
+	ids, _, truncated := eventsAfter(t, clientOf(t, d, key), w.ID, w.Cursor)
+	if told := taken(); truncated || len(ids) != 5 || !slices.Equal(slices.Sorted(slices.Values(told)), slices.Sorted(slices.Values(ids))) {
+		t.Errorf("told %q, read %q, truncated %t", told, ids, truncated)
+	}
+	if b, err := d.Credits().Balance(t.Context(), account.OperatorID, w.KeyID); err != nil || b.Balance != 4 {
+		t.Errorf("%+v, %v", b, err)
 	}
 	if len(r.bad) > 0 {
 		t.Errorf("%q", r.bad)

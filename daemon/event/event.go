@@ -43,6 +43,7 @@ type Watch struct {
 	Secret             []byte // of a webhook, or the token of ntfy
 	SecretBefore       []byte // which is signed with too, until BeforeUntil
 	BeforeUntil        time.Time
+	SecretMade         bool  // Secret was made for this watch: it gives way to that of the watch that is there
 	From               Place // it is told what is behind it
 
 	CreatedAt, ExpiresAt, PaidUntil time.Time
@@ -216,6 +217,9 @@ type Store interface {
 
 // MostWaiting is how many messages wait for a watch; what comes then is given up, and a gap is told.
 const MostWaiting = 100
+
+// LongestWait is the most time for which a delivery is put off. One that is put off for longer is due: the clock was set back since.
+const LongestWait = 10 * time.Minute
 
 // FirstWait is the time from when a watch is made to the first attempt to deliver: its receiver may store its answer first.
 const FirstWait = time.Second

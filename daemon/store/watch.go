@@ -117,6 +117,9 @@ func (s *Store) PutWatch(ctx context.Context, w event.Watch, most event.Bounds, 
 		}
 		if stored, unpaid = w, true; len(old) > 0 {
 			was := old[0]
+			if w.SecretMade && len(was.Secret) > 0 { // the same was made elsewhere in the meantime
+				w.Secret, stored.Secret = was.Secret, was.Secret
+			}
 			stored.CreatedAt, stored.From, stored.Gap = was.CreatedAt, was.From, was.Gap
 			stored.LowSince, stored.LastAt = was.LowSince, was.LastAt
 			if string(was.Secret) != string(w.Secret) {
@@ -315,9 +318,10 @@ func (s *Store) DueDeliveries(ctx context.Context, now time.Time) ([]event.Deliv
 	}, `SELECT `+watchColumns+`, due.event, due.cursor, due.attempts, e.body FROM (
 			SELECT d.watch, d.event, d.cursor, d.attempts, d.next_at,
 				row_number() OVER (PARTITION BY o.host ORDER BY d.next_at, d.event, d.watch) AS place
-			FROM watch_deliveries AS d JOIN watches AS o ON o.id = d.watch WHERE d.next_at <= ?
+			FROM watch_deliveries AS d JOIN watches AS o ON o.id = d.watch WHERE d.next_at <= ? OR d.next_at > ?
 		) AS due JOIN watches AS w ON w.id = due.watch JOIN watch_events AS e ON e.id = due.event
-		WHERE due.place <= ? ORDER BY due.next_at, due.event, due.watch LIMIT ?`, now.UnixMilli(), perHost, mostDue)
+		WHERE due.place <= ? ORDER BY due.next_at, due.event, due.watch LIMIT ?`, now.UnixMilli(),
+		now.Add(event.LongestWait).UnixMilli(), perHost, mostDue)
 	if err != nil {
 		return nil, fmt.Errorf("read deliveries: %w", err)
 	}

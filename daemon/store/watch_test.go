@@ -73,6 +73,11 @@ func TestWatchStore(t *testing.T) {
 			t.Errorf("payment %d of a day: %t, %v", i, ok, err)
 		}
 	}
+	w.Secret, w.SecretMade = []byte("made"), true
+	if again, _, err := s.PutWatch(t.Context(), w, event.Bounds{}, nil); err != nil || string(again.Secret) != "second" ||
+		string(again.SecretBefore) != "first" {
+		t.Errorf("made where it is already: %+v, %v", again, err)
+	}
 	put("b", now, 2, "b")
 	put("c", now, 1, "c")
 	save := func(seq int64, id string) {

@@ -38,7 +38,7 @@ const (
 
 // retries are the times to the next attempt after one that failed; after the last, the message is given up.
 func retries() []time.Duration {
-	return []time.Duration{10 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute}
+	return []time.Duration{10 * time.Second, 30 * time.Second, 2 * time.Minute, event.LongestWait}
 }
 
 // The words for what failed. The text of a receiver is nobody's.

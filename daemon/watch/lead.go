@@ -251,7 +251,11 @@ func (s *Service) tellCredits(ctx context.Context) error {
 		var m *event.Message
 		if l.LowSince = (time.Time{}); low {
 			l.LowSince = now
-			if m, err = s.creditsMessage(a, l, now); err != nil {
+			at, err := s.follow(ctx, l.Watch, now)
+			if err != nil {
+				return err
+			}
+			if m, err = s.creditsMessage(a, l, at); err != nil {
 				return err
 			}
 		}
@@ -260,6 +264,20 @@ func (s *Service) tellCredits(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// follow is a time for a message of w, now or, where the clock was set back, behind those that it has: it is read by them.
+func (s *Service) follow(ctx context.Context, w event.Watch, now time.Time) (at time.Time, err error) {
+	if at = now; !at.After(w.CreatedAt) {
+		at = w.CreatedAt.Add(time.Millisecond)
+	}
+	for {
+		list, err := s.cfg.Store.WatchMessages(ctx, w.ID, at.Add(-time.Millisecond), api.WatchPage)
+		if err != nil || len(list) == 0 {
+			return at, err
+		}
+		at = list[len(list)-1].At.Add(time.Millisecond)
+	}
 }
 
 func (s *Service) creditsMessage(a api.WatchArguments, l event.Low, now time.Time) (*event.Message, error) {

@@ -265,8 +265,7 @@ func (s *Service) put(ctx context.Context, c gate.Caller, r api.WatchRequest, a 
 		case w.Secret == nil && known:
 			w.Secret = old.Secret
 		case w.Secret == nil:
-			w.Secret = newSecret()
-			m.secret = secretText(w.Secret)
+			w.Secret, w.SecretMade = newSecret(), true
 		}
 		w.BeforeUntil = now.Add(secretGrace)
 		if err := s.verify(ctx, w); err != nil {
@@ -292,7 +291,9 @@ func (s *Service) put(ctx context.Context, c gate.Caller, r api.WatchRequest, a 
 	if w.Delivery.Type == api.DeliverPoll {
 		first = nil
 	}
-	m.Watch, m.unpaid, err = s.cfg.Store.PutWatch(ctx, w, most, first)
+	if m.Watch, m.unpaid, err = s.cfg.Store.PutWatch(ctx, w, most, first); w.SecretMade {
+		m.secret = secretText(m.Secret)
+	}
 	return m, err
 }
 
