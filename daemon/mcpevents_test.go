@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/sdk/api"
@@ -171,6 +175,81 @@ func TestMCPEvents(t *testing.T) {
 	}
 	if list, err := clientOf(t, d, key).Watches(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// pollParams and pollResult are what the Go SDK sends and reads for events/poll, which it does not know.
+type pollParams struct {
+	sdk.ParamsBase
+	Name      string         `json:"name"`
+	Arguments map[string]any `json:"arguments"`
+	Cursor    *string        `json:"cursor"`
+	MaxEvents int            `json:"maxEvents,omitempty"`
+}
+
+type pollResult struct {
+	sdk.ResultBase
+	Events     []api.Event `json:"events"`
+	Cursor     string      `json:"cursor"`
+	Truncated  bool        `json:"truncated"`
+	HasMore    bool        `json:"hasMore"`
+	NextPollMs int64       `json:"nextPollMs"`
+}
+
+// authorized sends a key with each request.
+type authorized struct{ key string }
+
+// RoundTrip sends r with the key.
+func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+a.key)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestSDKPolls has the client of the Go SDK poll events, page by page, and understand why it may not.
+func TestSDKPolls(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	const method = "events/poll"
+	if err := sdk.AddSendingCustomMethod[*pollParams, *pollResult](client, method); err != nil {
+		t.Fatal(err)
+	}
+	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: d.URL() + api.PathMCP,
+		HTTPClient: &http.Client{Transport: authorized{d.Key(t, api.TierPro)}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	poll := func(p pollParams) (*pollResult, error) {
+		return sdk.CallCustomMethod[*pollParams, *pollResult](t.Context(), session, method, &p)
+	}
+	page, err := poll(pollParams{Name: "state.published", Arguments: map[string]any{}})
+	if err != nil || page.Events == nil || len(page.Events) != 0 || page.Cursor == "" || page.NextPollMs < 1000 {
+		t.Fatalf("from now on: %+v, %v", page, err)
+	}
+	refresh(t, d, 3)
+	var ids []string
+	for more := true; more; more = page.HasMore {
+		page, err = poll(pollParams{Name: "state.published", Arguments: map[string]any{"pack": "crypto"}, Cursor: &page.Cursor, MaxEvents: 2})
+		if err != nil || page.Truncated || len(page.Events) > 2 {
+			t.Fatalf("%+v, %v", page, err)
+		}
+		for _, e := range page.Events {
+			var data api.EventData
+			if err := json.Unmarshal(e.Data, &data); err != nil || data.Message == "" || e.Timestamp.IsZero() || e.Name != "state.published" ||
+				e.Cursor == nil {
+				t.Errorf("%+v, %v", e, err)
+			}
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(ids)))) != 3 || len(ids) != 3 {
+		t.Errorf("polled %q", ids)
+	}
+	_, err = poll(pollParams{Name: "price", Arguments: map[string]any{}})
+	if wire := new(jsonrpc.Error); !errors.As(err, &wire) || wire.Code != -32011 {
+		t.Errorf("a type that there is not: %v", err)
 	}
 }
 
