@@ -16,26 +16,27 @@ import (
 
 const bundleFlag = "write the answer and its proof to this `file`, for ctx verify"
 
-// checkBundle refuses a file that no bundle can be written to, before a call that may cost.
-func checkBundle(file string) error {
+// writable refuses the file of a flag that no bundle can be written to, before a call that may cost.
+func writable(flag, file string) error {
 	if file == "-" {
-		return cli.Invalid("--bundle takes the name of a file: standard output has the answer")
+		return cli.Invalid("%s takes the name of a file: standard output has the answer", flag)
 	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return cli.Invalid("--bundle: %s is a directory", file)
+		return cli.Invalid("%s: %s is a directory", flag, file)
 	}
 	if _, err := os.Stat(filepath.Dir(file)); err != nil {
-		return cli.Invalid("--bundle: %w", err)
+		return cli.Invalid("%s: %w", flag, err)
 	}
 	return nil
 }
 
 // writeBundle writes an answer and what proves it to a file, once it holds.
-func writeBundle(ctx context.Context, logs *logs, file, pack string, state *api.StateResponse, meta *sdk.Response) error {
+func writeBundle(ctx context.Context, logs *logs, flag, file, pack string, state *api.StateResponse, basis *api.CheckBasis,
+	meta *sdk.Response,
+) error {
 	named, err := api.ParseProof(meta.Header.Get(api.HeaderProof))
 	if err != nil {
-		return &cli.Failure{Exit: cli.ExitUnproven, Reason: "no_proof",
-			Err: fmt.Errorf("the service gives no proof of this answer: %s was not written", file)}
+		return unproved(file)
 	}
 	p := logs.Last(pack, named.Seq)
 	if p == nil {
@@ -44,7 +45,7 @@ func writeBundle(ctx context.Context, logs *logs, file, pack string, state *api.
 			return err
 		}
 	}
-	b := sdk.Bundle{LogEntry: p.Entry, State: state.State}
+	b := sdk.Bundle{LogEntry: p.Entry, Check: basis, State: state.State}
 	if state.Brief != "" && p.IsOfBrief(state.Brief) == nil { // a later text has a leaf of its own
 		b.Brief = state.Brief
 	}
@@ -56,9 +57,15 @@ func writeBundle(ctx context.Context, logs *logs, file, pack string, state *api.
 		return err
 	}
 	if err := atomicfile.Write(file, text, 0o644); err != nil {
-		return cli.Invalid("--bundle: %w", err)
+		return cli.Invalid("%s: %w", flag, err)
 	}
 	return nil
+}
+
+// unproved is the failure to write a bundle of what has no proof.
+func unproved(file string) error {
+	return &cli.Failure{Exit: cli.ExitUnproven, Reason: "no_proof",
+		Err: fmt.Errorf("the service gives no proof of this answer: %s was not written", file)}
 }
 
 // compacted is a document without white space between its values.

@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/internal/check"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -24,11 +26,16 @@ type checkOptions struct {
 	file       string
 	at, within string
 	strict     bool
+
+	logs   *logs
+	save   string // file for what the text was judged against, "" for none
+	bundle string // file to judge by, "" for the service
+	key    string // that must have signed it
 }
 
 // newCheck makes the command that judges the figures of a text.
 func newCheck(f *factory) *cobra.Command {
-	o := &checkOptions{streams: f.streams, client: f.Client}
+	o := &checkOptions{streams: f.streams, client: f.Client, logs: f.Logs}
 	c := f.Command(&cobra.Command{
 		Use: "check FILE", Short: "Judge the figures of a text", Args: cobra.ExactArgs(1),
 		SuggestFor: []string{"judge", "factcheck", "verify-text"},
@@ -36,12 +43,19 @@ func newCheck(f *factory) *cobra.Command {
 			"past state: verified, refuted, stale or unknown. The text may have 16 KiB and 300 numbers; it is not kept.\n\n" +
 			"A figure is refuted only if its name, unit and words leave one meaning and the row says something else. All else is\n" +
 			"unknown, with a reason: no figure is refuted because it was not found. A text of which nothing can be judged is free.\n\n" +
-			"The command exits with 16 if a figure is refuted, with 10 if one is stale, and with --strict with 16 if one is unknown.",
-		Example: "  ctx check draft.md\n  git show HEAD:news.md | ctx check -\n  ctx check draft.md --at 2026-11-20T20:05 --all",
+			"The command exits with 16 if a figure is refuted, with 10 if one is stale, and with --strict with 16 if one is unknown.\n\n" +
+			"--save writes the state, its proof, and the rows and samples of the judgement to a file, signed by the log; it costs\n" +
+			"a snapshot too. --bundle judges by such a file, or by one of ctx state --bundle, without the service: with the file\n" +
+			"that --save wrote for the text, to the same bytes. In other files, what the state does not show is unknown.",
+		Example: "  ctx check draft.md\n  git show HEAD:news.md | ctx check -\n  ctx check draft.md --at 2026-11-20T20:05 --all\n" +
+			"  ctx check draft.md --save judged.json; ctx check draft.md --bundle judged.json",
 	}, []string{"findings", "verdict", "clear", "judged", "verified", "refuted", "stale", "unknown", "at", "citations", "freshness"},
 		func(ctx context.Context, args []string) (err error) {
 			o.file = args[0]
-			if o.request.Pack, err = f.Pack([]string{o.request.Pack}); err != nil {
+			if o.bundle == "" {
+				o.request.Pack, err = f.Pack([]string{o.request.Pack})
+			}
+			if err != nil {
 				return err
 			}
 			return o.run(ctx)
@@ -52,6 +66,12 @@ func newCheck(f *factory) *cobra.Command {
 	flags.BoolVar(&o.strict, "strict", false, "fail if a figure is unknown")
 	flags.StringVar(&o.at, "at", "", "as of this minute, as `time`")
 	flags.StringVar(&o.within, "within", "", "accept values of this `time` before too (default 15m)")
+	flags.StringVar(&o.save, "save", "", "write what the text was judged against to this `file`, for --bundle and ctx verify")
+	flags.StringVar(&o.bundle, "bundle", "", "judge by this `file`, offline")
+	flags.StringVar(&o.key, "key", "", "with --bundle, the verifier `key` that must have signed it")
+	for _, online := range []string{"save", "at", "pack"} {
+		c.MarkFlagsMutuallyExclusive("bundle", online)
+	}
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	return c
 }
@@ -94,16 +114,10 @@ func (o *checkOptions) run(ctx context.Context) (err error) {
 	if strings.TrimSpace(o.request.Text) == "" {
 		return cli.Invalid("%s is empty", o.file)
 	}
-	client, err := o.client()
+	found, err := o.judged(ctx)
 	if err != nil {
 		return err
 	}
-	var meta sdk.Response
-	found, err := client.Check(ctx, o.request, o.Call(&meta)...)
-	if err != nil {
-		return err
-	}
-	o.ReportMeta(&meta)
 	doc, err := cli.Marshal(found)
 	if err != nil {
 		return err
@@ -115,6 +129,73 @@ func (o *checkOptions) run(ctx context.Context) (err error) {
 		return err
 	}
 	return o.verdict(found)
+}
+
+// judged is what became of the text, by a bundle or by the service.
+func (o *checkOptions) judged(ctx context.Context) (*api.CheckResponse, error) {
+	if o.bundle != "" {
+		return o.offline(ctx)
+	}
+	if o.save != "" {
+		if err := writable("--save", o.save); err != nil {
+			return nil, err
+		}
+	}
+	client, err := o.client()
+	if err != nil {
+		return nil, err
+	}
+	var meta sdk.Response
+	o.request.Basis = o.save != ""
+	found, err := client.Check(ctx, o.request, o.Call(&meta)...)
+	if err != nil {
+		return nil, err
+	}
+	o.ReportMeta(&meta)
+	if o.save == "" {
+		return found, nil
+	}
+	basis := found.Basis
+	if found.Basis = nil; basis == nil {
+		return nil, unproved(o.save)
+	}
+	state, of, err := snapshot(ctx, o.streams, o.client, o.request.Pack, found.At)
+	if err != nil {
+		return nil, err
+	}
+	return found, writeBundle(ctx, o.logs, "--save", o.save, o.request.Pack, state, basis, of)
+}
+
+// offline judges the text by a bundle, once that holds.
+func (o *checkOptions) offline(ctx context.Context) (*api.CheckResponse, error) {
+	data, err := os.ReadFile(o.bundle)
+	if err != nil {
+		return nil, cli.Invalid("--bundle: %w", err)
+	}
+	if !sdk.IsBundle(data) {
+		return nil, cli.Invalid("%s is no bundle", o.bundle).WithHint("ctx check FILE --save and ctx state --bundle write one")
+	}
+	b, p, err := sdk.VerifyBundle(data, o.key, o.logs.Witnesses()...)
+	if err != nil {
+		return nil, err
+	}
+	if known, err := o.logs.OfOrigin(p.Checkpoint.Origin); err != nil {
+		return nil, err
+	} else if o.key == "" && (known == nil || known.Key != p.Checkpoint.Key) {
+		o.Note("only the file says that the key is that of the log %s: ctx verify %s --key KEY proves it", p.Checkpoint.Origin, o.bundle)
+	}
+	doc := state.Read(b.State)
+	basis := check.BasisOf(doc, p.Leaf.GeneratedAt, api.CheckWithin)
+	if b.Check != nil {
+		if basis, err = check.ReadBasis([]byte(b.Check.Text)); err != nil {
+			return nil, err
+		}
+	}
+	if o.within != "" {
+		basis.Within = o.request.Within
+	}
+	found := basis.Judge(o.request.Text, doc, o.request.All)
+	return &found, nil
 }
 
 // verdict is the failure that a text is, nil for one that is clear.

@@ -97,7 +97,7 @@ func (o freshOptions) run(ctx context.Context) error {
 	case o.watch != 0 && o.watch < time.Second: // each round costs a credit
 		return cli.Invalid("--watch is %s, must be 1s or more", o.watch)
 	}
-	if err := checkBundle(o.bundle); err != nil {
+	if err := writable("--bundle", o.bundle); err != nil {
 		return err
 	}
 	if o.past.Changed {
@@ -171,7 +171,7 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 	}
 	o.ReportMeta(&meta)
 	if o.bundle != "" {
-		if err := writeBundle(ctx, o.logs, o.bundle, o.pack, state, &meta); err != nil {
+		if err := writeBundle(ctx, o.logs, "--bundle", o.bundle, o.pack, state, nil, &meta); err != nil {
 			return last, err
 		}
 	}

@@ -25,7 +25,7 @@ func (o freshOptions) snapshot(ctx context.Context) error {
 		return err
 	}
 	if o.bundle != "" {
-		if err := writeBundle(ctx, o.logs, o.bundle, o.pack, state, meta); err != nil {
+		if err := writeBundle(ctx, o.logs, "--bundle", o.bundle, o.pack, state, nil, meta); err != nil {
 			return err
 		}
 	}

@@ -237,6 +237,10 @@ func (o verifyOptions) bundle(ctx context.Context, data []byte) error {
 		what = "state and this brief"
 		v.Covered = append(v.Covered, savedBrief)
 	}
+	if b.Check != nil {
+		what += ", with what a text was judged against,"
+		v.Covered = append(v.Covered, "check")
+	}
 	v.Says = fmt.Sprintf("The service of the log %s said this %s at %s, and it was not changed "+
 		"since.", p.Checkpoint.Origin, what, o.moment(p))
 	if b.Brief == "" && p.Leaf.Brief != "" {

@@ -320,7 +320,7 @@ func (d *Daemon) openReader(context.Context) error {
 	d.reader = reader.New(reader.Config{
 		Packs: d.packs.readable(), Feed: d.feed, History: provenHistory{servedHistory{d.history, d.served.made}, d.evidence},
 		Leaves: d.history, Briefs: d.editor, Now: d.cfg.Now,
-		Trouble: d.packs.trouble,
+		Trouble: d.packs.trouble, Sign: d.logs.SignCheck,
 	})
 	return nil
 }

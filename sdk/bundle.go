@@ -12,18 +12,20 @@ import (
 // Bundle is a state with the proof that a service published it, for verification offline.
 type Bundle struct {
 	api.LogEntry
-	Brief string // the text that was written with the state; "" for none
-	State []byte // the member state of the answer, to the byte
+	Brief string          // the text that was written with the state; "" for none
+	Check *api.CheckBasis // what a text was judged against beside the state; nil for none
+	State []byte          // the member state of the answer, to the byte
 }
 
 // bundleHead is a Bundle as it is read, without the state.
 type bundleHead struct {
-	V          int      `json:"v"`
-	Leaf       string   `json:"leaf"`
-	Proof      []string `json:"proof"`
-	Checkpoint string   `json:"checkpoint"`
-	Key        string   `json:"key"`
-	Brief      string   `json:"brief"`
+	V          int             `json:"v"`
+	Leaf       string          `json:"leaf"`
+	Proof      []string        `json:"proof"`
+	Checkpoint string          `json:"checkpoint"`
+	Key        string          `json:"key"`
+	Brief      string          `json:"brief"`
+	Check      *api.CheckBasis `json:"check,omitempty"`
 }
 
 // beforeState is what is before the state. It is in no string of JSON, which has quotes with a backslash.
@@ -37,7 +39,7 @@ func (b *Bundle) Encode() ([]byte, error) {
 	if proof == nil {
 		proof = []string{}
 	}
-	head, err := jsonx.Encode(bundleHead{1, b.Leaf, proof, b.Checkpoint, b.Key, b.Brief})
+	head, err := jsonx.Encode(bundleHead{1, b.Leaf, proof, b.Checkpoint, b.Key, b.Brief, b.Check})
 	if err != nil {
 		return nil, fmt.Errorf("write bundle: %w", err)
 	}
@@ -65,7 +67,7 @@ func ParseBundle(data []byte) (*Bundle, error) {
 	if f.V != 1 {
 		return nil, unproven("the bundle is of version %d, and 1 is known", f.V)
 	}
-	b := &Bundle{LogEntry: api.LogEntry{Leaf: f.Leaf, Proof: f.Proof, Checkpoint: f.Checkpoint, Key: f.Key}, Brief: f.Brief}
+	b := &Bundle{LogEntry: api.LogEntry{Leaf: f.Leaf, Proof: f.Proof, Checkpoint: f.Checkpoint, Key: f.Key}, Brief: f.Brief, Check: f.Check}
 	if same, err := b.Encode(); err != nil || !bytes.Equal(same[:len(same)-2], data[:len(head)+len(beforeState)]) {
 		return nil, unproven("the bundle is not written as bundles are: it was changed")
 	}
@@ -73,7 +75,8 @@ func ParseBundle(data []byte) (*Bundle, error) {
 	return b, nil
 }
 
-// VerifyBundle verifies a bundle offline: its canonical form, the hashes of state and brief in the leaf, and all that VerifyEntry verifies.
+// VerifyBundle verifies a bundle offline: its canonical form, the hashes of state and brief in the leaf, the signature of what a text was
+// judged against, and all that VerifyEntry verifies.
 // Key and witnesses are those of VerifyEntry.
 func VerifyBundle(data []byte, key string, witnesses ...string) (*Bundle, *Proven, error) {
 	b, err := ParseBundle(data)
@@ -89,6 +92,11 @@ func VerifyBundle(data []byte, key string, witnesses ...string) (*Bundle, *Prove
 	}
 	if b.Brief != "" {
 		if err := p.IsOfBrief(b.Brief); err != nil {
+			return nil, nil, err
+		}
+	}
+	if b.Check != nil {
+		if err := p.IsOfCheck(*b.Check); err != nil {
 			return nil, nil, err
 		}
 	}

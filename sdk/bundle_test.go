@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -23,6 +25,45 @@ func bundleOf(t testing.TB, l *testLog, seq int, salt string) []byte {
 	return text
 }
 
+// judged is the basis of a check that the log signed for a leaf.
+func (l *testLog) judged(t testing.TB, seq int, basis string) *api.CheckBasis {
+	t.Helper()
+	p, err := sdk.VerifyEntry(l.entry(seq), l.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := note.Sign(&note.Note{Text: api.CheckNote(l.origin, p.Hash, basis)}, l.signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &api.CheckBasis{Text: basis, Note: string(signed)}
+}
+
+// TestBasisOfAnother: what a text was judged against is that of one state of one log, and nobody else's.
+func TestBasisOfAnother(t *testing.T) {
+	t.Parallel()
+	l, other := newTestLog(t, logOrigin), newTestLog(t, logOrigin)
+	l.grow(t, 3, "a")
+	other.grow(t, 3, "a")
+	good := l.judged(t, 1, "{}")
+	for what, basis := range map[string]*api.CheckBasis{
+		"another state": l.judged(t, 2, "{}"), "another key": other.judged(t, 1, "{}"), "a checkpoint": {Text: "{}", Note: l.checkpoint(3)},
+		"another text": {Text: "{ }", Note: good.Note}, "no signature": {Text: "{}"},
+	} {
+		b := sdk.Bundle{LogEntry: l.entry(1), Check: basis, State: []byte(stateAt(1, "a"))}
+		text, err := b.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := sdk.VerifyBundle(text, l.key); !errors.Is(err, sdk.ErrUnproven) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := sdk.OpenCheckpoint(good.Note, l.key); !errors.Is(err, sdk.ErrUnproven) {
+		t.Errorf("it passes for a checkpoint: %v", err)
+	}
+}
+
 // TestEveryByteOfABundle flips the bits that JSON, hexadecimal or base64 may not look at in every byte of a small bundle, one after the
 // other, and one more.
 func TestEveryByteOfABundle(t *testing.T) {
@@ -32,7 +73,7 @@ func TestEveryByteOfABundle(t *testing.T) {
 	witness := newWitness(t, "w.test/1", l)
 	e := l.entry(1)
 	e.Checkpoint += witness.ask(t, l, 0)
-	text, err := (&sdk.Bundle{LogEntry: e, Brief: "brief", State: []byte(stateAt(1, "a"))}).Encode()
+	text, err := (&sdk.Bundle{LogEntry: e, Brief: "brief", Check: l.judged(t, 1, `{"rows":[{"key":"a"}]}`), State: []byte(stateAt(1, "a"))}).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

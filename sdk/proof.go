@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -142,6 +143,22 @@ func (p *Proven) IsOfState(state []byte) error {
 // IsOfBrief verifies that p proves the text of a brief.
 func (p *Proven) IsOfBrief(text string) error {
 	return p.is("brief", p.Leaf.Brief, []byte(text))
+}
+
+// IsOfCheck verifies that the log signed what a text was judged against, for the state of p.
+func (p *Proven) IsOfCheck(basis api.CheckBasis) error {
+	key, err := logVerifier(p.Checkpoint.Key)
+	if err != nil {
+		return err
+	}
+	signed, err := note.Open([]byte(basis.Note), note.VerifierList(key))
+	switch {
+	case err != nil:
+		return unproven("what the text was judged against is not signed by the log's key: %w", err)
+	case signed.Text != api.CheckNote(p.Checkpoint.Origin, p.Hash, basis.Text):
+		return unproven("what the text was judged against is not what the log signed for leaf %d", p.Leaf.Seq)
+	}
+	return asMade(signed, basis.Note)
 }
 
 // is compares the hash of what was said with that in the leaf.

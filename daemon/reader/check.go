@@ -31,38 +31,43 @@ func readyCheck(q api.Query) error {
 
 // check judges the figures of a text against what all sources last gave, or against a state of the past.
 func (r *Reader) check(ctx context.Context, v View, window time.Duration) (Answer, error) {
-	report, pulse, err := r.judged(ctx, v, window)
+	report, m, pulse, err := r.judged(ctx, v, window)
 	if err != nil {
 		return Answer{}, err
 	}
-	answer := api.CheckResponse{
-		Verdict: report.Verdict(), Judged: report.Judged(), Verified: report.Counts[api.CheckVerified],
-		Refuted: report.Counts[api.CheckRefuted], Stale: report.Counts[api.CheckStale], Unknown: report.Counts[api.CheckUnknown],
-		At: pulse.GeneratedAt, Findings: append([]api.CheckFinding{}, report.Findings...), Citations: []api.Citation{},
-		Notices: v.pack.Notices,
-	}
-	answer.Clear = answer.Refuted+answer.Stale == 0
-	for _, c := range pulse.Citations {
-		if slices.Contains(report.Refs, c.Ref) {
-			answer.Citations = append(answer.Citations, c)
-		}
-	}
+	var fresh api.Freshness
 	if now := r.cfg.Now(); v.At.At.IsZero() {
-		answer.Freshness = v.edition.Freshness(now)
+		fresh = v.edition.Freshness(now)
 	} else {
-		answer.Freshness = pulse.Freshness(now)
-		answer.Freshness.Sources, answer.Freshness.Flags = nil, nil // they do nothing now that this is about
+		fresh = pulse.Freshness(now)
+		fresh.Sources, fresh.Flags = nil, nil // they do nothing now that this is about
 	}
-	if len(answer.Citations) > 0 {
-		answer.Freshness.Provenance = api.LowestProvenance(answer.Citations)
+	answer := report.Answer(m, fresh, v.pack.Notices)
+	if v.Basis && r.cfg.Sign != nil && pulse.Proof.Log != "" {
+		if answer.Basis, err = r.basis(v, m, fresh, pulse.Proof); err != nil {
+			return Answer{}, err
+		}
 	}
 	a, err := encode(answer)
 	a.Nothing, a.Proof = answer.Judged == 0, proven(v.Query, pulse.Proof)
 	return a, err
 }
 
-// judged is what became of the figures of v's text, and the state that it was judged by.
-func (r *Reader) judged(ctx context.Context, v View, window time.Duration) (check.Report, state.Pulse, error) {
+// basis is what the text of v was judged against, signed for the state of a leaf.
+func (r *Reader) basis(v View, m check.Material, fresh api.Freshness, of api.Proof) (*api.CheckBasis, error) {
+	text, err := check.NewBasis(v.Text, m, fresh, v.pack.Notices)
+	if err != nil {
+		return nil, err
+	}
+	note, err := r.cfg.Sign(of.Log, of.Leaf, string(text))
+	if err != nil {
+		return nil, fmt.Errorf("sign what a text was judged against: %w", err)
+	}
+	return &api.CheckBasis{Text: string(text), Note: string(note)}, nil
+}
+
+// judged is what became of the figures of v's text, what it was judged against, and the state of that.
+func (r *Reader) judged(ctx context.Context, v View, window time.Duration) (check.Report, check.Material, state.Pulse, error) {
 	pulse, now := v.edition.Pulse, r.cfg.Now()
 	m := check.Material{
 		Tables: v.edition.Rows, Shown: v.pack.Shown, Within: cmp.Or(v.Span, api.CheckWithin), All: v.All,
@@ -74,7 +79,7 @@ func (r *Reader) judged(ctx context.Context, v View, window time.Duration) (chec
 	if !v.At.At.IsZero() {
 		var err error
 		if pulse, err = r.past(ctx, v, window); err != nil {
-			return check.Report{}, pulse, err
+			return check.Report{}, m, pulse, err
 		}
 		m.Past, m.Late = true, nil
 	}
@@ -82,7 +87,7 @@ func (r *Reader) judged(ctx context.Context, v View, window time.Duration) (chec
 	past := earlier{Reader: r, ctx: ctx, v: v, of: pulse, begin: r.begin(v, pulse, window)}
 	m.Earlier = past.points
 	report := check.Judge(v.Text, m)
-	return report, pulse, past.err
+	return report, m, pulse, past.err
 }
 
 // begin is the first moment of the day before a state that the caller may read.
@@ -162,7 +167,7 @@ func (e *earlier) states(until time.Time) (list []check.Sample, err error) {
 
 // anyJudged is the error for a text of which nothing can be judged.
 func (r *Reader) anyJudged(ctx context.Context, v View, window time.Duration) error {
-	report, _, err := r.judged(ctx, v, window)
+	report, _, _, err := r.judged(ctx, v, window)
 	if err != nil || report.Judged() > 0 {
 		return err
 	}

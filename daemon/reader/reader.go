@@ -87,6 +87,8 @@ type Config struct {
 	Briefs  Briefs                               // nil means that all get the pack's
 	Trouble func(pack string) []api.SourceStatus // how the sources of a pack without a state do; nil means not known
 	Now     func() time.Time                     // nil means time.Now
+
+	Sign func(log, leaf, basis string) ([]byte, error) // signs the basis of a check for a leaf; nil means that none is given
 }
 
 // Reader answers operations. Make one with New; it is safe for concurrent use.

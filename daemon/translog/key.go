@@ -56,16 +56,21 @@ func Verifier(origin, public string) (string, error) {
 
 // Sign is the checkpoint of a head: a signed note, as C2SP tlog-checkpoint has it. The same head gives the same bytes.
 func (k Key) Sign(head api.LogHead) ([]byte, error) {
-	verifier, err := k.Verifier(head.Origin)
+	return k.note(head.Origin, fmt.Sprintf("%s\n%d\n%s\n", head.Origin, head.Size, head.Root))
+}
+
+// note signs a text in the name of a log.
+func (k Key) note(origin, text string) ([]byte, error) {
+	verifier, err := k.Verifier(origin)
 	if err != nil {
 		return nil, err
 	}
-	hash := verifier[len(head.Origin)+1 : len(head.Origin)+9]
+	hash := verifier[len(origin)+1 : len(origin)+9]
 	const ed25519Alg = 1
 	seed := base64.StdEncoding.EncodeToString(append([]byte{ed25519Alg}, k.private.Seed()...))
-	signer, err := note.NewSigner(strings.Join([]string{"PRIVATE", "KEY", head.Origin, hash, seed}, "+"))
+	signer, err := note.NewSigner(strings.Join([]string{"PRIVATE", "KEY", origin, hash, seed}, "+"))
 	if err != nil {
-		return nil, errors.New("make signer of checkpoints: its name or key is not one") // without the key
+		return nil, errors.New("make signer of a log: its name or key is not one") // without the key
 	}
-	return note.Sign(&note.Note{Text: fmt.Sprintf("%s\n%d\n%s\n", head.Origin, head.Size, head.Root)}, signer)
+	return note.Sign(&note.Note{Text: text}, signer)
 }

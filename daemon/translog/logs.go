@@ -150,6 +150,11 @@ func NewLogs(store Store, key Key, tables Tables) *Logs {
 		cosigned: map[string]cosigned{}, standing: map[string][]Cosigner{}}
 }
 
+// SignCheck signs, in the name of the log of an origin, the hash of what a text was judged against for the state of a leaf.
+func (l *Logs) SignCheck(origin, leaf, basis string) ([]byte, error) {
+	return l.key.note(origin, api.CheckNote(origin, leaf, basis))
+}
+
 // cached returns what is kept under a name, or what produce returns, which is kept from then on.
 func (l *Logs) cached(of name, produce func() (Answer, error)) (Answer, error) {
 	l.mu.Lock()

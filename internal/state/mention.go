@@ -113,3 +113,6 @@ func (p *Place) Member(field string) string {
 	}
 	return p.Path + "." + field
 }
+
+// KindList are the kinds of the rows.
+func (t *Tables) KindList() []Kind { return t.kinds }

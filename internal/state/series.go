@@ -15,26 +15,26 @@ import (
 
 // Shown says where in the states of a pack rows of one kind stand. What stands nowhere has no past.
 type Shown struct {
-	Kind    string
-	Path    string       // of the list of them, or of the only one: top_movers, sentiment.market
-	Key     string       // of the only one; "" for a list, whose rows have ids
-	Prefix  string       // of the ids in the list, and not of the keys
-	Within  string       // of a list in each row of the list, whose rows these are, such as headlines; "" means none
-	ID      string       // the member of the rows in the list that is their key; "" means id
-	Groups  []string     // of the rows in the list that are of this kind; nil means all
-	Label   string       // what the only one is called, or the member of the rows in the list that names them
-	Time    string       // the member that says when they came, of rows that are news; "" means that they are none
-	Fields  []ShownField // their numbers, the most important first; what has none has no past
-	Further []string     // further members of theirs, texts and times, that an excerpt has
+	Kind    string       `json:"kind"`
+	Path    string       `json:"path"`              // of the list of them, or of the only one: top_movers, sentiment.market
+	Key     string       `json:"key,omitempty"`     // of the only one; "" for a list, whose rows have ids
+	Prefix  string       `json:"prefix,omitempty"`  // of the ids in the list, and not of the keys
+	Within  string       `json:"within,omitempty"`  // of a list in each row of the list, whose rows these are; "" means none
+	ID      string       `json:"id,omitempty"`      // the member of the rows in the list that is their key; "" means id
+	Groups  []string     `json:"groups,omitempty"`  // of the rows in the list that are of this kind; nil means all
+	Label   string       `json:"label,omitempty"`   // what the only one is called, or the member of the rows in the list that names them
+	Time    string       `json:"time,omitempty"`    // the member that says when news came; "" means that they are none
+	Fields  []ShownField `json:"fields,omitempty"`  // their numbers, the most important first; what has none has no past
+	Further []string     `json:"further,omitempty"` // further members of theirs, texts and times, that an excerpt has
 }
 
 // ShownField is a number of rows.
 type ShownField struct {
-	Name  string // as in lookup
-	In    string // its member in a state; "" means Name
-	Share bool   // which is a share of 1 there; a percent is told
+	Name  string `json:"name"`            // as in lookup
+	In    string `json:"in,omitempty"`    // its member in a state; "" means Name
+	Share bool   `json:"share,omitempty"` // which is a share of 1 there; a percent is told
 
-	Words []string // that ask for it in a lookup
+	Words []string `json:"words,omitempty"` // that ask for it in a lookup
 }
 
 // field is the field of a name, the first for none.

@@ -13,49 +13,50 @@ import (
 
 // Kind is what rows of one kind have in common.
 type Kind struct {
-	Name   string
-	Words  []string // that ask for rows of this kind: news, headlines
-	Fields []Field  // in the order of importance; the first is shown where a question names none
-	Orders []Order  // other than by size
-	Size   string   // the field by which the larger of two rows comes first; "" means none
-	Group  string   // the field that says with which others a row belongs: a category, a network; "" means none
-	Totals []string // kinds whose one row has figures of all rows of this one
-	Whole  []string // words of Words that mean all of its rows together: defi
-	Sole   bool     // there is one row, which is meant where its figures are asked for of nothing
-	Own    bool     // a row is of this kind alone, as a headline is: it answers only where its kind is asked for or nothing else fits
+	Name   string   `json:"name"`
+	Words  []string `json:"words,omitempty"`  // that ask for rows of this kind: news, headlines
+	Fields []Field  `json:"fields,omitempty"` // in the order of importance; the first is shown where a question names none
+	Orders []Order  `json:"orders,omitempty"` // other than by size
+	Size   string   `json:"size,omitempty"`   // the field by which the larger of two rows comes first; "" means none
+	Group  string   `json:"group,omitempty"`  // the field that says with which others a row belongs: a category, a network; "" means none
+	Totals []string `json:"totals,omitempty"` // kinds whose one row has figures of all rows of this one
+	Whole  []string `json:"whole,omitempty"`  // words of Words that mean all of its rows together: defi
+	Sole   bool     `json:"sole,omitempty"`   // there is one row, which is meant where its figures are asked for of nothing
+	Own    bool     `json:"own,omitempty"`    // a headline: it answers only where its kind is asked for or nothing else fits
 }
 
 // Order is how rows stand where one of the words asks for them.
 type Order struct {
-	Words []string // such as gainers
-	Field string   // a number
-	Least bool     // the least comes first
-	Both  bool     // what moved most either way is asked for
+	Words []string `json:"words,omitempty"` // such as gainers
+	Field string   `json:"field"`           // a number
+	Least bool     `json:"least,omitempty"` // the least comes first
+	Both  bool     `json:"both,omitempty"`  // what moved most either way is asked for
 }
 
 // Field is one that rows of a kind may have.
 type Field struct {
-	Name   string   // with its unit, as priceUsd
-	Words  []string // that ask for it, words or phrases: price, cost, market cap
-	Filter bool     // a text of it leaves out other rows: a venue, a publisher
-	Counts bool     // it is how many rows of another kind there are of some sort
+	Name   string   `json:"name"`             // with its unit, as priceUsd
+	Words  []string `json:"words,omitempty"`  // that ask for it, words or phrases: price, cost, market cap
+	Filter bool     `json:"filter,omitempty"` // a text of it leaves out other rows: a venue, a publisher
+	Counts bool     `json:"counts,omitempty"` // it is how many rows of another kind there are of some sort
 }
 
 // Row is one row of a pack's tables.
 type Row struct {
-	Kind, Key string // Key is unique among the rows of Kind
-	Entity    string // of the thing that it speaks of; rows of other kinds about the same thing have it too
-	Name      string
-	Symbol    string
-	Aliases   []string // other names, such as the address of a pool
-	Fields    api.Fields
-	Ref       int
-	URL       string
-	Of        string // see Of
-	FetchedAt time.Time
-	Stale     bool    // the last attempt of its source failed
-	Echo      bool    // it moves with another thing, as a wrapped coin does: it stands in no Order
-	Size      float64 // of the thing; the larger wins among equals
+	Kind      string     `json:"kind"`
+	Key       string     `json:"key"`              // Key is unique among the rows of Kind
+	Entity    string     `json:"entity,omitempty"` // of the thing that it speaks of; rows of other kinds about the same thing have it too
+	Name      string     `json:"name"`
+	Symbol    string     `json:"symbol,omitempty"`
+	Aliases   []string   `json:"aliases,omitempty"` // other names, such as the address of a pool
+	Fields    api.Fields `json:"fields,omitempty"`
+	Ref       int        `json:"ref,omitempty"`
+	URL       string     `json:"url,omitempty"`
+	Of        string     `json:"of,omitempty"` // see Of
+	FetchedAt time.Time  `json:"fetchedAt,omitzero"`
+	Stale     bool       `json:"stale,omitempty"` // the last attempt of its source failed
+	Echo      bool       `json:"echo,omitempty"`  // it moves with another thing, as a wrapped coin does: it stands in no Order
+	Size      float64    `json:"size,omitempty"`  // of the thing; the larger wins among equals
 }
 
 // Tables are the rows of a pack at one moment, with an index of their names. They never change.

@@ -15,8 +15,8 @@ const (
 
 // Point is what a number was at a time.
 type Point struct {
-	At    time.Time
-	Value float64
+	At    time.Time `json:"at"`
+	Value float64   `json:"value"`
 }
 
 // Trail is what the numbers of all rows of a pack were of late, also of those that no state shows. It is lost with the process.

@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
 
 // Bounds of a call of check.
 const (
@@ -90,6 +94,19 @@ type CheckResponse struct {
 	Citations []Citation     `json:"citations"`
 	Notices   []string       `json:"notices,omitempty"`
 	Freshness Freshness      `json:"freshness"`
+	Basis     *CheckBasis    `json:"basis,omitempty"` // where it is asked for and the log has the state
+}
+
+// CheckBasis is what a text was judged against beside the state: the rows and samples that its judgement needs.
+type CheckBasis struct {
+	Text string `json:"text"` // JSON, to the byte
+	Note string `json:"note"` // CheckNote, signed by the key of the log
+}
+
+// CheckNote is what a log signs of a basis: the leaf of its state, and its hash. No checkpoint begins so.
+func CheckNote(log, leaf, basis string) string {
+	sum := sha256.Sum256([]byte(basis))
+	return log + " check\n" + leaf + "\n" + hex.EncodeToString(sum[:]) + "\n"
 }
 
 // CheckFinding is what became of one figure. What it is compared with is there where the row and the field are known.

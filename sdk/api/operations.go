@@ -71,7 +71,8 @@ type Query struct {
 	Over     time.Duration // 0 means none
 	Describe bool          // over HTTP: the tables in place of rows
 
-	All bool // check: with what is verified
+	All   bool // check: with what is verified
+	Basis bool // check over HTTP: with what the text was judged against
 
 	Severity Severity // the tool subscribe: the least of the flags that are news; "" means that all changes are
 	Full     bool     // the tool subscribe: with the whole state
@@ -412,6 +413,11 @@ func check() Operation {
 				Name: "all", Kind: KindSwitch, field: func(q *Query) any { return &q.All },
 				Reason: ReasonInvalidRequest, Hint: "leave it out for false", ToolDoc: "Also verified",
 				Doc: "Also list what is verified.", Example: "true",
+			}, {
+				Name: "basis", Kind: KindSwitch, Only: FaceHTTP, field: func(q *Query) any { return &q.Basis },
+				Reason: ReasonInvalidRequest, Hint: "leave it out for false",
+				Doc:     "Add the rows and samples that the text was judged against, signed, so that it can be judged again offline.",
+				Example: "true",
 			}}
 		},
 		Tool: Tool{
