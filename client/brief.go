@@ -1,10 +1,12 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +28,7 @@ type briefOptions struct {
 	render bool   // wrap and mark without a terminal too
 	raw    bool   // the text alone, as it came
 	width  int    // columns; 0 means those of the terminal, or no limit
-	check  bool   // with what backs each figure
+	check  bool   // with what becomes of its figures in a check
 }
 
 func newBrief(f *factory) *cobra.Command {
@@ -47,7 +49,7 @@ func newBrief(f *factory) *cobra.Command {
 	flags.StringVar(&o.cite, "cite", "", "`how` to show sources: footnotes (the default), inline or none")
 	flags.BoolVar(&o.render, "render", false, "wrap and highlight the text even without a terminal")
 	flags.BoolVar(&o.raw, "raw", false, "only the text, as the service sent it")
-	flags.BoolVar(&o.check, "check", false, "show the row of the state behind each figure")
+	flags.BoolVar(&o.check, "check", false, "check each figure against the state of the brief, which is a call too")
 	flags.IntVar(&o.width, "width", 0, "wrap at this many `columns`")
 	_ = c.RegisterFlagCompletionFunc("cite",
 		cobra.FixedCompletions([]string{"footnotes", "inline", "none"}, cobra.ShellCompDirectiveNoFileComp))
@@ -56,7 +58,7 @@ func newBrief(f *factory) *cobra.Command {
 }
 
 func briefFields() []string {
-	return []string{"brief", "briefAt", "briefOf", "since", "citations", "claims", "freshness"}
+	return []string{"brief", "briefAt", "briefOf", "since", "citations", "check", "freshness"}
 }
 
 func (o briefOptions) run(ctx context.Context) error {
@@ -77,24 +79,53 @@ func (o briefOptions) run(ctx context.Context) error {
 		return err
 	}
 	var meta sdk.Response
-	opts := o.Call(&meta)
-	if o.check {
-		opts = append(opts, sdk.WithClaims())
-	}
-	brief, err := client.Brief(ctx, o.pack, opts...)
+	brief, err := client.Brief(ctx, o.pack, o.Call(&meta)...)
 	if err != nil {
 		return err
 	}
 	o.ReportMeta(&meta)
+	check := &checkOptions{streams: o.streams, client: o.client}
+	var found *api.CheckResponse
+	if o.check {
+		check.request = sdk.CheckRequest{Pack: o.pack, Text: brief.Brief, At: writtenFrom(brief), All: true}
+		if found, err = check.judged(ctx); err != nil {
+			return err
+		}
+		if meta.Body, err = withCheck(meta.Body, found); err != nil {
+			return err
+		}
+	}
 	flat, err := flatten(meta.Body, nil)
 	if err != nil {
 		return err
 	}
-	return o.Print(ctx, cli.Answer{JSON: meta.Body, Flat: flat, Piped: cli.Text,
-		Text: func(w io.Writer, width int, style cli.Style) error { return o.draw(w, width, style, brief) }})
+	err = o.Print(ctx, cli.Answer{JSON: meta.Body, Flat: flat, Piped: cli.Text,
+		Text: func(w io.Writer, width int, style cli.Style) error { return o.draw(w, width, style, brief, found) }})
+	if err != nil || !o.check {
+		return err
+	}
+	return check.verdict(found)
 }
 
-func (o briefOptions) draw(w io.Writer, width int, style cli.Style, brief *api.BriefResponse) error {
+// writtenFrom is the moment of the state that a brief was written from.
+func writtenFrom(brief *api.BriefResponse) time.Time {
+	if brief.BriefOf != nil {
+		return *brief.BriefOf
+	}
+	return brief.Freshness.GeneratedAt
+}
+
+// withCheck is a brief in JSON with what became of its figures.
+func withCheck(brief []byte, found *api.CheckResponse) ([]byte, error) {
+	text, err := cli.Marshal(found)
+	if err != nil {
+		return nil, err
+	}
+	head, _ := bytes.CutSuffix(bytes.TrimSpace(brief), []byte("}"))
+	return slices.Concat(head, []byte(`,"check":`), bytes.TrimSpace(text), []byte("}")), nil
+}
+
+func (o briefOptions) draw(w io.Writer, width int, style cli.Style, brief *api.BriefResponse, found *api.CheckResponse) error {
 	tty := o.OutTTY
 	if o.raw {
 		text := brief.Brief
@@ -114,22 +145,6 @@ func (o briefOptions) draw(w io.Writer, width int, style cli.Style, brief *api.B
 	if err := page.Brief(o.pack, brief, CiteStyle(o.cite)); err != nil || !o.check {
 		return err
 	}
-	return page.claims(brief.Claims)
+	fmt.Fprintln(w)
+	return page.check(found)
 }
-
-// claims lists what backs the figures of a brief.
-func (p Page) claims(list []api.Claim) error {
-	rows := &cli.Rows{Columns: []string{"figure", "row", "field", "ref"}, Right: []bool{true, false, false, true}, Wide: 1,
-		Empty: "the brief has no figures"}
-	for _, c := range list {
-		rows.Rows = append(rows.Rows, []string{human.Line(c.Text), human.Line(c.Row), human.Line(c.Field), fmt.Sprintf("[%d]", c.Ref)})
-	}
-	backed := fmt.Sprintf("%s, each in a row of the state", human.Plural(len(list), "figure"))
-	if _, err := fmt.Fprintf(p.W, "\n%s\n", p.Style.Bold(backed)); err != nil {
-		return err
-	}
-	return rows.Write(p.W, max(p.Width, leastTable), p.Style)
-}
-
-// leastTable is how wide a table is at least.
-const leastTable = 60

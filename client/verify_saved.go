@@ -49,7 +49,7 @@ func readSaved(data []byte) (*savedAnswer, error) {
 			"writes it")
 	}
 	a := &savedAnswer{members: map[string]*jsonx.Value{}}
-	known := append(cli.FieldsIn(api.StateResponse{}), cli.FieldsIn(api.BriefResponse{})...)
+	known := append(cli.FieldsIn(api.StateResponse{}), append(cli.FieldsIn(api.BriefResponse{}), "check")...) // brief --check adds it
 	for _, m := range root.Members {
 		if !slices.Contains(known, m.Name) {
 			return nil, changedFile("the file has a member %s, which no answer has that this ctx knows", human.Short(m.Name, human.Quoted))
