@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/event"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -236,6 +237,65 @@ func TestWebhookClockBack(t *testing.T) {
 	}
 	if len(r.bad) > 0 {
 		t.Errorf("%q", r.bad)
+	}
+}
+
+// TestWebhookBeganMeanwhile: what happens while a receiver is challenged is before the cursor, or it is told.
+func TestWebhookBeganMeanwhile(t *testing.T) {
+	t.Parallel()
+	r, d := newReceiver(t), daemontest.Start(t, onLoopback)
+	key := d.Key(t, api.TierFree)
+	first := hooked(t, d, key, r)
+	refresh(t, d, 1)
+	until(t, "the first event", func() bool { return len(r.got()) == 1 })
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var asked struct{ Type, Challenge string }
+		if err := json.NewDecoder(req.Body).Decode(&asked); err != nil || asked.Type != "verification" {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.posts = append(r.posts, post{id: "other " + req.Header.Get("webhook-id")})
+			return
+		}
+		refresh(t, d, 1)
+		until(t, "the event of who watched before", func() bool { return len(r.got()) == 2 })
+		_ = json.NewEncoder(w).Encode(map[string]string{"challenge": asked.Challenge})
+	}))
+	t.Cleanup(slow.Close)
+	second, err := clientOf(t, d, key).CreateWatch(t.Context(), api.WatchRequest{Type: first.Type,
+		Delivery: api.WatchDelivery{Type: api.DeliverWebhook, URL: slow.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refresh(t, d, 1)
+	ids, _, _ := eventsAfter(t, clientOf(t, d, key), second.ID, second.Cursor)
+	later(t, d, time.Second, "what is behind the cursor", func() bool { return len(r.got()) == 3+len(ids) })
+	for _, id := range ids {
+		if !slices.ContainsFunc(r.got(), func(p post) bool { return p.id == "other "+id }) {
+			t.Errorf("%s is behind the cursor, and never came", id)
+		}
+	}
+}
+
+// TestWebhookBacklog: of more events behind a cursor than may wait, the first are told, and where the rest begins.
+func TestWebhookBacklog(t *testing.T) {
+	t.Parallel()
+	const states = 3*api.WatchStates + 1
+	r, d := newReceiver(t), daemontest.Start(t, onLoopback)
+	c := clientOf(t, d, d.Key(t, api.TierFree))
+	read, err := c.CreateWatch(t.Context(), api.WatchRequest{Type: api.WatchStatePublished})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refresh(t, d, states)
+	all, _, _ := eventsAfter(t, c, read.ID, read.Cursor)
+	w, err := c.CreateWatch(t.Context(), api.WatchRequest{Type: read.Type, Cursor: read.Cursor,
+		Delivery: api.WatchDelivery{Type: api.DeliverWebhook, URL: r.URL}})
+	if err != nil || len(all) != states {
+		t.Fatalf("%d events, %v", len(all), err)
+	}
+	rest, _, _ := eventsAfter(t, c, w.ID, w.Gap)
+	if len(rest) == 0 || len(all)-len(rest) < event.MostWaiting || !slices.Equal(rest, all[len(all)-len(rest):]) {
+		t.Errorf("behind the gap are %d of %d events", len(rest), len(all))
 	}
 }
 

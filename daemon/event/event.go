@@ -22,6 +22,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -186,10 +187,13 @@ func (s Standing) Total() int { return s.Active + s.Suspended + s.Paused }
 // after another.
 const LongOverdue = 300
 
+// ErrOvertaken says that what was read is no longer so: it is to be read again.
+var ErrOvertaken = errors.New("overtaken")
+
 // Store keeps watches. Each method is one transaction, on disk when it returns; those from SaveEvents on are the leader's alone.
 type Store interface {
 	// PutWatch keeps w with what it is told first, or renews the one that has its id, and reports whether its day is to be paid now. What
-	// is renewed keeps its place, its time of making and what is paid.
+	// is renewed keeps its place, its time of making and what is paid. It fails with ErrOvertaken where the leader has come past w.From.
 	PutWatch(ctx context.Context, w Watch, most Bounds, first []Message) (stored Watch, unpaid bool, err error)
 	// UnpayWatch undoes a PutWatch whose day was refused: a watch that it made is dropped, another is paid until was.
 	UnpayWatch(ctx context.Context, w Watch, was time.Time) error
@@ -204,8 +208,9 @@ type Store interface {
 	UnpaidWatches(ctx context.Context, now time.Time) ([]Watch, error) // whose day has ended, of those that are paid by the day
 	LowCredits(ctx context.Context) ([]Low, error)
 
-	// SaveEvents keeps messages with a delivery for each watch that is to have them, and the place to which a pack was looked at.
-	SaveEvents(ctx context.Context, pack string, at Place, messages []Message, now time.Time) error
+	// SaveEvents keeps messages with a delivery for each watch that is to have them, and the place to which a pack was looked at. It fails
+	// with ErrOvertaken where somebody watches for another condition of the pack than looked; for nil, it does not.
+	SaveEvents(ctx context.Context, pack string, at Place, looked []Rule, messages []Message, now time.Time) error
 	// ChangeWatch changes the state of a watch and keeps a message for it alone; nil is none.
 	ChangeWatch(ctx context.Context, w Watch, m *Message, now time.Time) error
 	RecordDeliveries(ctx context.Context, list []Outcome) error

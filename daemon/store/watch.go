@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/contextd/contextd/daemon/event"
@@ -144,12 +146,15 @@ func (s *Store) PutWatch(ctx context.Context, w event.Watch, most event.Bounds, 
 		if failed := room(ctx, tx, w, most); failed != nil {
 			return failed
 		}
+		if at, ok, failed := watchPlace(ctx, tx, w.Pack); failed != nil || ok && at.Log == w.From.Log && at.Seq > w.From.Seq {
+			return cmp.Or(failed, event.ErrOvertaken)
+		}
 		_, failed = tx.ExecContext(ctx, `INSERT INTO watches (id, owner_id, key_id, type, pack, arguments, rule, expires, delivery, target,
-			host, secret, secret_before, sealed, log, seq, created_at, expires_at, paid_until)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			host, secret, secret_before, sealed, log, seq, created_at, expires_at, paid_until, gap)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			w.ID, w.OwnerID, w.KeyID, string(w.Type), w.Pack, string(w.Arguments), w.Rule, w.Expires, string(w.Delivery.Type),
 			string(target), w.Host, seal(w.Secret), []byte{}, s.seal.id, w.From.Log, w.From.Seq, w.CreatedAt.UnixMilli(),
-			w.ExpiresAt.UnixMilli(), w.PaidUntil.UnixMilli())
+			w.ExpiresAt.UnixMilli(), w.PaidUntil.UnixMilli(), w.Gap)
 		if err == nil {
 			err = failed
 		}
@@ -235,7 +240,11 @@ func (s *Store) WatchMessages(ctx context.Context, rule string, after time.Time,
 
 // WatchedRules are the conditions of a pack that somebody is to be told of.
 func (s *Store) WatchedRules(ctx context.Context, pack string) ([]event.Rule, error) {
-	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (r event.Rule, err error) {
+	return watchedRules(ctx, s.db.Read, pack)
+}
+
+func watchedRules(ctx context.Context, db database.Querier, pack string) ([]event.Rule, error) {
+	return database.Query(ctx, db, func(rows *sql.Rows) (r event.Rule, err error) {
 		var arguments string
 		err = rows.Scan(&r.Hash, &r.Type, &arguments)
 		r.Arguments = json.RawMessage(arguments)
@@ -246,7 +255,11 @@ func (s *Store) WatchedRules(ctx context.Context, pack string) ([]event.Rule, er
 
 // WatchPlace is the place to which a pack was looked at.
 func (s *Store) WatchPlace(ctx context.Context, pack string) (p event.Place, ok bool, err error) {
-	list, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (p event.Place, err error) { return p, rows.Scan(&p.Log, &p.Seq) },
+	return watchPlace(ctx, s.db.Read, pack)
+}
+
+func watchPlace(ctx context.Context, db database.Querier, pack string) (p event.Place, ok bool, err error) {
+	list, err := database.Query(ctx, db, func(rows *sql.Rows) (p event.Place, err error) { return p, rows.Scan(&p.Log, &p.Seq) },
 		"SELECT log, seq FROM watch_cursors WHERE pack = ?", pack)
 	if err != nil || len(list) == 0 {
 		return p, false, err
@@ -255,10 +268,23 @@ func (s *Store) WatchPlace(ctx context.Context, pack string) (p event.Place, ok 
 }
 
 // SaveEvents keeps messages with a delivery for each watch that is to have them, and the place to which a pack was looked at.
-func (s *Store) SaveEvents(ctx context.Context, pack string, at event.Place, messages []event.Message, now time.Time) error {
+func (s *Store) SaveEvents(ctx context.Context, pack string, at event.Place, looked []event.Rule, messages []event.Message,
+	now time.Time,
+) error {
 	const wants = `w.rule = ?1 AND w.delivery <> 'poll' AND w.paused_at = 0 AND w.ended_at = 0 AND (w.log <> ?2 OR w.seq < ?3)`
 	const full = `(w.suspended_at > 0 OR (SELECT count(*) FROM watch_deliveries AS d WHERE d.watch = w.id) >= ?4)`
 	return s.db.TxLeading(ctx, func(tx *sql.Tx) error {
+		if looked != nil {
+			rules, err := watchedRules(ctx, tx, pack)
+			if err != nil {
+				return fmt.Errorf("read conditions: %w", err)
+			}
+			for _, r := range rules {
+				if !slices.ContainsFunc(looked, func(l event.Rule) bool { return l.Hash == r.Hash }) {
+					return event.ErrOvertaken
+				}
+			}
+		}
 		for _, m := range messages {
 			if err := keepMessage(ctx, tx, m); err != nil {
 				return err

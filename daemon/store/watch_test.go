@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -83,7 +84,7 @@ func TestWatchStore(t *testing.T) {
 	save := func(seq int64, id string) {
 		t.Helper()
 		m := event.Message{ID: id, Rule: "rule", At: now, Body: []byte(id), Before: "before " + id}
-		if err := s.SaveEvents(t.Context(), "crypto", event.Place{Log: "log", Seq: seq}, []event.Message{m}, now); err != nil {
+		if err := s.SaveEvents(t.Context(), "crypto", event.Place{Log: "log", Seq: seq}, nil, []event.Message{m}, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,6 +141,15 @@ func TestWatchStore(t *testing.T) {
 	want := event.Standing{Active: 1, Suspended: 1, Gaps: 2, Waiting: event.MostWaiting + 1, OverdueSeconds: 7} // b waits for all, c for one
 	if err != nil || stands != want {
 		t.Errorf("the watches stand as %+v, want %+v, %v", stands, want, err)
+	}
+	place := event.Place{Log: "log", Seq: int64(4 + event.MostWaiting)}
+	if err := s.SaveEvents(t.Context(), "crypto", place, []event.Rule{}, nil, now); !errors.Is(err, event.ErrOvertaken) {
+		t.Errorf("with a condition that was not looked at: %v", err)
+	}
+	late := list[0]
+	late.ID, late.From.Seq = "late", 3
+	if _, _, err := s.PutWatch(t.Context(), late, event.Bounds{Key: 9, Owner: 9}, nil); !errors.Is(err, event.ErrOvertaken) {
+		t.Errorf("made behind the leader: %v", err)
 	}
 	if p, ok, err := s.WatchPlace(t.Context(), "crypto"); err != nil || !ok || p.Seq != int64(3+event.MostWaiting) {
 		t.Errorf("%+v, %t, %v", p, ok, err)

@@ -41,7 +41,19 @@ func (s *Service) Lead(ctx context.Context, pack string, states *feed.Watcher) {
 }
 
 // Look keeps the events of all leaves of a pack's log that were not looked at, with a delivery for each watch that is to have them.
-func (s *Service) Look(ctx context.Context, pack string) error {
+func (s *Service) Look(ctx context.Context, pack string) (err error) {
+	for range mostOvertaken {
+		if err = s.look(ctx, pack); !errors.Is(err, event.ErrOvertaken) { // else somebody began to watch in the meantime
+			break
+		}
+	}
+	return err
+}
+
+// mostOvertaken is how often what is overtaken is tried.
+const mostOvertaken = 10
+
+func (s *Service) look(ctx context.Context, pack string) error {
 	head, err := s.head(ctx, pack)
 	if err != nil || head.Log == "" {
 		return err
@@ -51,7 +63,7 @@ func (s *Service) Look(ctx context.Context, pack string) error {
 	case err != nil:
 		return err
 	case !known:
-		return s.cfg.Store.SaveEvents(ctx, pack, head, nil, s.now())
+		return s.cfg.Store.SaveEvents(ctx, pack, head, nil, nil, s.now())
 	case at.Log != head.Log:
 		at = event.Place{Log: head.Log, Seq: -1}
 	case at.Seq == head.Seq:
@@ -61,6 +73,7 @@ func (s *Service) Look(ctx context.Context, pack string) error {
 	if err != nil {
 		return err
 	}
+	rules = append([]event.Rule{}, rules...) // none is not nil
 	w := s.walk(pack)
 	for at.Seq < head.Seq {
 		leaves, err := s.cfg.History.Leaves(ctx, at.Log, at.Seq, api.WatchStates)
@@ -73,7 +86,7 @@ func (s *Service) Look(ctx context.Context, pack string) error {
 				return err
 			}
 			if at.Seq = l.Seq; len(messages) > 0 || l.Seq == head.Seq {
-				if err := s.cfg.Store.SaveEvents(ctx, pack, at, messages, s.now()); err != nil {
+				if err := s.cfg.Store.SaveEvents(ctx, pack, at, rules, messages, s.now()); err != nil {
 					return err
 				}
 				s.Wake()

@@ -202,19 +202,21 @@ func (s *Service) make(ctx context.Context, who gate.Credentials, r api.WatchReq
 	return w, served.Left, nil
 }
 
-// backlog are the events of a condition behind a cursor, as messages, and the place behind them.
-func (s *Service) backlog(ctx context.Context, w event.Watch, cursor string) (
-	list []event.Message, at event.Place, truncated bool, err error,
-) {
-	for len(list) < event.MostWaiting {
+// backlog has w told the events of its condition behind a cursor. Of more than may wait, the rest is a gap.
+func (s *Service) backlog(ctx context.Context, w *event.Watch, cursor string) (list []event.Message, truncated bool, err error) {
+	for {
+		if len(list) >= event.MostWaiting {
+			w.Gap = cursor
+			return list, truncated, nil
+		}
 		page, err := s.Read(ctx, Reading{Type: w.Type, Arguments: w.Arguments, Cursor: cursor})
 		if err != nil {
-			return nil, at, false, err
+			return nil, false, err
 		}
 		for _, e := range page.Events {
 			m, err := messageOf(w.Rule, e)
 			if err != nil {
-				return nil, at, false, err
+				return nil, false, err
 			}
 			m.Before = cursor
 			list, cursor = append(list, m), *e.Cursor
@@ -224,8 +226,8 @@ func (s *Service) backlog(ctx context.Context, w event.Watch, cursor string) (
 			break
 		}
 	}
-	at, _ = event.PlaceOf(cursor)
-	return list, at, truncated, nil
+	w.From, _ = event.PlaceOf(cursor)
+	return list, truncated, nil
 }
 
 // put stores the watch of a caller, as if it were paid: a kill before the charge gives a day away, and takes none.
@@ -281,20 +283,33 @@ func (s *Service) put(ctx context.Context, c gate.Caller, r api.WatchRequest, a 
 	if c.OwnerID == account.OperatorID { // whose keys have several holders
 		most.Owner = most.Key * api.WatchesPerOwner
 	}
-	var first []event.Message
-	if m.cursor = w.From.Cursor(); r.Cursor != "" && w.Type != api.WatchCreditsLow {
-		if first, w.From, m.truncated, err = s.backlog(ctx, w, r.Cursor); err != nil {
+	for range mostOvertaken {
+		if err = s.store(ctx, &m, w, most, r.Cursor); !errors.Is(err, event.ErrOvertaken) {
+			break
+		}
+		if w.From, err = s.head(ctx, w.Pack); err != nil { // states came while the receiver was challenged
 			return m, err
 		}
-		m.cursor = r.Cursor
+	}
+	return m, err
+}
+
+// store stores w, which is told what is behind a cursor or, for "", w.From.
+func (s *Service) store(ctx context.Context, m *made, w event.Watch, most event.Bounds, cursor string) (err error) {
+	var first []event.Message
+	if m.cursor = w.From.Cursor(); cursor != "" && w.Type != api.WatchCreditsLow {
+		if first, m.truncated, err = s.backlog(ctx, &w, cursor); err != nil {
+			return err
+		}
+		m.cursor = cursor
 	}
 	if w.Delivery.Type == api.DeliverPoll {
-		first = nil
+		first, w.Gap = nil, ""
 	}
 	if m.Watch, m.unpaid, err = s.cfg.Store.PutWatch(ctx, w, most, first); w.SecretMade {
 		m.secret = secretText(m.Secret)
 	}
-	return m, err
+	return err
 }
 
 // address checks where w is delivered, and takes the secrets out of that.

@@ -147,7 +147,7 @@ func newThree(t *testing.T, server *testbed.Server) *three {
 			cfg.StoreURL, cfg.Every = server.URL(m.wire.Address()), time.Second/2
 			start := cfg.Now()
 			cfg.Now = func() time.Time { return start.Add(time.Since(began)) }
-			cfg.AdminListen = "127.0.0.1:0"
+			cfg.AdminListen, cfg.Watches.HTTPLoopback = "127.0.0.1:0", true
 			cfg.Recording = recorder{cfg.Recording, i, &c.asked}
 		})
 		m.Run(t)

@@ -1,6 +1,7 @@
 package daemons_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,101 +18,197 @@ import (
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/watch"
+	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// BenchmarkWatches evaluates a state for 10,000 watches of 40 conditions; then all of 1,000 webhooks are told of it.
-func BenchmarkWatches(b *testing.B) {
-	const watches, rules, hooks = 10_000, 40, 1_000
-	d := daemontest.Start(b)
-	key := d.Key(b, api.TierPro)[:api.KeyIDLength]
+// crowd is the store and the history of a daemon that has stopped, in which many watch for what the last state brought.
+type crowd struct {
+	*store.Store
+	history *readings
+	hook    *httptest.Server
+	taken   atomic.Int64 // of webhooks
+	before  event.Place  // the last state
+	cfg     watch.Config
+	key     string
+	now     time.Time
+	looked  atomic.Int64 // how often a condition was read, which is once each time that it is evaluated
+}
+
+// readings counts the states that are read.
+type readings struct {
+	*history.History
+	pulses atomic.Int64
+}
+
+// PulseBefore reads a state.
+func (r *readings) PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error) {
+	r.pulses.Add(1)
+	return r.History.PulseBefore(ctx, pack, t)
+}
+
+func newCrowd(tb testing.TB) *crowd {
+	tb.Helper()
+	d := daemontest.Start(tb)
+	c := &crowd{key: d.Key(tb, api.TierPro)[:api.KeyIDLength]}
 	for range 3 {
 		d.Clock.Advance(5 * time.Minute)
-		if err := d.Refresh(b.Context(), api.PackCrypto); err != nil {
-			b.Fatal(err)
+		if err := d.Refresh(tb.Context(), api.PackCrypto); err != nil {
+			tb.Fatal(err)
 		}
 	}
 	dir := d.Config.DataDir
-	service := d.Config
-	d.Stop(b)
-	s, err := store.Open(b.Context(), dir, service.Now())
+	c.now = d.Clock.Now()
+	d.Stop(tb)
+	var err error
+	if c.Store, err = store.Open(tb.Context(), dir, c.now); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = c.Close() })
+	h, err := history.Open(tb.Context(), dir, c.now)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer s.Close()
-	h, err := history.Open(b.Context(), dir, service.Now())
+	tb.Cleanup(func() { _ = h.Close() })
+	c.history = &readings{History: h}
+	c.hook = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { c.taken.Add(1) }))
+	tb.Cleanup(c.hook.Close)
+	head, err := h.LogHead(tb.Context(), api.PackCrypto)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer h.Close()
-	var taken atomic.Int64
-	hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { taken.Add(1) }))
-	defer hook.Close()
-	head, err := h.LogHead(b.Context(), api.PackCrypto)
-	if err != nil {
-		b.Fatal(err)
+	c.before = event.Place{Log: head.Origin, Seq: head.Size - 2}
+	c.cfg = watch.Config{
+		Store: c, History: c.history, Keys: known{}, Now: time.Now, Loopback: true, Challenges: func(string) error { return nil },
+		Packs: func(string) (watch.Pack, bool) {
+			c.looked.Add(1)
+			return watch.Pack{Shown: pack.Crypto().Shown}, true
+		},
 	}
-	before := event.Place{Log: head.Origin, Seq: head.Size - 2}
-	put := func(id string, w event.Watch) {
-		b.Helper()
-		w.ID, w.OwnerID, w.KeyID, w.Pack, w.From, w.CreatedAt = id, account.OperatorID, key, api.PackCrypto, before, service.Now()
-		w.ExpiresAt, w.PaidUntil, w.Rule = w.CreatedAt.Add(time.Hour), w.CreatedAt.Add(time.Hour), event.RuleOf(w.Type, w.Arguments)
-		w.Delivery.Type, w.Host = api.DeliverWebhook, hook.Listener.Addr().String()
-		if _, _, err := s.PutWatch(b.Context(), w, event.Bounds{Key: 20_000, Owner: 20_000}, nil); err != nil {
-			b.Fatal(err)
-		}
+	return c
+}
+
+// put keeps a watch.
+func (c *crowd) put(tb testing.TB, id string, of api.WatchType, arguments []byte) {
+	tb.Helper()
+	w := event.Watch{
+		ID: id, OwnerID: account.OperatorID, KeyID: c.key, Type: of, Pack: api.PackCrypto, Arguments: arguments, From: c.before,
+		Rule: event.RuleOf(of, arguments), Delivery: api.WatchDelivery{Type: api.DeliverWebhook, URL: c.hook.URL},
+		Host: c.hook.Listener.Addr().String(), CreatedAt: c.now, ExpiresAt: c.now.Add(time.Hour), PaidUntil: c.now.Add(time.Hour),
 	}
+	if _, _, err := c.PutWatch(tb.Context(), w, event.Bounds{Key: 20_000, Owner: 20_000}, nil); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// fill keeps watches of as many conditions as rules says, which nothing meets.
+func (c *crowd) fill(tb testing.TB, watches, rules int) {
+	tb.Helper()
 	for i := range watches {
 		value := float64(i % rules)
-		a := api.WatchArguments{Member: "asset", Key: "BTC", Field: "priceUsd", Op: api.CompareLess, Value: &value, Pack: api.PackCrypto}
+		of, a := api.WatchConditionMet, api.WatchArguments{Member: "asset", Key: "BTC", Field: "priceUsd", Op: api.CompareLess, Value: &value,
+			Pack: api.PackCrypto}
 		if i%rules%4 == 0 {
-			a = api.WatchArguments{Member: "asset", Key: "ETH", Field: "priceUsd", Percent: 50 + value, WindowMinutes: 10,
-				Pack: api.PackCrypto}
+			of, a = api.WatchChangeMoved, api.WatchArguments{Member: "asset", Key: "ETH", Field: "priceUsd", Percent: 50 + value,
+				WindowMinutes: 10, Pack: api.PackCrypto}
 		}
-		t := api.WatchConditionMet
-		if a.Percent > 0 {
-			t = api.WatchChangeMoved
-		}
-		put(fmt.Sprintf("w%d", i), event.Watch{Type: t, Arguments: a.Canonical(), Delivery: api.WatchDelivery{URL: hook.URL}})
+		c.put(tb, fmt.Sprintf("w%d", i), of, a.Canonical())
 	}
-	packs := func(string) (watch.Pack, bool) { return watch.Pack{Shown: pack.Crypto().Shown}, true }
-	cfg := watch.Config{
-		Store: s, History: h, Keys: known{}, Packs: packs, Now: time.Now, Loopback: true,
-		Challenges: func(string) error { return nil },
+}
+
+// look has the last state looked at, as if it were new, and returns what that took.
+func (c *crowd) look(tb testing.TB) (processor time.Duration, allocated uint64) {
+	tb.Helper()
+	if err := c.SaveEvents(tb.Context(), api.PackCrypto, c.before, nil, nil, time.Now()); err != nil {
+		tb.Fatal(err)
 	}
+	c.history.pulses.Store(0)
+	c.looked.Store(0)
 	used := func() time.Duration {
 		var u syscall.Rusage
 		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
+	var m, n runtime.MemStats
+	runtime.ReadMemStats(&m)
+	began := used()
+	if err := watch.New(c.cfg).Look(tb.Context(), api.PackCrypto); err != nil {
+		tb.Fatal(err)
+	}
+	processor = used() - began
+	runtime.ReadMemStats(&n)
+	return processor, n.TotalAlloc - m.TotalAlloc
+}
+
+// TestWatchBounds: what a state costs with 10,000 watches of 40 conditions is what it costs with 40 of them: each condition is evaluated
+// once, no state is read twice, and no more is allocated. Each watch whose condition was met has one delivery of one event.
+func TestWatchBounds(t *testing.T) {
+	const rules, most = 40, 40 << 20
+	var reads, looks int64
+	var bytes uint64
+	for _, watches := range []int{rules, 10_000} {
+		c := newCrowd(t)
+		c.fill(t, watches/rules*(rules-1), rules-1)
+		const published = `{"pack":"crypto"}`
+		for i := range watches / rules {
+			c.put(t, fmt.Sprintf("s%d", i), api.WatchStatePublished, []byte(published))
+		}
+		processor, allocated := c.look(t)
+		t.Logf("%d watches: %v of processor, %d KiB allocated, %d states read, %d evaluations", watches, processor, allocated>>10,
+			c.history.pulses.Load(), c.looked.Load())
+		told, err := c.WatchMessages(t.Context(), event.RuleOf(api.WatchStatePublished, []byte(published)), time.Time{}, 10)
+		if err != nil || len(told) != 1 {
+			t.Errorf("%d watches are told %d events, %v", watches, len(told), err)
+		}
+		stands, err := c.WatchStanding(t.Context(), time.Now())
+		if err != nil || stands.Waiting != watches/rules || stands.Gaps != 0 {
+			t.Errorf("%d watches stand as %+v, %v", watches, stands, err)
+		}
+		if reads == 0 {
+			reads, looks, bytes = c.history.pulses.Load(), c.looked.Load(), allocated
+			if looks != rules+1 { // the states of the pack are walked once, for all
+				t.Errorf("%d conditions are evaluated %d times", rules, looks)
+			}
+			if reads >= rules {
+				t.Errorf("%d states are read for %d conditions", reads, rules)
+			}
+			continue
+		}
+		if n := c.history.pulses.Load(); n != reads {
+			t.Errorf("%d states are read for %d watches, %d for %d", n, watches, reads, rules)
+		}
+		if n := c.looked.Load(); n != looks {
+			t.Errorf("conditions are evaluated %d times for %d watches, %d times for %d", n, watches, looks, rules)
+		}
+		if allocated > 2*bytes || allocated > most {
+			t.Errorf("%d bytes are allocated for %d watches, %d for %d", allocated, watches, bytes, rules)
+		}
+	}
+}
+
+// BenchmarkWatches evaluates a state for 10,000 watches of 40 conditions; then all of 1,000 webhooks are told of it.
+func BenchmarkWatches(b *testing.B) {
+	const watches, rules, hooks = 10_000, 40, 1_000
+	c := newCrowd(b)
+	c.fill(b, watches, rules)
 	for b.Loop() {
-		if err := s.SaveEvents(b.Context(), api.PackCrypto, before, nil, time.Now()); err != nil {
-			b.Fatal(err)
-		}
-		var m, n runtime.MemStats
-		runtime.ReadMemStats(&m)
-		began := used()
-		if err := watch.New(cfg).Look(b.Context(), api.PackCrypto); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64((used() - began).Milliseconds()), "cpu-ms")
-		runtime.ReadMemStats(&n)
-		b.ReportMetric(float64(n.TotalAlloc-m.TotalAlloc)/(1<<20), "MB-allocated")
+		processor, allocated := c.look(b)
+		b.ReportMetric(float64(processor.Milliseconds()), "cpu-ms")
+		b.ReportMetric(float64(allocated)/(1<<20), "MB-allocated")
 	}
 	for i := range hooks {
-		put(fmt.Sprintf("h%d", i), event.Watch{Type: api.WatchStatePublished, Arguments: []byte(`{"pack":"crypto"}`),
-			Delivery: api.WatchDelivery{URL: hook.URL}})
+		c.put(b, fmt.Sprintf("h%d", i), api.WatchStatePublished, []byte(`{"pack":"crypto"}`))
 	}
-	if err := s.SaveEvents(b.Context(), api.PackCrypto, before, nil, time.Now()); err != nil {
+	if err := c.SaveEvents(b.Context(), api.PackCrypto, c.before, nil, nil, time.Now()); err != nil {
 		b.Fatal(err)
 	}
-	service2 := watch.New(cfg)
+	service := watch.New(c.cfg)
 	began := time.Now()
-	go service2.Run(b.Context())
-	if err := service2.Look(b.Context(), api.PackCrypto); err != nil {
+	go service.Run(b.Context())
+	if err := service.Look(b.Context(), api.PackCrypto); err != nil {
 		b.Fatal(err)
 	}
-	for taken.Load() < hooks && time.Since(began) < time.Minute {
+	for c.taken.Load() < hooks && time.Since(began) < time.Minute {
 		time.Sleep(time.Millisecond)
 	}
 	b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms-to-1000-webhooks")
