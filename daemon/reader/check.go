@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -29,11 +30,36 @@ func readyCheck(q api.Query) error {
 	return nil
 }
 
+// Check judges a text that somebody wrote against what all sources last gave, with what is verified.
+func (r *Reader) Check(ctx context.Context, pack, text string, window time.Duration) (api.CheckResponse, error) {
+	q, err := api.Parse(api.OpCheck, api.FaceHTTP, url.Values{"pack": {pack}, "text": {text}, "all": {"true"}})
+	if err != nil {
+		return api.CheckResponse{}, err
+	}
+	v, err := r.Ready(q)
+	if err != nil {
+		return api.CheckResponse{}, err
+	}
+	answer, _, err := r.verdicts(ctx, v, window)
+	return answer, err
+}
+
 // check judges the figures of a text against what all sources last gave, or against a state of the past.
 func (r *Reader) check(ctx context.Context, v View, window time.Duration) (Answer, error) {
-	report, m, pulse, err := r.judged(ctx, v, window)
+	answer, of, err := r.verdicts(ctx, v, window)
 	if err != nil {
 		return Answer{}, err
+	}
+	a, err := encode(answer)
+	a.Nothing, a.Proof = answer.Judged == 0, proven(v.Query, of)
+	return a, err
+}
+
+// verdicts are the answer to check, and the leaf of the state that it is by.
+func (r *Reader) verdicts(ctx context.Context, v View, window time.Duration) (answer api.CheckResponse, of api.Proof, err error) {
+	report, m, pulse, err := r.judged(ctx, v, window)
+	if err != nil {
+		return answer, of, err
 	}
 	var fresh api.Freshness
 	if now := r.cfg.Now(); v.At.At.IsZero() {
@@ -42,15 +68,11 @@ func (r *Reader) check(ctx context.Context, v View, window time.Duration) (Answe
 		fresh = pulse.Freshness(now)
 		fresh.Sources, fresh.Flags = nil, nil // they do nothing now that this is about
 	}
-	answer := report.Answer(m, fresh, v.pack.Notices)
+	answer = report.Answer(m, fresh, v.pack.Notices)
 	if v.Basis && r.cfg.Sign != nil && pulse.Proof.Log != "" {
-		if answer.Basis, err = r.basis(v, m, fresh, pulse.Proof); err != nil {
-			return Answer{}, err
-		}
+		answer.Basis, err = r.basis(v, m, fresh, pulse.Proof)
 	}
-	a, err := encode(answer)
-	a.Nothing, a.Proof = answer.Judged == 0, proven(v.Query, pulse.Proof)
-	return a, err
+	return answer, pulse.Proof, err
 }
 
 // basis is what the text of v was judged against, signed for the state of a leaf.

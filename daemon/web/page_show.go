@@ -44,6 +44,7 @@ type Sheets interface {
 	SheetAt(ctx context.Context, pack string, at api.Moment, window time.Duration) (*reader.Sheet, error)
 	Course(ctx context.Context, s *reader.Sheet, span time.Duration, points int) (*reader.Course, error)
 	Find(ctx context.Context, pack, text string, everywhere bool, window time.Duration) (reader.Found, error)
+	Check(ctx context.Context, pack, text string, window time.Duration) (api.CheckResponse, error)
 }
 
 // PageConfig is what a Page needs.
@@ -70,7 +71,7 @@ type Page struct {
 	html     *template.Template
 	accounts *template.Template
 	style    *feed.Frame // how every page begins
-	asks     *Limiter    // lookups and searches, per client
+	asks     *Limiter    // lookups, searches and checks, per client
 	looks    *Limiter    // views of rows and of past minutes, per client
 	rooms    pageRooms
 	stopping <-chan struct{}
@@ -81,7 +82,7 @@ type Page struct {
 	past []*pageMade // of past states, the last that was asked for at the end
 }
 
-// How many lookups and searches a client may make on pages in a minute, and how many rows and past minutes a visitor may look at.
+// How many lookups, searches and checks a client may make on pages in a minute, and how many rows and past minutes a visitor may look at.
 const (
 	maxAsks  = 30
 	maxLooks = 30
@@ -146,8 +147,8 @@ func (p *Page) Routes(plain Handler) Routes {
 		pathAccount:       {http.MethodGet: negotiated(named(p.account), nothing)},
 		pathAccountCode:   {http.MethodGet: named(p.cfg.Console.guard(p.cfg.Console.requests, p.cfg.Console.owner(paymentCode)))},
 		pathAccountScript: {http.MethodGet: script(accountJS)},
-		pathFront:         {http.MethodGet: negotiated(named(p.show), plain)},
-		pathPack:          {http.MethodGet: negotiated(named(p.show), nothing)},
+		pathFront:         {http.MethodGet: negotiated(named(p.show), plain), http.MethodPost: negotiated(named(p.show), nothing)},
+		pathPack:          {http.MethodGet: negotiated(named(p.show), nothing), http.MethodPost: negotiated(named(p.show), nothing)},
 		pathPackEvents:    {http.MethodGet: named(p.events)},
 		pathPackRow:       {http.MethodGet: named(p.row)},
 		pathPageScript:    {http.MethodGet: script(pageJS)},
@@ -255,7 +256,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return p.closed(w, r, at, v, api.AsError(err))
 	}
-	frames, err := p.frames(r, at, v, made)
+	frames, err := p.frames(w, r, at, v, made)
 	if err != nil {
 		return p.closed(w, r, at, v, api.AsError(err))
 	}
@@ -267,12 +268,16 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) error {
 }
 
 // frames are the pieces of the page of made, with what r asks for there.
-func (p *Page) frames(r *http.Request, at place, v pageVisitor, made *pageMade) ([]*feed.Frame, error) {
+func (p *Page) frames(w http.ResponseWriter, r *http.Request, at place, v pageVisitor, made *pageMade) ([]*feed.Frame, error) {
 	row, err := p.drawer(r, at, v, made)
 	if err != nil {
 		return nil, err
 	}
 	ask, err := p.ask(r, at, v.all, made)
+	if err != nil {
+		return nil, err
+	}
+	check, err := p.check(w, r, at)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +289,7 @@ func (p *Page) frames(r *http.Request, at place, v pageVisitor, made *pageMade) 
 	if row != nil {
 		frames = append(frames, row)
 	}
-	return append(frames, ask, made.main, second.foot), nil
+	return append(frames, ask, check, made.main, second.foot), nil
 }
 
 // asked is the page that r asks for: that of the newest state, or of a past one. It takes what looking at a row or a past state costs.

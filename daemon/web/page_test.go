@@ -418,6 +418,74 @@ func TestPageAsks(t *testing.T) {
 	}
 }
 
+// sends makes a request one that sends a text in the form of a page.
+func sends(text string) change {
+	return func(r *http.Request) {
+		body := url.Values{"text": {text}}.Encode()
+		r.Method, r.Body, r.ContentLength = http.MethodPost, io.NopCloser(strings.NewReader(body)), int64(len(body))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+}
+
+// TestPageChecks: a text that is sent to a page is marked there, as it was written and never as HTML, within the bounds of questions.
+func TestPageChecks(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, behindProxy, func(cfg *daemon.Config) { cfg.Page = web.PagePublic })
+	from := func(r *http.Request) {
+		asBrowser(r)
+		r.Header.Set("X-Forwarded-For", "2001:db8:1:1::1")
+	}
+	const hostile = "Bitcoin trades at $12.\r\nEthereum is at $3,200<script>alert(1)</script> \"><img src=x>.\nUp 2\u202e% it may hit \x1b[31m$5."
+	got := get(t, d.URL()+"/", from, sends(hostile))
+	_, box, _ := strings.Cut(string(got.Body), `id="check"`)
+	box, _, _ = strings.Cut(box, "</section>")
+	for _, want := range []string{
+		`<a class="ck refuted" id="m1" href="#f1"><span aria-hidden="true">✗</span> $12<span class="sr"> (refuted)</span></a>.` + "\nEthereum",
+		`<li id="f1"><a href="#m1">$12</a> <b>✗ refuted</b>. Bitcoin price was $91,240`, `href="?row=asset%2Fbitcoin#row"`, `href="#s1"`,
+		"&lt;script&gt;alert(1)&lt;/script&gt; &#34;&gt;&lt;img src=x&gt;", "U&#43;202E <b>? unknown</b>: character", "1 refuted",
+		"href=\"https://www.coingecko.com/en/coins/bitcoin\"",
+	} {
+		if !strings.Contains(box, want) {
+			t.Errorf("no %q: %d %s", want, got.Status, box)
+		}
+	}
+	for _, bad := range []string{"<script", "<img", "\u202e", "\x1b", "\r"} {
+		if strings.Contains(box, bad) {
+			t.Errorf("the page has %q: %s", bad, box)
+		}
+	}
+	if got := get(t, d.URL()+"/?row=asset/bitcoin", from); !bytes.Contains(got.Body, []byte(`data-row="asset/bitcoin"`)) {
+		t.Errorf("the row of a mark is not there: %d", got.Status)
+	}
+	for text, want := range map[string]string{
+		"": "text is missing or empty", strings.Repeat("x", api.MaxCheckBytes+1): "more than 16384", "Bitcoin \xff": "not UTF-8",
+		strings.Repeat("x", api.MaxBodyBytes): "more than 16384", strings.Repeat("1 ", api.MaxCheckFigures+1): "more than 300 numbers",
+	} {
+		if got := get(t, d.URL()+"/packs/crypto", from, sends(text)); got.Status != 200 || !bytes.Contains(got.Body, []byte(want)) {
+			t.Errorf("%.20q: %d, no %q", text, got.Status, want)
+		}
+	}
+	judged := func(changes ...change) bool {
+		return bytes.Contains(get(t, d.URL()+"/", append([]change{from, sends("Bitcoin trades at $12.")}, changes...)...).Body, []byte("1 refuted"))
+	}
+	if judged(with("Sec-Fetch-Site", "cross-site")) || !judged(with("Sec-Fetch-Site", "same-origin")) {
+		t.Error("pages of others send texts, or our own do not")
+	}
+	if got := get(t, d.URL()+"/?text=Bitcoin+trades+at+$12.", from); bytes.Contains(got.Body, []byte(`class="ck `)) {
+		t.Error("a text in an address is judged")
+	}
+	for range 30 {
+		judged()
+	}
+	if judged() {
+		t.Error("a client sends more than 30 texts a minute")
+	}
+	owners := daemontest.Start(t, daemontest.WithPages)
+	if got := get(t, owners.URL()+"/", asBrowser, with("Via", "1.1 proxy"), sends("Bitcoin trades at $12.")); bytes.Contains(got.Body, []byte(`class="ck `)) {
+		t.Errorf("a stranger to a page for owners has a text judged: %d", got.Status)
+	}
+}
+
 // TestPageOfOwners: who is signed in sees the packs that their keys may read.
 func TestPageOfOwners(t *testing.T) {
 	t.Parallel()
