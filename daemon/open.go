@@ -339,7 +339,7 @@ func (d *Daemon) openGate(ctx context.Context) error {
 		d.standard.PublicURL = d.publicURL
 	}
 	if d.payments != nil && len(d.payments.Settlers) > 0 {
-		d.standard.Exact, d.payers.Standard = d.payments, true
+		d.standard.Exact, d.payers.Standard = d.payments, &d.standard
 		sign, err := d.notaries(ctx)
 		if err != nil {
 			return err

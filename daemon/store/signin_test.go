@@ -32,6 +32,23 @@ func opening(name string, at time.Time) account.Opening {
 	return o
 }
 
+// TestSignInIsUsedOnce: of a sign-in the first use alone is one, until it is dropped after its end.
+func TestSignInIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := openStore(t)
+	at, end := time.UnixMilli(1_000_000).UTC(), time.UnixMilli(2_000_000).UTC()
+	hash := sha256.Sum256([]byte("sign-in"))
+	for i, want := range []bool{true, false, false, true} {
+		now := []time.Time{at, at, end.Add(-time.Millisecond), end}[i]
+		if err := s.PruneSessions(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		if first, err := s.UseSignIn(t.Context(), hash, at, end); err != nil || first != want {
+			t.Errorf("use %d is the first: %v, %v", i+1, first, err)
+		}
+	}
+}
+
 // TestSessionHolds is both sides of its end, and what else ends it.
 func TestSessionHolds(t *testing.T) {
 	t.Parallel()

@@ -202,6 +202,7 @@ func TestConformanceOfRefusals(t *testing.T) {
 		"RS-NEG-013": {func(a *devchain.Authorization) { a.Value = 1 }, accepted("amount", "1")},
 		"RS-NEG-014": {none, accepted("asset", "0x036CbD53842c5426634e7929541eC2318f3dCF7e")},
 		"RS-NEG-015": {none, accepted("asset", wallet.Address)},
+		"RS-SEC-003": {none, func(p map[string]any) { p["resource"] = map[string]any{"url": s.d.URL() + "/v1/cite?ref=1"} }},
 		"RS-SEC-004": {none, member("nonce", "0x1717")},
 		"RS-SEC-007": {none, member("from", "0x\u0007\u202e"+wallet.Address[4:])},
 		"RS-SEC-010": {none, func(p map[string]any) {
@@ -223,7 +224,7 @@ func TestConformanceOfRefusals(t *testing.T) {
 	s.refused("RS-NEG-010", s.send(s.payment(poor)), http.StatusPaymentRequired)
 	elsewhere := s.payment(poor)
 	elsewhere["resource"] = map[string]any{"url": "https://elsewhere.example/v1/fresh"}
-	s.refused("RS-SEC-003", s.send(elsewhere), http.StatusPaymentRequired)
+	s.refused("RS-SEC-003 elsewhere", s.send(elsewhere), http.StatusPaymentRequired)
 	wrong := s.payment(wallet)
 	wrong["x402Version"] = 3
 	v1 := with(api.HeaderPaymentAlias, base64.StdEncoding.EncodeToString([]byte(`{"x402Version":1,"scheme":"exact"}`)))

@@ -17,9 +17,9 @@ import (
 // Payers reads the credentials of requests. Proofs are counted per client, since each may cost a call to the chain.
 type Payers struct {
 	Proofs   *Limiter
-	Misses   *Limiter // of lookups that find nothing and cost nothing
-	Trusted  *Proxies // whose X-Forwarded-For is believed; nil means nobody's
-	Standard bool     // payments of standard x402 are taken
+	Misses   *Limiter  // of lookups that find nothing and cost nothing
+	Trusted  *Proxies  // whose X-Forwarded-For is believed; nil means nobody's
+	Standard *Standard // of payments of standard x402; nil means that none are taken
 
 	SignIns *x402.SignIns // of wallets; nil means that none are taken
 }
@@ -70,7 +70,7 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 		who.Bearer = bearerOf(values)
 		return who, nil
 	}
-	if values := r.Header.Values(api.HeaderSignature); p.Standard && len(values) > 0 { // wallets that send both dialects mean this one
+	if values := r.Header.Values(api.HeaderSignature); p.Standard != nil && len(values) > 0 { // of both dialects, wallets mean this one
 		return p.exact(r, who, values)
 	}
 	header, alias := r.Header.Values(api.HeaderPayment), ours(r.Header.Values(api.HeaderPaymentAlias))
@@ -78,7 +78,7 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 		if p.signs(r) {
 			return p.signIn(r, who)
 		}
-		if p.Standard {
+		if p.Standard != nil {
 			who.Refused = formerVersion(r)
 		}
 		return who, nil
@@ -103,6 +103,9 @@ func (p *Payers) exact(r *http.Request, who gate.Credentials, values []string) (
 	}
 	e, err := x402.ParseExactHeader(values)
 	who.Exact = &e
+	if err == nil {
+		err = e.For(p.Standard.URL(r))
+	}
 	if refused := new(api.Error); errors.As(err, &refused) && refused.Status == http.StatusPaymentRequired {
 		who.Refused = err // it can be read, and is answered with a quote
 		return who, nil

@@ -38,7 +38,7 @@ func TestSites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := web.NewPayers(nil, daemontest.NewClock().Now)
-			p.Standard = true
+			p.Standard = &web.Standard{}
 			limited := &api.Error{Reason: api.ReasonRateLimited}
 			for i := range 61 {
 				if err := one(p, 1, i); errors.Is(err, limited) != (i == 60) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ type Exact struct {
 	Network    string // as accepted by the client, eip155:4663; "" where it does not say
 	Asset      string // likewise, the token
 	Identifier string // of the payment, which nobody guesses; "" if the client chose none, or one that can be guessed
+	Resource   string // URL of what the client was offered, "" if it does not say
 	Payload    string // digest of the JSON as it was sent: the same payment again has the same
 
 	SignedIn *SignedIn // who has signed in with the same request; nil for nobody
@@ -62,6 +64,7 @@ type wireExact struct {
 			Nonce       string `json:"nonce"`
 		} `json:"authorization"`
 	} `json:"payload"`
+	Resource json.RawMessage `json:"resource"` // version 1 has a text here
 	Accepted struct {
 		Scheme  string `json:"scheme"`
 		Network string `json:"network"`
@@ -146,9 +149,27 @@ func ParseExact(raw []byte) (Exact, error) {
 	if id := cmp.Or(wire.Extensions.Identifier.Info.ID, wire.Extensions.Identifier.ID); isIdentifier(id) {
 		e.Identifier = id
 	}
+	var resource struct {
+		URL string `json:"url"`
+	}
+	_ = json.Unmarshal(wire.Resource, &resource) // which many clients leave out
+	e.Resource = resource.URL
 	sum := sha256.Sum256(raw)
 	e.Payload = hex.EncodeToString(sum[:])
 	return e, nil
+}
+
+// For refuses a payment that came with a request of asked, a URL of this service, where its client was offered something else here. URLs of
+// other hosts are those of who stands between.
+func (e *Exact) For(asked string) error {
+	to, err := url.Parse(asked)
+	named, bad := url.Parse(e.Resource)
+	if err != nil || bad != nil || named.Host == "" || !strings.EqualFold(named.Host, to.Host) || named.Path == to.Path {
+		return nil
+	}
+	e.Fault = api.StandardRequirements
+	return misfit("the payment is for %s, and came with a request of %s", strconv.Quote(human.Short(named.Path, human.Quoted)), to.Path).
+		WithHint("nothing was settled for this request; pay what %s offers", api.HeaderRequired)
 }
 
 // isIdentifier reports whether id is one by the extension payment-identifier. Any other counts as none.

@@ -392,6 +392,7 @@ func TestExactToldOnce(t *testing.T) {
 		first   string // identifier
 		payload string // of the row, "" for that of today
 		lost    bool   // it was settled, and nobody was told
+		bytes   string // by which the payload is another one again
 		again   string
 		told    int // times of three
 	}{
@@ -399,6 +400,7 @@ func TestExactToldOnce(t *testing.T) {
 		"identified, lost":             {first: id, again: id, lost: true, told: 3},
 		"none":                         {},
 		"none, lost":                   {lost: true, told: 1},
+		"none, lost, in other bytes":   {lost: true, bytes: " "},
 		"short":                        {first: short, again: short},
 		"short, lost":                  {first: short, again: short, lost: true, told: 1},
 		"of before":                    {payload: "former"},
@@ -429,7 +431,7 @@ func TestExactToldOnce(t *testing.T) {
 			}
 			s.restart()
 			e = exact(1)
-			e.Identifier = one.again
+			e.Identifier, e.Payload = one.again, e.Payload+one.bytes
 			told := 0
 			for range 3 {
 				switch body, _, err := s.pay(e, fresh(), "x"); {
@@ -469,13 +471,26 @@ func TestSignedInIsTold(t *testing.T) {
 	is(t, err, api.ReasonPaymentRequired)
 	_, err = all.ClaimSignedIn(t.Context(), &x402.SignedIn{Address: treasury}, fresh())
 	is(t, err, api.ReasonPaymentRequired)
-	for range 2 {
-		c, err := all.ClaimSignedIn(t.Context(), &x402.SignedIn{Address: payer}, fresh())
+	former := fresh() // as a daemon of before would have it
+	former.Fingerprint, former.Former = "another", former.Fingerprint
+	for _, sub := range []x402.Subject{fresh(), fresh(), former} {
+		c, err := all.ClaimSignedIn(t.Context(), &x402.SignedIn{Address: payer}, sub)
 		if err != nil || string(c.Replay.Body) != "answer" || !c.Receipt.Success || c.Settled.IsZero() {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		c.Close()
 	}
+	for at, ok := range map[time.Duration]bool{api.ProofIdempotency - time.Millisecond: true, api.ProofIdempotency: false} {
+		s.now = now().Add(at)
+		c, err := all.ClaimSignedIn(t.Context(), &x402.SignedIn{Address: payer}, fresh())
+		if (err == nil) != ok {
+			t.Errorf("after %s: %v", at, err)
+		}
+		if err == nil {
+			c.Close()
+		}
+	}
+	s.now = now()
 	_, _, err = s.pay(exact(1), fresh(), "x")
 	is(t, err, api.ReasonAlreadyUsed)
 	if err := s.store.PruneAnswers(t.Context(), now().Add(time.Hour)); err != nil {
@@ -484,6 +499,33 @@ func TestSignedInIsTold(t *testing.T) {
 	_, err = all.ClaimSignedIn(t.Context(), &x402.SignedIn{Address: payer}, fresh())
 	is(t, err, api.ReasonPaymentRequired)
 	s.booked(1_000)
+}
+
+// TestDailyPayment: one payment is for all such requests of its payer, and of nobody else, for a day; the next ones are not settled.
+func TestDailyPayment(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	daily := fresh()
+	daily.Daily = true
+	for i, one := range []struct {
+		at   time.Duration
+		by   byte // another payer
+		sent int  // in all
+	}{{sent: 1}, {sent: 1}, {at: api.ProofIdempotency - time.Millisecond, sent: 1}, {by: 1, sent: 2}, {at: api.ProofIdempotency, sent: 3}} {
+		s.now = now().Add(one.at)
+		e := exact(byte(i))
+		if e.ValidBefore = s.now.Unix() + 60; one.by > 0 {
+			e = by(e, one.by)
+		}
+		_, c, err := s.pay(e, daily, "{}")
+		if err != nil || !c.Receipt.Success || len(s.bank.sent) != one.sent {
+			t.Errorf("payment %d: %+v, %v, %d are settled, want %d", i, c, err, len(s.bank.sent), one.sent)
+		}
+	}
+	wrong := exact(9)
+	wrong.Value++
+	_, _, err := s.pay(wrong, daily, "{}")
+	is(t, err, api.ReasonAmountMismatch)
 }
 
 // TestReaderOfTheChain: whatever is tried with what is on the chain, of payments with an identifier and without, is told nothing.
@@ -1127,6 +1169,28 @@ func TestParseExact(t *testing.T) {
 	}
 	if !x402.IsExact([]byte(`{"x402Version":1}`)) || x402.IsExact([]byte(`{"scheme":"x402"}`)) || x402.IsExact([]byte("x")) {
 		t.Error("IsExact")
+	}
+}
+
+// TestResourceOfAPayment: a payment names what its client was offered, and pays for nothing else of the same service. What is of another
+// host, or no URL, says nothing.
+func TestResourceOfAPayment(t *testing.T) {
+	t.Parallel()
+	const asked = "https://context.example.org/v1/fresh?pack=crypto"
+	for resource, ok := range map[string]bool{
+		`{"url":"` + asked + `"}`: true, `{"url":"https://context.example.org/v1/fresh"}`: true, `{"url":"https://gateway.example/fresh"}`: true,
+		`{"url":"/v1/brief"}`: true, `{"url":7}`: true, `{}`: true, `null`: true, `"https://context.example.org/v1/brief"`: true,
+		`{"url":"https://context.example.org/v1/brief"}`: false, `{"url":"http://CONTEXT.example.org/"}`: false,
+	} {
+		e, err := x402.ParseExact([]byte(`{"x402Version":2,"resource":` + resource + `,"payload":{"signature":"0x` + strings.Repeat("01", 65) +
+			`","authorization":{"from":"` + payer + `","to":"` + treasury + `","value":"1000","validAfter":"0","validBefore":"9","nonce":"0x` +
+			strings.Repeat("0f", 32) + `"}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = e.For(asked); (err == nil) != ok || !ok && (e.Fault != api.StandardRequirements || api.AsError(err).Status != 402) {
+			t.Errorf("for %s: %v, %s", resource, err, e.Fault)
+		}
 	}
 }
 

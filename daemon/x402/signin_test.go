@@ -1,6 +1,8 @@
 package x402_test
 
 import (
+	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -14,14 +16,22 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
+// signIns notes how long a sign-in is known to be used up.
+type signIns struct{ until time.Time }
+
+func (s *signIns) UseSignIn(_ context.Context, _ [sha256.Size]byte, _, until time.Time) (bool, error) {
+	s.until = until
+	return true, nil
+}
+
 // TestAgeOfSignIns: a sign-in holds for five minutes after its nonce was issued, however long its own end is put off, and for a clock that
 // is a minute behind.
 func TestAgeOfSignIns(t *testing.T) {
 	t.Parallel()
-	clock := now()
+	clock, used := now(), &signIns{}
 	s := x402.SignIns{
 		PublicURL: &url.URL{Scheme: "https", Host: "context.example.org"}, Networks: []string{"eip155:46630"}, Secret: []byte("secret"),
-		Recover: func(string, string) (string, error) { return payer, nil }, Now: func() time.Time { return clock },
+		Recover: func(string, string) (string, error) { return payer, nil }, Now: func() time.Time { return clock }, Store: used,
 	}
 	offer, err := s.Offer()
 	if err != nil {
@@ -38,18 +48,20 @@ func TestAgeOfSignIns(t *testing.T) {
 		-time.Minute - time.Millisecond: false, -time.Minute: true, 0: true, 5 * time.Minute: true, 5*time.Minute + time.Millisecond: false,
 	} {
 		clock = now().Add(at)
-		_, err := s.Read(base64.StdEncoding.EncodeToString(text))
+		in, err := s.Read(base64.StdEncoding.EncodeToString(text))
 		if (err == nil) != ok {
 			t.Errorf("after %s: %v", at, err)
 		}
 		if !ok {
 			is(t, err, api.ReasonBadSignature)
+		} else if err := in.Use(t.Context()); err != nil || used.until.Before(now().Add(5*time.Minute)) {
+			t.Errorf("used after %s, it is known until %s, %v", at, used.until, err)
 		}
 	}
 }
 
-// TestTextOfSignIns: what is checked is the text that wallets sign, by EIP-4361, with all that clients may add. Neither what is longer than a
-// header may be, nor what says a member twice, is read.
+// TestTextOfSignIns: what is checked is the text that wallets sign, by EIP-4361, with all that clients may add. Neither what is longer than
+// a header may be, nor what says a member twice, is read.
 func TestTextOfSignIns(t *testing.T) {
 	t.Parallel()
 	var text string

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"net/http"
 	"strings"
 	"testing"
@@ -35,6 +36,14 @@ func vectorReceipt() api.SignedReceipt {
 		"23db3b9aaca37274502bf0d7d7cfb9519b223ba52bad037d40ebc63955e3647d1c"}
 }
 
+// highS is the other signature that a key has made with one.
+func highS(signature string) string {
+	raw := common.FromHex(signature)
+	new(big.Int).Sub(crypto.S256().Params().N, new(big.Int).SetBytes(raw[32:64])).FillBytes(raw[32:64])
+	raw[64] = 27 + 28 - raw[64]
+	return "0x" + hex.EncodeToString(raw)
+}
+
 // TestSigned has the vectors of signed offers and receipts, and each of them with one thing that differs: then it is of nobody, or of
 // somebody else. Neither is the other.
 func TestSigned(t *testing.T) {
@@ -51,6 +60,7 @@ func TestSigned(t *testing.T) {
 		"cut":         func(o *api.SignedOffer) { o.Signature = o.Signature[:130] },
 		"a receipt's": func(o *api.SignedOffer) { o.Signature = vectorReceipt().Signature },
 		"the curve's": func(o *api.SignedOffer) { o.Signature = o.Signature[:130] + "00" },
+		"high s":      func(o *api.SignedOffer) { o.Signature = highS(o.Signature) },
 	} {
 		o := vectorOffer()
 		change(&o)
