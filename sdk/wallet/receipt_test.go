@@ -160,16 +160,18 @@ func TestReceiptsAreKept(t *testing.T) {
 		"": func(*api.ReceiptPayload) {}, "+ no transaction": func(p *api.ReceiptPayload) { p.Transaction = "" },
 		"payer": func(p *api.ReceiptPayload) { p.Payer = payTo }, "network": func(p *api.ReceiptPayload) { p.Network = "eip155:1" },
 		"transaction": func(p *api.ReceiptPayload) { p.Transaction = "0x" + strings.Repeat("1", 64) },
-		"url":         func(p *api.ReceiptPayload) { p.ResourceURL += "/other" }, "version": func(p *api.ReceiptPayload) { p.Version = 2 },
+		"+ path":      func(*api.ReceiptPayload) {}, "long": func(*api.ReceiptPayload) {}, "not printed": func(*api.ReceiptPayload) {},
+		"url": func(p *api.ReceiptPayload) { p.ResourceURL += "/other" }, "version": func(p *api.ReceiptPayload) { p.Version = 2 },
 	} {
 		s, p := newSeller(t, usdc("5")), newSpender(t)
+		s.path = map[string]string{"+ path": "/x", "long": "/" + strings.Repeat("x", 4<<10), "not printed": "/\u202e"}[name]
 		transaction := fmt.Sprintf("0x%064d", 7)
 		s.replies = []func(http.ResponseWriter){func(w http.ResponseWriter) {
 			var r api.StandardReceipt
 			r.Success, r.Transaction, r.Network = true, transaction, "eip155:8453"
 			signed := &r.Extensions.Signed.Info.Receipt
 			signed.Format = "eip712"
-			signed.Payload = api.ReceiptPayload{Version: 1, Network: r.Network, ResourceURL: s.URL, Payer: p.address(), IssuedAt: 7,
+			signed.Payload = api.ReceiptPayload{Version: 1, Network: r.Network, ResourceURL: s.URL + s.path, Payer: p.address(), IssuedAt: 7,
 				Transaction: transaction}
 			change(&signed.Payload)
 			signed.Signature = bySeller(t, wallet.ReceiptDigest(signed.Payload))

@@ -57,6 +57,7 @@ type sale struct {
 type seller struct {
 	*httptest.Server
 	t       *testing.T
+	path    string // of the resource that it says it sells
 	accepts []accepted
 
 	mu      sync.Mutex
@@ -86,7 +87,7 @@ func (s *seller) ask(w http.ResponseWriter) {
 		extensions["offer-receipt"] = map[string]any{"info": map[string]any{"offers": s.offers}, "schema": map[string]any{}}
 	}
 	text, err := json.Marshal(map[string]any{"x402Version": 2, "error": "pay", "accepts": s.accepts,
-		"resource": map[string]any{"url": s.URL, "x": 1}, "extensions": extensions})
+		"resource": map[string]any{"url": s.URL + s.path, "x": 1}, "extensions": extensions})
 	if err != nil {
 		s.t.Error(err)
 	}
