@@ -150,6 +150,47 @@ func TestStandardFrontRun(t *testing.T) {
 	m.sold(1_000)
 }
 
+// TestTreasuryOfTwo: two services with books of their own and one treasury each sell something for one payment that both begin to settle. The
+// one whose transaction comes too late counts that another has settled, and its log says what that may be.
+func TestTreasuryOfTwo(t *testing.T) {
+	t.Parallel()
+	m, node := newMeddledMarket(t)
+	gas, err := m.chain.NewAccount(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &market{t: t, chain: m.chain, d: daemontest.Start(t, daemontest.On(m.chain), func(c *daemon.Config) {
+		c.Chain.SettleKey, c.Chain.Wait = gas.PrivateKey, 20*time.Second
+	})}
+	before, err := m.chain.Balance(t.Context(), m.chain.Treasury())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := m.sign(m.chain.Wallet(), m.offer("/v1/fresh"))
+	node.set(func() bool {
+		other.settled("/v1/fresh", s, false)
+		return true
+	})
+	m.settled("/v1/fresh", s, false)
+	if after, err := m.chain.Balance(t.Context(), m.chain.Treasury()); err != nil || after-before != 1_000 {
+		t.Errorf("the treasury has %d more, %v", after-before, err)
+	}
+	for _, of := range []struct {
+		*market
+		foreign int
+	}{{m, 1}, {other, 0}} {
+		if err := of.d.RunJob(t.Context(), "settle"); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := of.d.Settling(t.Context()); err != nil || len(st) != 1 || st[0].Foreign != of.foreign {
+			t.Errorf("%+v, %v, want %d settled by others", st, err, of.foreign)
+		}
+	}
+	if m.log.Count("level=WARN", "another service with this treasury", "in_a_day=1") != 1 {
+		t.Errorf("the log does not tell of it:\n%s", m.log.String())
+	}
+}
+
 // TestStandardForgotten has the node take what is broadcast and forget it: the payer is told to wait and to pay nothing again, the same bytes
 // are broadcast later, and the payment has its answer.
 func TestStandardForgotten(t *testing.T) {
