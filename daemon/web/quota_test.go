@@ -205,6 +205,23 @@ func TestThisMachine(t *testing.T) {
 	}
 }
 
+// TestKeysOfADay: who has never paid makes ten keys a day, however many of them are revoked.
+func TestKeysOfADay(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, free)
+	u := newUser(t, d)
+	u.signIn("ada@example.org")
+	for i := range api.MaxNewFreeKeys {
+		key := u.issue(fmt.Sprint(i))
+		if i > 0 {
+			u.into(u.call(http.MethodDelete, api.PathKeys+"/"+key.KeyID, nil), http.StatusOK, nil)
+		}
+	}
+	u.waits(u.call(http.MethodPost, api.PathKeys, api.CreateKeyRequest{Name: "one more"}), 24*60*60)
+	d.Clock.Advance(24 * time.Hour)
+	u.issue("of the next day")
+}
+
 // TestPagesOfKeys walks the list of keys over HTTP.
 func TestPagesOfKeys(t *testing.T) {
 	t.Parallel()

@@ -318,6 +318,31 @@ func TestStandardMutations(t *testing.T) {
 	}
 }
 
+// TestMembersAreThereOnce: a payment that says a member twice, by names that the decoder of JSON takes for one, is refused before it moves
+// anything.
+func TestMembersAreThereOnce(t *testing.T) {
+	t.Parallel()
+	m := newSettlingMarket(t)
+	text, err := json.Marshal(m.sign(m.chain.Wallet(), m.offer("/v1/fresh")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := m.chain.Balance(t.Context(), m.chain.Treasury())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"signature", "Signature", "ſignature"} {
+		twice := bytes.Replace(text, []byte(`"signature":`), []byte(`"`+name+`":"0x","signature":`), 1)
+		a := get(t, m.d.URL()+"/v1/fresh", with(api.HeaderSignature, base64.StdEncoding.EncodeToString(twice)))
+		if a.Status != http.StatusPaymentRequired || !strings.Contains(string(a.Body), "a member twice") {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
+	}
+	if after, err := m.chain.Balance(t.Context(), m.chain.Treasury()); err != nil || after != before {
+		t.Errorf("the treasury has %d more, %v", after-before, err)
+	}
+}
+
 // TestStandardBesideDeposits settles payments of the very amount that a deposit waits for, while the scanner looks: none of them pays it.
 func TestStandardBesideDeposits(t *testing.T) {
 	t.Parallel()

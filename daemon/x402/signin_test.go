@@ -60,8 +60,8 @@ func TestAgeOfSignIns(t *testing.T) {
 	}
 }
 
-// TestTextOfSignIns: what is checked is the text that wallets sign, by EIP-4361, with all that clients may add. Neither what is longer than
-// a header may be, nor what says a member twice, is read.
+// TestTextOfSignIns: what is checked is the text that wallets sign, by EIP-4361, with all that clients may add, and its times bind. Neither
+// what is longer than a header may be, nor what says a member twice, is read.
 func TestTextOfSignIns(t *testing.T) {
 	t.Parallel()
 	var text string
@@ -85,6 +85,17 @@ func TestTextOfSignIns(t *testing.T) {
 		"- https://one.example\n- https://two.example", payer, m["statement"], m["nonce"], m["issuedAt"], m["expirationTime"], m["notBefore"])
 	if _, err := s.Read(base64.StdEncoding.EncodeToString(sent)); err != nil || text != want {
 		t.Errorf("%v, of the text\n%s\nand not of\n%s", err, text, want)
+	}
+	for name, at := range map[string]time.Duration{"notBefore": time.Second, "expirationTime": 0} {
+		other := maps.Clone(m)
+		other[name] = now().Add(at).Format(time.RFC3339)
+		bound, err := json.Marshal(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Read(base64.StdEncoding.EncodeToString(bound)); err == nil || !strings.Contains(err.Error(), "does not hold now") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	m["requestId"] = strings.Repeat("x", 12<<10)
 	long, err := json.Marshal(m)
