@@ -26,6 +26,7 @@ type meddler struct {
 	url       string
 	broadcast atomic.Pointer[func() (forward bool)] // nil forwards
 	seen      atomic.Int64                          // broadcasts
+	unsafe    atomic.Bool                           // no block but the first is safe
 
 	mu    sync.Mutex
 	asked map[string]int // calls, each of a batch, by method
@@ -65,6 +66,9 @@ func newMeddledMarket(t testing.TB, changes ...func(*daemon.Config)) (*market, *
 			return
 		}
 		node.count(request)
+		if node.unsafe.Load() {
+			request = bytes.ReplaceAll(request, []byte(`"safe"`), []byte(`"earliest"`))
+		}
 		if bytes.Contains(request, []byte("eth_sendRawTransaction")) {
 			node.seen.Add(1)
 			if f := node.broadcast.Load(); f != nil && !(*f)() {
@@ -189,6 +193,40 @@ func TestTreasuryOfTwo(t *testing.T) {
 	if m.log.Count("level=WARN", "another service with this treasury", "in_a_day=1") != 1 {
 		t.Errorf("the log does not tell of it:\n%s", m.log.String())
 	}
+}
+
+// TestPurchaseWaitsForNoSafeBlock: a package for which a deposit waits until the chain calls its block safe is sold by standard x402 at once:
+// the answer to its payment is the key.
+func TestPurchaseWaitsForNoSafeBlock(t *testing.T) {
+	t.Parallel()
+	m, node := newMeddledMarket(t)
+	node.unsafe.Store(true)
+	from, err := m.chain.NewAccount(t.Context(), 150_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key := m.buy(api.CreditPro, m.sign(from, m.forSale(api.CreditPro)), true); *key.CreditBalance != 100_000 {
+		t.Errorf("it has bought %+v", key)
+	}
+	u := newUser(t, m.d)
+	u.signIn("ada@example.org")
+	u.issue("mine")
+	var d api.DepositIntent
+	u.into(u.call(http.MethodPost, api.PathCredits, api.CreateDepositRequest{Pack: api.CreditPro}), http.StatusCreated, &d)
+	if _, err := m.chain.Transfer(t.Context(), from, m.chain.Treasury(), 70_000_000, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, safe := range []bool{false, true} {
+		node.unsafe.Store(!safe)
+		if err := m.d.Scan(t.Context()); err != nil {
+			t.Error(err)
+		}
+		got := decode[api.Deposit](t, u.call(http.MethodGet, api.PathCredits+"/"+d.ID, nil))
+		if (got.Status == api.DepositVerified) != safe {
+			t.Errorf("where its block is safe, %t, the deposit is %+v", safe, got)
+		}
+	}
+	m.balanced()
 }
 
 // TestStandardForgotten has the node take what is broadcast and forget it: the payer is told to wait and to pay nothing again, the same bytes
