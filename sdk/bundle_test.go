@@ -49,6 +49,7 @@ func TestBasisOfAnother(t *testing.T) {
 	for what, basis := range map[string]*api.CheckBasis{
 		"another state": l.judged(t, 2, "{}"), "another key": other.judged(t, 1, "{}"), "a checkpoint": {Text: "{}", Note: l.checkpoint(3)},
 		"another text": {Text: "{ }", Note: good.Note}, "no signature": {Text: "{}"},
+		"a signature twice": {Text: "{}", Note: good.Note + good.Note[strings.Index(good.Note, "\u2014"):]},
 	} {
 		b := sdk.Bundle{LogEntry: l.entry(1), Check: basis, State: []byte(stateAt(1, "a"))}
 		text, err := b.Encode()

@@ -2,6 +2,7 @@ package pack_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,9 +26,11 @@ func TestBasis(t *testing.T) {
 	m.Late = func(r *state.Row) bool { return r.Key == "zcash" }
 	m.Citations = []api.Citation{{Ref: 1, SourceID: "a", URL: "https://a.test/?b=<c>&d"}, {Ref: 2, SourceID: "b"}}
 	fresh := api.Freshness{GeneratedAt: m.At, AgeSeconds: 3}
+	price, _ := m.Tables.Row("asset", "zcash").Number("priceUsd")
+	late := fmt.Sprintf("Zcash trades at $%v.", price)
 	refuted, stale := false, false
 	for _, text := range []string{
-		"Bitcoin trades at $91,443 and ADA is up 44%.", "Bitcoin was at $91,019.", "Bitcoin trades at $12.", "Zcash trades at $23.",
+		"Bitcoin trades at $91,443 and ADA is up 44%.", "Bitcoin was at $91,019.", "Bitcoin trades at $12.", late,
 		"The market is worth $3.33 trillion. Its dominance is 1%.", "Fear & Greed reads 99. Wrapped Bitcoin is at $5.", "Nothing at all.",
 		"Aave V3 holds $33.3 billion; Lido holds $1. Tether's supply is $184 billion.", "Solana (SOL) \u202e fell 2%, “up 5%” it was reported.",
 		"Ethereum fees are 0.1 gwei and Bitcoin fees 2 sat/vB.",
