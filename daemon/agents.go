@@ -13,6 +13,9 @@ import (
 type OAuth struct {
 	Enabled bool     `key:"enabled" doc:"Whether agents such as Claude and ChatGPT may sign in at /mcp for an owner, who"`
 	_       struct{} `doc:"says what they may do. It needs public_url, with https and without a path; a demo has it on."`
+
+	Clients []oauth.Client `key:"clients" doc:"Programs that are known by the address of their document, which is not read:"`
+	_       struct{}       `doc:"for those whose host does not answer here, beside the usual ones, which are built in."`
 }
 
 // agentsKeyFile is the name, in the data directory, of the file with the key by which registrations of agents and consent forms are known
@@ -21,6 +24,9 @@ const agentsKeyFile = "agent.keys"
 
 // checkAgents says why agents cannot sign in, as far as that can be told without listening; nil if they can, or need not.
 func (c Config) checkAgents() error {
+	if err := oauth.CheckClients(c.OAuth.Clients); err != nil {
+		return err
+	}
 	if !c.OAuth.Enabled || c.PublicURL == "" && c.Recording != nil { // a demo is where it listens
 		return nil
 	}
@@ -50,6 +56,7 @@ func (d *Daemon) openAgents(ctx context.Context) error {
 	}
 	d.agents, err = oauth.New(oauth.Config{
 		Tokens: d.tokens, Keys: d.keys, Documents: d.store, Console: d.console, Packs: d.packs.ids, PublicURL: d.publicURL,
+		Clients: d.cfg.OAuth.Clients, Counted: d.metrics.AgentStep,
 		Secret: keys[0], Proxies: d.proxies, Transport: d.cfg.AgentDocuments, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return err

@@ -47,6 +47,10 @@ func (d *Daemon) Status(ctx context.Context) (s admin.Status, err error) {
 	if s.Backup, err = d.backupStatus(now); err != nil {
 		return s, err
 	}
+	if d.agents != nil {
+		standing := admin.AgentStatus(d.agents.Standing())
+		s.Agents = &standing
+	}
 	if watches, failed := d.watchStanding(ctx); failed == nil {
 		s.Watches = &watches
 	}

@@ -86,6 +86,7 @@ func newDoctor(s *settings) *cobra.Command {
 		}
 		if s, err := admin.StatusOf(c.Context(), d.DataDir); err == nil {
 			reportWatches(report, s.Watches)
+			reportAgents(report, s.Agents)
 		}
 		report(quotaFinding(cfg))
 		if cfg.Updates.URL != "" && !*offline {

@@ -93,6 +93,7 @@ func writeStatus(w io.Writer, s admin.Status, width int, style cli.Style) error 
 		reportMoney(report, *s.Money, s.Now)
 	}
 	reportWatches(report, s.Watches)
+	reportAgents(report, s.Agents)
 	if u := s.Use; u != nil {
 		report.OK("use", "%s with keys today; %s of %s; %s, %s open", human.Plural(int(u.CallsToday), "call"),
 			human.Plural(u.ActiveKeys, "key"), human.Plural(u.Owners, "owner"), human.Plural(u.Connections, "connection"),
@@ -197,6 +198,15 @@ func reportBackup(report doctor.Report, s admin.Status) {
 	default:
 		report.OK(check, "switched off; %s", found)
 	}
+}
+
+// reportAgents says how agents stand that sign in, where they may.
+func reportAgents(report doctor.Report, a *admin.AgentStatus) {
+	if a == nil {
+		return
+	}
+	report.OK("agents", "%s signed in; since the start %s let in, %d times tokens, %s refused", human.Plural(a.Agents, "agent"),
+		human.Plural(int(a.Authorized), "agent"), a.Tokens, human.Plural(int(a.Refused), "step"))
 }
 
 // reportWatches says how the watches of owners stand, where there are any.

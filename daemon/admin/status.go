@@ -34,6 +34,15 @@ type Status struct {
 
 	Evidence *evidence.Standing `json:"evidence"` // null where none is kept
 	Watches  *event.Standing    `json:"watches"`  // null where the books do not answer
+	Agents   *AgentStatus       `json:"agents"`   // null where none sign in
+}
+
+// AgentStatus is how agents stand that sign in, by what they were answered since the start.
+type AgentStatus struct {
+	Agents     int   `json:"agents"`     // keys of consents that have not ended
+	Authorized int64 `json:"authorized"` // by their owners
+	Tokens     int64 `json:"tokens"`     // pairs, refreshed ones among them
+	Refused    int64 `json:"refused"`    // steps
 }
 
 // PackStatus is how a pack stands.

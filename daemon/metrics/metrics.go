@@ -48,6 +48,7 @@ type Metrics struct {
 	vanished    prometheus.Counter
 	alerts      *prometheus.CounterVec
 	watched     *prometheus.CounterVec
+	agents      *prometheus.CounterVec
 	settlements *prometheus.CounterVec
 	gas         *prometheus.CounterVec
 	fee         *prometheus.CounterVec
@@ -87,6 +88,8 @@ func New(now func() time.Time) *Metrics {
 			"alert", "by", "outcome"),
 		watched: counters("watch_deliveries_total", "Attempts to deliver events of watches, by outcome: ok, or a word for what failed.",
 			"outcome"),
+		agents: counters("agent_sign_in_steps_total", "Steps by which agents sign in, by outcome: ok, or the code of the error.",
+			"step", "outcome"),
 		settlements: counters("settlements_total", "Payments by standard x402 that are over, by state: settled or failed.",
 			"rail", "state"),
 		gas:      counters("settlement_gas_total", "Gas used by transactions that were to settle payments.", "rail"),
@@ -101,7 +104,7 @@ func New(now func() time.Time) *Metrics {
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(
 		m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.endings, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes,
-		m.proofs, m.rpc, m.bought, m.vanished, m.alerts, m.watched, m.settlements, m.gas, m.fee, m.reverts, info,
+		m.proofs, m.rpc, m.bought, m.vanished, m.alerts, m.watched, m.agents, m.settlements, m.gas, m.fee, m.reverts, info,
 	)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
@@ -122,6 +125,9 @@ func (m *Metrics) begin() {
 		m.bought.WithLabelValues(string(pack))
 	}
 	m.watched.WithLabelValues(outcome(nil))
+	for _, step := range []string{"authorize", "token", "refresh", "register", "revoke"} {
+		m.agents.WithLabelValues(step, outcome(nil))
+	}
 	for _, outcome := range []string{claimPaid, claimReplayed, claimFailed} {
 		m.proofs.WithLabelValues(outcome)
 	}
@@ -242,6 +248,11 @@ func (m *Metrics) Alerted(alert, by string, err error) {
 	m.alerts.WithLabelValues(alert, by, outcome(err)).Inc()
 	m.alerts.WithLabelValues(alert, by, outcome(nil)) // both stand at zero then
 	m.alerts.WithLabelValues(alert, by, "error")
+}
+
+// AgentStep counts a step by which an agent signs in, with the code of its error, "" for none.
+func (m *Metrics) AgentStep(step, code string) {
+	m.agents.WithLabelValues(step, cmp.Or(code, outcome(nil))).Inc()
 }
 
 // WatchDelivered counts an attempt to deliver an event of a watch; failed is a word, "" where the receiver did not fail.

@@ -41,6 +41,7 @@ func everything(t *testing.T) *metrics.Metrics {
 	m.Burnt("l2chain", 65_000, big.NewInt(65_000), true)
 	m.Alerted("ops", "webhook", errors.New("500"))
 	m.Quoted()
+	m.AgentStep("token", "invalid_grant")
 	m.Claimed(&x402.Claim{Replay: &x402.StoredAnswer{}}, nil)
 	m.Calls(http.NotFoundHandler(), nil, nil, nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	m.Read(t.Context(), metrics.Readings{
@@ -131,6 +132,7 @@ func TestMetrics(t *testing.T) {
 		`contextd_evidence_lost_total{why="disk_full"} 17`,
 		`contextd_watches{state="active"} 7`, `contextd_watches{state="failing"} 2`, `contextd_watches{state="suspended"} 3`,
 		`contextd_watches{state="paused"} 4`, `contextd_watches{state="gap"} 1`, `contextd_watch_deliveries_waiting 9`,
+		`contextd_agent_sign_in_steps_total{outcome="invalid_grant",step="token"} 1`, `contextd_agent_sign_in_steps_total{outcome="ok",step="refresh"} 0`,
 		`contextd_watch_delivery_overdue_seconds 17`, `contextd_watch_deliveries_total{outcome="ok"} 0`,
 		"go_goroutines ", "go_info{", "go_gc_duration_seconds{", "go_memstats_heap_inuse_bytes ", "go_memstats_alloc_bytes_total ", "go_threads ",
 		"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ", "process_max_fds ", "process_start_time_seconds ",

@@ -225,6 +225,7 @@ func formTarget(redirect string) string {
 
 // problem shows what is wrong to who is in front of the browser. Nobody is sent anywhere.
 func (s *Server) problem(w http.ResponseWriter, err error) error {
+	s.countProblem(err)
 	v, status := view{Title: "This agent cannot be let in"}, http.StatusBadRequest
 	e := new(api.Error)
 	if errors.As(err, &e) {
@@ -252,6 +253,7 @@ func (s *Server) sendBack(w http.ResponseWriter, a asked, answer url.Values) err
 		answer.Set("state", a.State)
 	}
 	answer.Set("iss", s.issuer)
+	s.count(stepAuthorize, answer.Get("error"))
 	if to.RawQuery != "" {
 		to.RawQuery += "&"
 	}

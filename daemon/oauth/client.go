@@ -33,8 +33,39 @@ type client struct {
 	Host      string   `json:"-"`           // whose document vouches for it; "" where nothing does
 }
 
-// known are clients that many people have. The hosts of some of their documents refuse data centres.
-func known(id string) (c client, ok bool) {
+// Client is a program that is known without its document. Its fields are settings, by their tags.
+type Client struct {
+	ID        string   `key:"id,name"`
+	Name      string   `key:"name,required" doc:"What owners are asked to let in."`
+	Redirects []string `key:"redirects,required" doc:"Where browsers may be sent back to: on this machine, at any port."`
+}
+
+// CheckClients says what is wrong with a list of known programs, nil if nothing is.
+func CheckClients(list []Client) error {
+	for _, c := range list {
+		wrong := checkDocumentURL(c.ID)
+		switch {
+		case wrong != nil:
+			wrong = errors.New("it is no address of a document: https, a path, and no port, query or private host")
+		case c.Name == "" || nameOf(c.Name) != c.Name:
+			wrong = fmt.Errorf("its name is not 1 to %d characters of text", maxName)
+		default:
+			wrong = checkRedirects(c.Redirects)
+		}
+		if wrong != nil {
+			return api.Errorf(api.ReasonInvalidRequest, "client %q of oauth.clients: %s", human.Label(c.ID, 80), wrong).
+				WithHint("use oauth.clients: {https://NAME/client.json: {name: NAME, redirects: [https://NAME/callback]}}")
+		}
+	}
+	return nil
+}
+
+// known are clients that the operator knows, and those that many people have: the hosts of some of their documents refuse data centres.
+func (s *Server) known(id string) (c client, ok bool) {
+	if i := slices.IndexFunc(s.cfg.Clients, func(c Client) bool { return c.ID == id }); i >= 0 {
+		one := s.cfg.Clients[i]
+		return client{ID: id, Name: one.Name, Redirects: one.Redirects, Host: hostOf(id)}, true
+	}
 	c = map[string]client{
 		"https://claude.ai/oauth/mcp-oauth-client-metadata": {
 			Name: "Claude", Redirects: []string{"https://claude.ai/api/mcp/auth_callback"},
@@ -64,7 +95,7 @@ var errUnknownClient = errors.New("the program that sent you here is not known: 
 
 // clientOf is the client with the given id. It reads a document only where mayFetch says nothing against it.
 func (s *Server) clientOf(ctx context.Context, id string, mayFetch func() error) (client, error) {
-	if c, ok := known(id); ok {
+	if c, ok := s.known(id); ok {
 		return c, nil
 	}
 	if sealed, ok := strings.CutPrefix(id, registered); ok {
@@ -367,10 +398,10 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	}
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
-		return refuse(w, http.StatusBadRequest, "invalid_client_metadata", "the body is no JSON object of a client")
+		return s.refuse(w, stepRegister, http.StatusBadRequest, "invalid_client_metadata", "the body is no JSON object of a client")
 	}
 	if err := checkRedirects(d.Redirects); err != nil {
-		return refuse(w, http.StatusBadRequest, "invalid_redirect_uri", err.Error())
+		return s.refuse(w, stepRegister, http.StatusBadRequest, "invalid_redirect_uri", err.Error())
 	}
 	c := client{Name: nameOf(d.Name), Redirects: d.Redirects, Made: s.cfg.Now().Unix()}
 	if c.Name == "" {
@@ -381,10 +412,11 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(id) > maxRegistered {
-		return refuse(w, http.StatusBadRequest, "invalid_client_metadata",
+		return s.refuse(w, stepRegister, http.StatusBadRequest, "invalid_client_metadata",
 			fmt.Sprintf("name and redirects are over %d bytes", maxRegistered))
 	}
 	w.Header().Set("Cache-Control", "no-store")
+	s.count(stepRegister, "")
 	return web.WriteJSON(w, http.StatusCreated, map[string]any{
 		"client_id": registered + id, "client_id_issued_at": c.Made, "client_name": c.Name, "redirect_uris": c.Redirects,
 		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"},

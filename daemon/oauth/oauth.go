@@ -59,14 +59,16 @@ type Config struct {
 	Tokens    *account.Tokens
 	Keys      *account.Keys
 	Documents Documents
-	Console   *web.Console      // who is signed in
-	Packs     func() []string   // ids of those that are served
-	PublicURL *url.URL          // which CheckURL has nothing against
-	Secret    []byte            // which all nodes have
-	Proxies   *web.Proxies      // nil means none
-	Transport http.RoundTripper // to the documents of clients; nil means to public addresses alone
-	Now       func() time.Time  // nil means time.Now
-	Logger    *slog.Logger      // nil means slog.Default
+	Console   *web.Console            // who is signed in
+	Packs     func() []string         // ids of those that are served
+	PublicURL *url.URL                // which CheckURL has nothing against
+	Secret    []byte                  // which all nodes have
+	Clients   []Client                // which CheckClients has nothing against
+	Counted   func(step, code string) // of each step, with the code of its error, "" for none; nil means nobody
+	Proxies   *web.Proxies            // nil means none
+	Transport http.RoundTripper       // to the documents of clients; nil means to public addresses alone
+	Now       func() time.Time        // nil means time.Now
+	Logger    *slog.Logger            // nil means slog.Default
 }
 
 // Server is the authorization server. Make one with New; it is safe for concurrent use.
@@ -77,6 +79,7 @@ type Server struct {
 	signIn web.Handler
 	pages  *template.Template
 	failed failures
+	counts counts
 
 	authorizes, tokens, wrong, registers, fetches, fetchesInAll *web.Limiter
 }
@@ -157,10 +160,13 @@ func (s *Server) Routes() web.Routes {
 		pathResource:                      guarded,
 		pathResource + api.PathMCPAccount: guarded,
 		pathAuthorize:                     {http.MethodGet: s.authorize, http.MethodPost: s.decide},
-		pathToken:                         {http.MethodPost: open(s.token), http.MethodOptions: preflight("POST")},
-		pathRegister:                      {http.MethodPost: open(s.register), http.MethodOptions: preflight("POST")},
-		pathRevoke:                        {http.MethodPost: open(s.revoke), http.MethodOptions: preflight("POST")},
-		pathScript:                        {http.MethodGet: web.SignInScript()},
+		pathToken:                         {http.MethodPost: open(s.counted(stepToken, s.token)), http.MethodOptions: preflight("POST")},
+		pathRegister: {
+			http.MethodPost:    open(s.counted(stepRegister, s.register)),
+			http.MethodOptions: preflight("POST"),
+		},
+		pathRevoke: {http.MethodPost: open(s.counted(stepRevoke, s.revoke)), http.MethodOptions: preflight("POST")},
+		pathScript: {http.MethodGet: web.SignInScript()},
 	}
 	for _, methods := range routes {
 		for method, h := range methods {
