@@ -23,7 +23,6 @@ func TestBasis(t *testing.T) {
 		}
 		return list
 	}
-	m.Late = func(r *state.Row) bool { return r.Key == "zcash" }
 	m.Citations = []api.Citation{{Ref: 1, SourceID: "a", URL: "https://a.test/?b=<c>&d"}, {Ref: 2, SourceID: "b"}}
 	fresh := api.Freshness{GeneratedAt: m.At, AgeSeconds: 3}
 	price, _ := m.Tables.Row("asset", "zcash").Number("priceUsd")
@@ -37,8 +36,8 @@ func TestBasis(t *testing.T) {
 	} {
 		for _, past := range []bool{false, true} {
 			m.Past = past
-			if past {
-				m.Late = nil
+			if m.Late = nil; !past {
+				m.Late = func(r *state.Row) bool { return r.Key == "zcash" }
 			}
 			encoded, err := check.NewBasis(text, m, fresh, []string{"a notice"})
 			if err != nil {
