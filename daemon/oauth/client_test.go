@@ -63,6 +63,16 @@ func status(code int, headers ...string) func(*http.Request) (*http.Response, er
 	}
 }
 
+// slow answers after a minute, to who waits for that.
+func slow(r *http.Request) (*http.Response, error) {
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-time.After(time.Minute):
+		return document(good)(r)
+	}
+}
+
 // TestDocuments: a client is known by the document at its id, which is read for who is signed in alone, and must be what it says.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
@@ -84,6 +94,7 @@ func TestDocuments(t *testing.T) {
 		"refused":          {status(403), "answers 403"},
 		"moved":            {status(302, "Location", "https://agent.example/else"), "answers 302"},
 		"down":             {func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") }, "does not answer"},
+		"slow":             {slow, "does not answer"},
 		"a page":           {document(good, "Content-Type", "text/html"), "no JSON"},
 		"huge":             {document(good + strings.Repeat(" ", 16<<10)), "does not end"},
 		"of another":       {document(strings.Replace(good, "client.json", "other.json", 1)), "not its address"},
