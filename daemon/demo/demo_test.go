@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -164,8 +165,9 @@ func TestDemoLives(t *testing.T) {
 		}
 		course = append(course, severity)
 	}
-	got := strings.Join(slices.Compact(course), " ") // without a state that the schedule has made between two looks
-	if !strings.HasPrefix(got, "none notice warning critical") || !strings.HasSuffix(got, "none") {
+	// The schedule makes states too: one of the steps may be passed between two looks.
+	got := strings.Join(slices.Compact(course), " ")
+	if !regexp.MustCompile(`^none (notice warning|notice|warning) critical\b.* none$`).MatchString(got) {
 		t.Errorf("the incident goes %s", got)
 	}
 	if len(prices) < len(course)-2 {
