@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -206,14 +207,17 @@ const (
 	leastName   = 16 // columns that a name has on the narrowest terminal
 )
 
-// text shows the rows for people: a line each, and the nearest names of what was not found.
+// text shows the rows for people: a line each, and the nearest names of what was not found. Where several are asked, a line begins with
+// its question.
 func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width int, style cli.Style) error {
 	now := o.Now()
 	return func(w io.Writer, width int, style cli.Style) error {
 		table := &cli.Rows{
 			Columns: []string{"question", "name", "figures", "age", "ref"}, Right: []bool{false, false, false, true, true}, Wide: 2,
 		}
+		var notes []string
 		for _, result := range found.Results {
+			question, lines := strings.TrimSuffix(result.Q, o.suffix()), state.LookupNotes(result)
 			for _, r := range result.Rows {
 				row, values := state.Answered(r, shownFields), []string(nil)
 				for _, cell := range row.Cells {
@@ -221,7 +225,7 @@ func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width i
 				}
 				age := row.Age(r.FetchedAt.Add(time.Duration(r.AgeSeconds) * time.Second))
 				table.Rows = append(table.Rows, []string{
-					strings.TrimSuffix(result.Q, o.suffix()), human.Label(row.Label, max(width*3/10, leastName)),
+					question, human.Label(row.Label, max(width*3/10, leastName)),
 					human.Label(strings.Join(values, " · "), 200), age, fmt.Sprintf("[%s]", r.Ref),
 				})
 			}
@@ -229,25 +233,32 @@ func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width i
 				near := "nothing"
 				if len(result.Missing) > 0 {
 					near = result.Missing[0].String()
+					lines = slices.DeleteFunc(lines, func(line string) bool { return line == near }) // it stands in the table
 				}
 				if len(result.Near) > 0 {
 					near += "; near: " + strings.Join(result.Near, ", ")
 				}
-				table.Rows = append(table.Rows, []string{strings.TrimSuffix(result.Q, o.suffix()), "-", human.Label(near, 200), "", ""})
+				table.Rows = append(table.Rows, []string{question, "-", human.Label(near, 200), "", ""})
+			}
+			for _, line := range lines {
+				if len(found.Results) > 1 {
+					line = question + ": " + line
+				}
+				notes = append(notes, human.Label(line, 2*api.MaxLookupQuery))
+			}
+		}
+		if len(found.Results) == 1 {
+			table.Columns, table.Right, table.Wide = table.Columns[1:], table.Right[1:], table.Wide-1
+			for i, row := range table.Rows {
+				table.Rows[i] = row[1:]
 			}
 		}
 		if err := table.Write(w, width, style); err != nil {
 			return err
 		}
-		for _, result := range found.Results {
-			for _, line := range state.LookupNotes(result) {
-				if len(result.Rows) == 0 && len(result.Missing) > 0 && line == result.Missing[0].String() {
-					continue // it stands in the table
-				}
-				if _, err := fmt.Fprintln(w, style.Dim(human.Label(strings.TrimSuffix(result.Q, o.suffix())+": "+line,
-					2*api.MaxLookupQuery))); err != nil {
-					return err
-				}
+		for _, line := range notes {
+			if _, err := fmt.Fprintln(w, style.Dim(line)); err != nil {
+				return err
 			}
 		}
 		page := Page{W: w, Width: width, Style: style, Now: now}

@@ -44,7 +44,7 @@ func cryptoKinds() []state.Kind {
 	worth.Words = append(slices.Clone(worth.Words), "worth")
 	list := []state.Kind{
 		{Name: kindAsset, Words: []string{"asset", "coin", "token", "cryptocurrency", "cryptos"}, Totals: []string{kindMarket, kindBreadth},
-			Fields: fieldsOf(kindAsset), Orders: []state.Order{
+			Fields: append(fieldsOf(kindAsset), state.Field{Name: "group", Filter: true}), Orders: []state.Order{
 				{Words: []string{"gainers", "gainer", "winners", "winner", "best performing", "best performers", "best performer",
 					"top performers",
 					"top performing", "best", "done the best", "did the best", "did best", "pumps", "hottest"}, Field: day.Name},
@@ -58,11 +58,13 @@ func cryptoKinds() []state.Kind {
 			Fields: []state.Field{
 				field("priceUsd", "price", "peg", "pegged", "depeg", "depegged", "quote", "value", "at a dollar", "at one dollar",
 					"at 1 dollar",
-					"on peg", "at peg", "stable", "worth", "trading"),
+					"on peg", "at peg", "stable", "worth", "trading", "worth a dollar", "worth one dollar", "worth 1 dollar",
+					"worth exactly one dollar", "worth exactly 1 dollar"),
 				field("pegDeviationPct", "peg", "depeg", "depegged", "deviation", "below peg", "above peg", "off peg", "from peg",
 					"off its peg",
 					"from its peg", "below its peg", "losing its peg", "loses its peg", "lost its peg", "losing their peg",
-					"off the dollar", "from the dollar"),
+					"off the dollar", "from the dollar", "from a dollar", "from one dollar", "from 1 dollar", "holding its peg",
+					"hold its peg", "holds its peg", "holding the peg", "keeping its peg", "on its peg", "at its peg"),
 				field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation",
 					"circulation", "issued", "outstanding", "cap", "mcap",
 					"marketcap",
@@ -106,14 +108,14 @@ func cryptoKinds() []state.Kind {
 		{Name: kindIndex, Words: []string{"fear and greed", "fear greed", "fear index", "greed index", "greed and fear", "sentiment",
 			"market sentiment", "sentiment of market", "sentiment of the market", "mood of the market", "market mood",
 			"fear and greed index", "fear and greed gauge", "fear and greed meter", "fear and greed reading",
-			"fear and greed thing", "f g"}, Fields: []state.Field{
+			"fear and greed thing", "f g", "greedy", "fearful", "greedy or fearful", "fearful or greedy"}, Fields: []state.Field{
 			field("value", "value", "index", "today", "mood"), field("label", "label", "mood"), field("previousDay", "yesterday"),
 			field("weekAgo", "week", "week ago"),
 		}},
 		{Name: kindFee, Words: []string{"fee", "sats", "sat vb", "sats per vbyte", "sat per vbyte",
 			"sats per byte", "sat per byte", "fee rate", "fee level", "confirmation fee",
 			"transaction fee", "network fee", "tx fee", "onchain fee", "on chain fee", "miner fee", "mining fee",
-			"to send", "sending", "transaction cost"},
+			"to send", "sending", "transaction cost", "transaction confirmed", "transactions confirmed"},
 			Fields: []state.Field{
 				field("fastestSatVb", "fast", "fastest", "next block", "cost", "how expensive", "how much does it cost",
 					"fast confirmation", "fastest confirmation"),
@@ -273,10 +275,14 @@ func (b *tables) assets() {
 	shown := shownOf(kindAsset)
 	for _, c := range distinct(doc.Coins, func(c source.Coin) string { return c.ID }) {
 		row := coinRow(c, "")
+		fields := numbers(shown, row)
+		if slices.ContainsFunc(majors(), func(m major) bool { return m.id == c.ID }) {
+			fields = append(fields, api.Field{Name: "group", Value: api.GroupMajor})
+		}
 		b.add(refMarkets, state.Row{
 			Kind: kindAsset, Key: c.ID, Entity: c.ID, Name: c.Name, Symbol: c.Symbol, Size: size(c.MarketCap), Echo: derivative(c.ID),
 			Aliases: coinNames(c.ID, c.Name), Of: row.Of,
-			URL: "https://www.coingecko.com/en/coins/" + c.ID, Fields: numbers(shown, row),
+			URL: "https://www.coingecko.com/en/coins/" + c.ID, Fields: fields,
 		})
 	}
 }

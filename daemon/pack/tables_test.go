@@ -462,6 +462,65 @@ func TestSpoken(t *testing.T) {
 	})
 }
 
+// TestBounds: each figure that is compared with is one of the field beside it, or by its unit a price, a size or a change; which way a figure
+// went is a condition of its own.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"coins under a dollar that rose more than 5% today": "assets where priceUsd < 1 and change24hPct > 5, " +
+			"fields change24hPct priceUsd, limit 3, count",
+		"coins above 10 dollars that are down": "assets where priceUsd > 10 and change24hPct < 0 and derivative = false, " +
+			"fields change24hPct priceUsd, order change24hPct, limit 3, count",
+		"coins over $10 billion that fell today": "assets where marketCapUsd > 10000000000 and change24hPct < 0 and derivative = false, " +
+			"fields change24hPct marketCapUsd, order change24hPct, limit 3, count",
+		"which coins fell more than 3% today and are worth less than 50 cents": "assets where change24hPct < -3 and priceUsd < 0.5, " +
+			"fields priceUsd change24hPct, limit 3, count",
+		"coins that rose more than 5% but less than 10% today": "assets where change24hPct > 5 and change24hPct < 10, " +
+			"field change24hPct, limit 3, count",
+		"coins with more than a billion dollars in volume": "assets where volume24hUsd > 1000000000, field volume24hUsd, limit 3, count",
+		"coins priced between 1 and 2 dollars":             "assets where priceUsd >= 1 and priceUsd <= 2, field priceUsd, limit 3, count",
+		"coins with market cap between 1 and 2 billion": "assets where marketCapUsd >= 1000000000 and marketCapUsd <= 2000000000, " +
+			"field marketCapUsd, limit 3, count",
+		"coins that moved between 5% and 6% today": "assets where change24hPct >= 5 and change24hPct <= 6, field change24hPct, limit 3, count",
+		"coins above $2 that are up 5.5%":          "",
+		"how many coins above $100 are up today":   "assets where priceUsd > 100 and change24hPct > 0, limit 3, count",
+		"chains above 5%":                          "",
+		"coins that rose more than 5 today":        "assets where change24hPct > 5, field change24hPct, limit 3, count",
+		"coins above 10 that are down": "assets where priceUsd > 10 and change24hPct < 0 and derivative = false, " +
+			"fields change24hPct priceUsd, order change24hPct, limit 3, count",
+		"stablecoins above 1.001":  "stablecoins where priceUsd > 1.001, limit 3, count",
+		"protocols over 1 billion": "protocols where tvlUsd > 1000000000, limit 3, count",
+	})
+}
+
+// TestPlainly: what groups, negations, judging words and other languages of Europe ask for.
+func TestPlainly(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"worst performing major over the last hour": "assets where group = major and derivative = false, field change1hPct, " +
+			"order change1hPct, limit 3",
+		"what's the average 24h change of the majors": "assets where group = major, limit 3, avg:change24hPct",
+		"which majors are not down today": "assets where group = major and change24hPct >= 0 and derivative = false, " +
+			"field change24hPct, order -change24hPct, limit 3, count",
+		"how many majors are not up today":                  "assets where group = major and change24hPct <= 0, limit 3, count",
+		"how many coins are not up today":                   "assets where change24hPct <= 0, limit 3, count",
+		"best performing category":                          "categories, field change24hPct, order -change24hPct, limit 1",
+		"best performing hacks":                             "",
+		"which did better this week, btc or eth":            "assets where key in (bitcoin, ethereum), field change7dPct",
+		"which is cheaper, bitcoin or ethereum":             "assets where key in (bitcoin, ethereum), field priceUsd",
+		"bitcoin is cheaper":                                "",
+		"cheapest coin you track":                           "assets where derivative = false, field priceUsd, order priceUsd, limit 1",
+		"how many stablecoins do you know":                  "stablecoins, limit 3, count",
+		"which of the ten biggest coins rose the most":      "assets where rank <= 10 and derivative = false, field change24hPct, order -change24hPct, limit 3",
+		"is usdt holding its peg":                           "stablecoins where symbol = USDT, field pegDeviationPct",
+		"is dai worth exactly one dollar":                   "stablecoins where symbol = DAI, field priceUsd",
+		"what does a fast btc transaction confirmed cost":   "fees where key = bitcoin, field fastestSatVb",
+		"ile kosztuje litecoin":                             "assets where key = litecoin, field priceUsd",
+		"quanto costa ethereum oggi":                        "assets where key = ethereum, field priceUsd",
+		"the price of solana, thank you so much in advance": "assets where key = solana, field priceUsd",
+	})
+}
+
 // TestFlagsAreRead: flags are asked for by their severity too.
 func TestFlagsAreRead(t *testing.T) {
 	t.Parallel()

@@ -129,7 +129,7 @@ func cardinal(w string) int {
 	return max(slices.Index(small, w), tens[w], 0)
 }
 
-// foreignWords are German, Spanish and French words for the commonest figures, times and kinds, in English. What carries no meaning is
+// foreignWords are words of other languages of Europe for the commonest figures, times and kinds, in English. What carries no meaning is
 // left out of the English.
 func foreignWords() map[string]string {
 	all := make(map[string]string)
@@ -137,10 +137,11 @@ func foreignWords() map[string]string {
 		"price": "preis, kurs, kostet, kosten, wert, precio, cotización, cotizacion, cuesta, vale, valor, prix, coût, cout, coûte, " +
 			"coute, vaut, cours, " +
 			"cuanto cuesta, cuánto cuesta, wie viel kostet, wieviel kostet, combien coûte, combien coute, combien vaut, cuanto vale, " +
-			"cuánto vale",
+			"cuánto vale, quanto costa, quanto custa, quanto vale, prezzo, preço, preco, koers, prijs, kost, hoeveel kost, hoeveel is, " +
+			"cena, ile kosztuje, kosztuje, fiyat, fiyatı, fiyati, kaç dolar, kac dolar, ne kadar",
 		"prices":    "preise, kurse, precios",
-		"yesterday": "gestern, ayer, hier",
-		"today":     "heute, hoy, aujourd hui, aujourdhui",
+		"yesterday": "gestern, ayer, hier, ieri, ontem, gisteren, wczoraj, dün",
+		"today":     "heute, hoy, aujourd hui, aujourdhui, oggi, hoje, vandaag, dzisiaj, dziś, bugün",
 		"now": "jetzt, aktuell, aktueller, aktuelle, derzeit, gerade, momentan, ahora, actual, actualmente, maintenant, " +
 			"actuel, actuellement",
 		"this week":  "diese woche, esta semana, cette semaine",
@@ -154,8 +155,8 @@ func foreignWords() map[string]string {
 		"fee":    "gebühr, gebuehr, comisión, comision, frais",
 		"fees":   "gebühren, gebuehren, comisiones",
 		"change": "änderung, aenderung, veränderung, veraenderung, cambio, variación, variacion, variation, changement",
-		"up":     "gestiegen, steigt, subido, sube, monté, augmenté",
-		"down":   "gefallen, fällt, faellt, bajado, baja, baissé, chuté",
+		"up":     "gestiegen, steigt, subido, sube, monté, augmenté, gestegen, salito, subiu, wzrósł, wzrosło, yükseldi",
+		"down":   "gefallen, fällt, faellt, bajado, baja, baissé, chuté, gedaald, sceso, caiu, spadł, spadło, düştü",
 		"and":    "und, y, et",
 		"total":  "gesamt, gesamte, insgesamt",
 		"of": "der, die, das, den, dem, des, ein, eine, einen, von, vom, für, fuer, wie, ist, war, hoch, was, wieviel, viel, mir, " +
@@ -165,7 +166,8 @@ func foreignWords() map[string]string {
 			"le, les, du, une, quel, quelle, est, combien, au, s il vous plaît, s il vous plait, sur, dernières, dernieres, últimas, " +
 			"ultimas, sobre, über, " +
 			"ueber, neueste, neuesten, c, à, l, d, n, qu, j",
-		"what is": "como esta, cómo está, como está",
+		"how much": "hoeveel, quanto, ile",
+		"what is":  "como esta, cómo está, como está",
 	} {
 		for p := range strings.SplitSeq(phrases, ",") {
 			all[strings.TrimSpace(p)] = said

@@ -276,7 +276,7 @@ func (a *asking) partial() bool {
 		return true
 	}
 	left := len(a.others) + len(a.refused) + len(a.without) // and of what it is left out, what stands before says
-	qualified := len(a.times)+len(a.sorted)+left > 0 || a.rank > 0 || a.bound != nil
+	qualified := len(a.times)+len(a.sorted)+left > 0 || a.rank > 0 || len(a.bounds) > 0
 	if !qualified || a.flags || a.happened || a.order != nil {
 		return false
 	}

@@ -60,8 +60,8 @@ func readWords(q string) (words []term) {
 			chunk = "and"
 		}
 		bare := strings.Trim(chunk, "?!.,;:\"'()[]“”‘’«»¿¡…")
-		if whole := fold(strings.TrimPrefix(bare, "$")); wholeForm.MatchString(whole) {
-			words = append(words, term{text: whole, raw: bare})
+		if whole := fold(strings.TrimSuffix(strings.TrimPrefix(bare, "$"), "%")); wholeForm.MatchString(whole) {
+			words = append(words, term{text: whole, raw: bare, cent: strings.HasSuffix(bare, "%")})
 			continue
 		}
 		slash, hash := false, false
@@ -221,6 +221,9 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 	if scale, _ := unitOf(at(folded, i+1)); scale > 1 && (folded[i] == "a" || folded[i] == "one") {
 		add(piece{role: figuring, to: i + 2, number: scale})
 	}
+	if next := at(folded, i+1); (folded[i] == "a" || folded[i] == "one") && (next == "dollar" || next == "buck") {
+		add(piece{role: figuring, to: i + 2, number: 1})
+	}
 	if x, ok := figure(folded[i]); ok {
 		p := piece{role: figuring, to: i + 1, number: x, percent: words[i].cent}
 		if scale, percent := unitOf(at(folded, i+1)); scale > 0 {
@@ -298,7 +301,7 @@ func (t *Tables) meanings(phrase string) (list []piece) {
 	if t.fields[phrase] || t.fields[singular(phrase)] && !spans(phrase) || known && r == unkept {
 		list = append(list, piece{role: ofField})
 	}
-	for _, text := range [...]string{phrase, phrase + "s"} { // DEX, of the category Dexs
+	for _, text := range [...]string{phrase, phrase + "s", singular(phrase)} { // DEX, of the category Dexs; majors, of the group major
 		if values := t.values[text]; len(values) > 0 {
 			list = append(list, piece{role: valued, values: values})
 			break

@@ -67,7 +67,8 @@ type asking struct {
 	nth      int     // the row that is asked for, in an order other than that of ranks
 	loose    int     // a number that nothing beside it says what it is for
 	first    int     // how many are asked for, 0 for no number
-	bound    *bound
+	bounds   []bound
+	even     bool    // what did not move counts too: not down
 	all      []role  // summing, counting, averaging
 	asides   []piece // words that say nothing by themselves
 	flags    bool
@@ -92,6 +93,7 @@ type bound struct {
 	op      api.Comparison
 	value   float64
 	percent bool
+	by      piece // the field or the direction that stands beside it, the zero piece for none
 	text    string
 }
 
@@ -123,6 +125,10 @@ func (a *asking) collect(list []piece) {
 			a.without = append(a.without, p)
 			negated = false
 			continue
+		}
+		if negated && (p.role == rising || p.role == falling) {
+			p.role, p.text = rising+falling-p.role, map[role]string{rising: "down", falling: "up"}[p.role]
+			a.even, negated = true, false
 		}
 		if negated && !slices.Contains([]role{grammar, negating, valued, joining}, p.role) {
 			a.miss("not "+p.text, api.MissingNoSuchField)
@@ -165,7 +171,7 @@ func (a *asking) collect(list []piece) {
 				slices.Contains([]string{"in", "of", "among", "amongst", "within", "inside", "from"}, a.ahead(p.from))
 			// the worst of the top 10, the gainers of the top 10 coins: not the top 10 gainers
 			if (p.role == top || p.role == most) && next.role == figuring {
-				of := beside(list, slices.IndexFunc(list, func(o piece) bool { return o.from == next.from }), 1)
+				of := beside(list, place(list, next), 1)
 				a.sized = a.sized || a.order != nil || of.role == ofKind && of.order == nil
 			}
 		case ranking:
@@ -206,7 +212,23 @@ func (a *asking) collect(list []piece) {
 	if negated {
 		a.miss("not", api.MissingAmbiguous)
 	}
+	a.lend()
 	a.aside()
+}
+
+// lend gives the order of one kind to another that is named and has the figure: the best performing category.
+func (a *asking) lend() {
+	if a.order == nil {
+		return
+	}
+	named := func(p piece) bool { return p.order == nil && a.t.kinds[p.kind].field(a.order.Field) != nil }
+	if slices.ContainsFunc(a.kindly, named) {
+		a.kindly = slices.DeleteFunc(a.kindly, func(p piece) bool { return p.order != nil })
+		a.kinds = a.kinds[:0]
+		for _, p := range a.kindly {
+			a.kinds = append(a.kinds, p.kind)
+		}
+	}
 }
 
 // aside misses the words that say nothing by themselves, where what they go with is not asked for.
@@ -217,8 +239,13 @@ func (a *asking) aside() {
 		case doing:
 			goes = !a.bare() || p.text == "going" && len(a.words) > 0 && a.words[0].text == "how"
 		case comparing, above, below:
-			if p.text == "stronger" || p.text == "weaker" {
-				a.fields = append(a.fields, piece{role: ofField, from: p.from, to: p.to, text: "change"})
+			switch of := (piece{role: ofField, from: p.from, to: p.to}); p.text {
+			case "stronger", "weaker", "better", "worse":
+				of.text = "change"
+				a.fields = append(a.fields, of)
+			case "cheaper", "dearer", "pricier", "more expensive", "less expensive":
+				of.text = "price"
+				a.fields = append(a.fields, of)
 			}
 			if len(a.fields) == 0 && a.alike(p) {
 				k := a.t.kinds[a.t.kindOf[a.subjects[0].rows[0]]]
@@ -314,8 +341,10 @@ func (a *asking) ahead(i int) string {
 func (a *asking) figure(list []piece, i int) {
 	p := list[i]
 	before, behind := beside(list, i, -1), beside(list, i, 1)
+	to := beside(list, place(list, behind), 1)
+	from := beside(list, place(list, before), -1)
 	switch {
-	case (before.role == above || before.role == below) && a.bound == nil:
+	case before.role == above || before.role == below:
 		op := api.CompareMore
 		if before.role == below {
 			op = api.CompareLess
@@ -326,7 +355,18 @@ func (a *asking) figure(list []piece, i int) {
 		if before.text == "at most" {
 			op = api.CompareAtMost
 		}
-		a.bound = &bound{op, p.number, p.percent, before.text + " " + p.text}
+		a.bind(op, p, from, behind, before.text+" "+p.text)
+	case a.ahead(p.from) == "between" && behind.role == joining && to.role == figuring:
+		if unit := strings.Fields(to.text); len(unit) > 1 && p.text == strings.Fields(p.text)[0] { // between 1 and 2 billion
+			if scale, _ := unitOf(unit[1]); scale > 0 {
+				p.number *= scale
+			}
+		}
+		p.percent = p.percent || to.percent
+		after := beside(list, place(list, to), 1)
+		a.bind(api.CompareAtLeast, p, before, after, "between "+p.text)
+		a.bind(api.CompareAtMost, to, before, after, "between "+to.text)
+	case before.role == joining && from.role == figuring && a.ahead(from.from) == "between": // it was bound with that
 	case a.first == 0 && p.number == math.Trunc(p.number) && p.number >= 1 && !p.percent && (before.role <= cheap && before.role >= top ||
 		before.role == most || before.role == least || slices.Contains([]role{most, least, top, expensive, cheap, ofKind}, behind.role)):
 		a.first = int(min(p.number, 1e6))
@@ -335,6 +375,23 @@ func (a *asking) figure(list []piece, i int) {
 	default:
 		a.miss(p.text, api.MissingUnknownWord)
 	}
+}
+
+// bind notes a comparison with p, of the field or the direction before it, or the field behind it.
+func (a *asking) bind(op api.Comparison, p, before, behind piece, text string) {
+	by := piece{}
+	if behind.role == ofField {
+		by = behind
+	}
+	if before.role == ofField || before.role == rising || before.role == falling {
+		by = before
+	}
+	a.bounds = append(a.bounds, bound{op, p.number, p.percent, by, text})
+}
+
+// place is where p stands in list.
+func place(list []piece, p piece) int {
+	return slices.IndexFunc(list, func(o piece) bool { return o.from == p.from })
 }
 
 // beside is the next piece of list before or behind the place i that means something.

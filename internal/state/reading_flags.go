@@ -27,7 +27,7 @@ func (a *asking) askFlags() (parts []Part) {
 	a.subjects = slices.DeleteFunc(a.subjects, func(s subject) bool { // the whole market: all flags are about it
 		return a.t.kinds[a.t.place[a.t.rows[s.rows[0]].Kind]].Sole
 	})
-	if len(a.all)+len(a.sorted)+len(a.fields)+len(a.values) > 0 || a.rank > 0 || a.bound != nil || a.order != nil || a.first > 0 {
+	if len(a.all)+len(a.sorted)+len(a.fields)+len(a.values) > 0 || a.rank > 0 || len(a.bounds) > 0 || a.order != nil || a.first > 0 {
 		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
 	}
 	for _, p := range a.times {
@@ -77,7 +77,7 @@ func (a *asking) flagsOf(entity string) (parts []Part) {
 
 // askHappened asks for how things moved, and for the flags and the news of them.
 func (a *asking) askHappened() (parts []Part) {
-	if len(a.all)+len(a.sorted)+len(a.kinds)+len(a.values) > 0 || a.rank > 0 || a.bound != nil || a.order != nil || a.first > 0 {
+	if len(a.all)+len(a.sorted)+len(a.kinds)+len(a.values) > 0 || a.rank > 0 || len(a.bounds) > 0 || a.order != nil || a.first > 0 {
 		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
 		return nil
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,12 +18,12 @@ func (a *asking) askRows() []Part {
 		a.miss(a.values[0].text, api.MissingAmbiguous) // Solana, or what is on it
 		return nil
 	}
-	if len(a.values) > 0 && len(a.kinds)+len(a.fields)+len(a.sorted) == 0 && a.order == nil && a.bound == nil && !a.newsOnly() {
+	if len(a.values) > 0 && len(a.kinds)+len(a.fields)+len(a.sorted) == 0 && a.order == nil && len(a.bounds) == 0 && !a.newsOnly() {
 		a.miss(a.values[0].text, api.MissingAmbiguous)
 		return nil
 	}
-	listed := len(a.kinds) > 0 || len(a.values) > 0 || a.kind != "" || a.order != nil || len(a.sorted) > 0 || a.rank > 0 || a.bound != nil
-	plain := a.order == nil && len(a.sorted) == 0 && a.rank == 0 && a.bound == nil && len(a.values)+len(a.refused) == 0
+	listed := len(a.kinds)+len(a.values)+len(a.sorted)+len(a.bounds) > 0 || a.kind != "" || a.order != nil || a.rank > 0
+	plain := a.order == nil && len(a.sorted) == 0 && a.rank == 0 && len(a.bounds) == 0 && len(a.values)+len(a.refused) == 0
 	if plain {
 		if p := a.askTotal(); p != nil {
 			return []Part{*p}
@@ -114,7 +115,7 @@ func (a *asking) askTotal() *Part {
 	if len(a.kinds) == 0 && !slices.ContainsFunc(a.fields, func(p piece) bool { return !moving(p) }) { // what changed
 		return nil
 	}
-	if len(a.fields) == 0 || a.listed() {
+	if len(a.fields) == 0 || a.listed() || a.even {
 		return nil
 	}
 	if len(a.kinds) == 0 && slices.ContainsFunc(a.words, func(w term) bool { return refersBack(w.text) }) {
@@ -154,7 +155,7 @@ func (a *asking) askTotal() *Part {
 // listed reports whether a question is about what is listed here, and not about all that there is.
 func (a *asking) listed() bool {
 	said := strings.Join(texts(a.words), " ")
-	scopes := []string{"your list", "the list", "you list", "you track", "you cover", "you follow"}
+	scopes := []string{"your list", "the list", "you list", "you track", "you cover", "you follow", "you know", "you watch"}
 	return slices.ContainsFunc(scopes, func(phrase string) bool { return strings.Contains(said, phrase) })
 }
 
@@ -185,17 +186,16 @@ func (a *asking) askAggregate() *Part {
 			continue
 		}
 		field := a.sorting(k, names)
-		if a.bound != nil {
-			c, lacking := a.bounded(k, names)
-			if lacking != nil {
-				continue
-			}
-			p.Query.Where = append(p.Query.Where, *c)
-		} else if op := a.direction(); op != "" && field != "" {
+		bounds, moved, lacking := a.bounded(k, names)
+		if lacking != nil {
+			continue
+		}
+		p.Query.Where = append(p.Query.Where, bounds...)
+		if op := a.direction(); op != "" && field != "" && !moved {
 			p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: op, Value: "0"})
 		}
 		switch {
-		case a.all[0] == counting && (len(p.Query.Where) > 0 || p.since != ""):
+		case a.all[0] == counting && (len(p.Query.Where) > 0 || p.since != "" || a.listed()):
 			p.Query.Agg = []string{aggCount}
 		case a.all[0] == summing && strings.HasSuffix(field, "Usd") && !strings.HasPrefix(field, "price"):
 			p.Query.Agg = []string{aggSum + ":" + field}
@@ -216,12 +216,25 @@ func (a *asking) direction() api.Comparison {
 	for _, p := range a.fields {
 		switch {
 		case p.role == falling || p.text == "negative" || strings.HasPrefix(p.text, "below"):
-			op = api.CompareLess
+			op = a.way(true)
 		case p.role == rising || p.text == "positive" || strings.HasPrefix(p.text, "above"):
-			op = api.CompareMore
+			op = a.way(false)
 		}
 	}
 	return op
+}
+
+// way is how figures that went down, or up, compare with none.
+func (a *asking) way(down bool) api.Comparison {
+	switch {
+	case down && a.even:
+		return api.CompareAtMost
+	case down:
+		return api.CompareLess
+	case a.even:
+		return api.CompareAtLeast
+	}
+	return api.CompareMore
 }
 
 // counted reports whether fields count rows.
@@ -238,7 +251,7 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 	k := t.kinds[kind]
 	off := func(p piece) bool { return strings.HasPrefix(p.text, "depeg") || strings.HasPrefix(p.text, "off ") }
 	if len(a.fields) > 0 && !slices.ContainsFunc(a.fields, func(p piece) bool { return !off(p) }) &&
-		len(a.kinds) == 1 && len(a.sorted)+len(a.times)+len(a.values)+len(a.others)+len(a.refused) == 0 && a.bound == nil && a.rank == 0 {
+		len(a.kinds) == 1 && len(a.sorted)+len(a.times)+len(a.values)+len(a.others)+len(a.refused)+len(a.bounds) == 0 && a.rank == 0 {
 		a.flagKind = api.FlagDepeg
 		return a.flagsOf(""), nil
 	}
@@ -262,7 +275,7 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 			all = append(all, i)
 		}
 	}
-	if names = t.had(all, names); len(names) == 0 && a.bound == nil {
+	if names = t.had(all, names); len(names) == 0 && len(a.bounds) == 0 {
 		names = t.had(all, a.implied(kind, ""))
 	}
 	p := a.part(kind, names, left)
@@ -297,12 +310,13 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 		return nil, lacks{{Word: strconv.Itoa(a.first), Why: api.MissingUnknownWord,
 			Instead: []string{"query with table=" + k.Name + " and limit=" + strconv.Itoa(min(a.first, api.MaxQueryRows))}}}
 	}
-	if b := a.bound; b != nil {
-		c, lacking := a.bounded(k, names)
-		if lacking != nil {
-			return nil, lacking
-		}
-		p.Query.Where = append(p.Query.Where, *c)
+	bounds, moved, lack := a.bounded(k, names)
+	if len(lack) > 0 {
+		return nil, lack
+	}
+	p.Query.Where = append(p.Query.Where, bounds...)
+	for _, c := range bounds {
+		p.show(c.Field)
 	}
 	if a.rank > 1 && a.order == nil && len(a.sorted) == 0 && k.field("rank") == nil && a.sorting(k, names) != "" {
 		a.sorted = append(a.sorted, most) // the second by upvotes
@@ -323,8 +337,13 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareEqual, Value: strconv.Itoa(int(a.rank))})
 		return []Part{p}, nil
 	}
-	if lacking := a.sort(&p, k, names); lacking != nil {
+	before := len(p.Query.Where)
+	if lacking := a.sort(&p, k, names, moved); lacking != nil {
 		return nil, lacking
+	}
+	if moves := slices.ContainsFunc(p.Query.Where[before:], func(c api.Condition) bool { return c.Field == a.sorting(k, names) }); moves ||
+		len(bounds) > 0 {
+		p.Query.Agg = []string{aggCount} // more than are shown may be so
 	}
 	switch {
 	case a.first > 0 && !a.capped:
@@ -369,26 +388,59 @@ func (a *asking) falls(k Kind, field string, p piece) bool {
 	return p.role == falling || strings.HasPrefix(p.text, "below")
 }
 
-// bounded is the condition of a comparison with a figure.
-func (a *asking) bounded(k Kind, names []string) (*api.Condition, lacks) {
-	field := a.sorting(k, names)
-	if field == "" && len(k.Fields) > 0 {
-		field = k.Fields[0].Name
+// bounded are the conditions of comparisons with figures. Where one is of how a figure moves, so that it has the way too, moved is set.
+func (a *asking) bounded(k Kind, names []string) (list []api.Condition, moved bool, lack lacks) {
+	for _, b := range a.bounds {
+		f := k.field(a.boundedField(k, names, b))
+		if f == nil || b.percent && !strings.HasSuffix(f.Name, "Pct") {
+			return nil, false, lacks{{Word: b.text, Why: api.MissingNoSuchField}}
+		}
+		value, op := b.value, b.op
+		if changes(*f) {
+			moved = true
+			if a.fell() {
+				value = -value
+				op = map[api.Comparison]api.Comparison{api.CompareMore: api.CompareLess, api.CompareLess: api.CompareMore,
+					api.CompareAtLeast: api.CompareAtMost, api.CompareAtMost: api.CompareAtLeast}[op]
+			}
+		}
+		list = append(list, api.Condition{Field: f.Name, Op: op, Value: strconv.FormatFloat(value, 'f', -1, 64)})
 	}
-	b := a.bound
-	if field == "" || b.percent != strings.HasSuffix(field, "Pct") && b.percent {
-		return nil, lacks{{Word: b.text, Why: api.MissingNoSuchField}}
+	return list, moved, nil
+}
+
+// fell reports whether the question asks for what went down.
+func (a *asking) fell() bool {
+	return slices.ContainsFunc(a.fields, func(p piece) bool { return p.role == falling })
+}
+
+// boundedField is the field that b compares: the one beside it, or by its unit how a figure moved, a size or a price, or else the one that
+// is named.
+func (a *asking) boundedField(k Kind, names []string, b bound) string {
+	of := func(pass func(Field) bool) []string {
+		var list []string
+		for _, f := range having(k.Fields, func(f Field) bool { return a.t.isNumber(k.Name, f.Name) && pass(f) }) {
+			list = append(list, f.Name)
+		}
+		return list
 	}
-	value, op := b.value, b.op
-	for _, p := range a.fields {
-		if p.role == falling && changes(*k.field(field)) {
-			value = -value
-			op = map[api.Comparison]api.Comparison{api.CompareMore: api.CompareLess, api.CompareLess: api.CompareMore,
-				api.CompareAtLeast: api.CompareAtMost,
-				api.CompareAtMost:  api.CompareAtLeast}[op]
+	moves := func(name string) bool { return changes(*k.field(name)) }
+	if b.by.role == ofField {
+		if list := of(func(f Field) bool { return f.means(b.by.text) && strings.HasSuffix(f.Name, "Pct") == b.percent }); len(list) > 0 {
+			return a.sorting(k, list)
 		}
 	}
-	return &api.Condition{Field: field, Op: op, Value: strconv.FormatFloat(value, 'f', -1, 64)}, nil
+	const sizable = 1e6
+	switch price := of(func(f Field) bool { return slices.Contains(f.Words, "price") }); {
+	case b.percent:
+		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "Pct") })
+	case b.by.role == rising || b.by.role == falling:
+	case b.value >= sizable && strings.HasSuffix(k.Size, "Usd") && !slices.ContainsFunc(names, func(n string) bool { return !moves(n) }):
+		return k.Size
+	default:
+		names = append(slices.DeleteFunc(slices.Clone(names), moves), price...)
+	}
+	return cmp.Or(a.sorting(k, names), cmp.Or(of(func(Field) bool { return true })...))
 }
 
 // sorting is the field by which rows of a kind stand, of those that were named.
@@ -433,8 +485,16 @@ func (a *asking) both(p Part) []Part {
 	return []Part{p, other}
 }
 
-// sort gives the query of p its order, and says what of it cannot be given.
-func (a *asking) sort(p *Part, k Kind, names []string) lacks {
+// show has a field shown too, where not all are.
+func (p *Part) show(field string) {
+	if len(p.Asked) > 0 && !slices.Contains(p.Asked, field) {
+		p.Asked = append(slices.Clone(p.Asked), field)
+		p.Query.Fields = p.Asked
+	}
+}
+
+// sort gives the query of p its order, and says what of it cannot be given. Moved says that a condition has the way that figures went.
+func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 	ordered := func(field string, lowest bool) {
 		p.Query.Order = "-" + field
 		if lowest {
@@ -477,6 +537,8 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 	for _, s := range a.sorted {
 		switch {
 		case s == top:
+			size++
+		case s == most && a.sized && size == 0 && a.first > 0 && len(a.sorted) == 2 && k.field("rank") != nil: // of the ten biggest
 			size++
 		case way != 0: // the biggest coins that rose most stand in two orders
 			return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
@@ -533,13 +595,9 @@ func (a *asking) sort(p *Part, k Kind, names []string) lacks {
 			p.Query.Limit = 1
 		}
 		ordered(field, lowest)
-	case field != "" && fell != rose && a.bound == nil && (signed(*k.field(field)) || a.direction() != ""): // coins that are up
+	case field != "" && fell != rose && !moved && (signed(*k.field(field)) || a.direction() != ""): // coins that are up
 		ordered(field, fell)
-		op := api.CompareMore
-		if fell {
-			op = api.CompareLess
-		}
-		p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: op, Value: "0"})
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: a.way(fell), Value: "0"})
 	case way == least:
 		if k.Size == "" {
 			return lacks{{Word: "smallest", Why: api.MissingAmbiguous}}

@@ -184,8 +184,8 @@ func (a *asking) askSubjects() (parts []Part) {
 	if n := max(a.first, a.loose); n > 0 && n != len(a.subjects) {
 		a.miss(strconv.Itoa(n), api.MissingUnknownWord)
 	}
-	if b := a.bound; b != nil && len(a.subjects) != 1 {
-		a.miss(b.text, api.MissingUnknownWord)
+	if n := len(a.bounds); n > 1 || n > 0 && len(a.subjects) != 1 {
+		a.miss(a.bounds[n-1].text, api.MissingUnknownWord)
 	}
 	if n := len(a.subjects); n > 1 && a.quoted() {
 		a.subjects = a.subjects[:n-1] // the price in dollars is what there is
@@ -243,8 +243,8 @@ func (a *asking) askSubjects() (parts []Part) {
 			}
 		}
 		switch {
-		case ok && a.bound != nil && a.t.kinds[f.kind].Own: // it stands in a text, and no figure is compared with it
-			a.miss(a.bound.text, api.MissingUnknownWord)
+		case ok && len(a.bounds) > 0 && a.t.kinds[f.kind].Own: // it stands in a text, and no figure is compared with it
+			a.miss(a.bounds[0].text, api.MissingUnknownWord)
 		case ok:
 			parts = a.put(parts, s, f)
 		case f.kind < 0:

@@ -107,8 +107,10 @@ func vocabulary() map[string]role {
 			"alerts raised, alerts were raised, flags raised, flags were raised, warnings raised, warnings were raised, signs, " +
 			"signs of, any signs of, sign of, be warned about, warned about, be warned of, " +
 			"depegs, fee spikes, gas spikes, tvl drops, price moves, suspicious names, stale sources, failing sources, sources failing",
-		describing: "tracked, recorded, monitored, covered, logged, registered, held, received, fit, fit into, fits into",
-		comparing: "more, less, stronger, weaker, relative, relative size, relative size of, relative sizes of, difference, " +
+		describing: "tracked, you track, you cover, you watch, you list, recorded, monitored, covered, logged, registered, held, " +
+			"received, fit, fit into, fits into",
+		comparing: "more, less, better, worse, cheaper, dearer, pricier, more expensive, less expensive, stronger, weaker, " +
+			"relative, relative size, relative size of, relative sizes of, difference, " +
 			"the difference, difference between, the difference between, gap between, differ, differs, bigger, larger, smaller, " +
 			"above or below, below or above, higher or lower, above that of, below that of, higher than that of, lower than that of, " +
 			"greater than that of, more than that of, less than that of",
@@ -205,7 +207,8 @@ const grammarWords = "" +
 	"how many cost, how many costs, how many usd, " +
 	"rigth, rihgt, curent, currnet, curently, currenty, waht, whta, hte, " +
 	"the united states, united states, the states, usa, on offer, in bucks, bucks, wich, among, amongst, across all exchanges, " +
-	"across exchanges, across, my calendar, in dollar terms, nowadays, i think, i guess, i hear, i heard, going on, say i, let us say"
+	"across exchanges, across, but, in advance, my calendar, in dollar terms, nowadays, i think, i guess, i hear, i heard, " +
+	"going on, say i, let us say"
 
 // refersBack reports whether a word speaks of something that was named before the question.
 func refersBack(w string) bool {
