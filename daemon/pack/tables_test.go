@@ -551,7 +551,7 @@ func TestNotAnswered(t *testing.T) {
 		"where can i find bitcoin", "coins like solana", "something like bitcoin", "best coin in the last 3 days", "gainers over 3 days",
 		"best coin in 4 hours", "tvl of aave on polygon", "price of uniswap on base", "was bitcoin higher yesterday", "the other coin",
 		"anything else on the market cap", "real price of bitcoin", "how deep is bitcoin", "who took bitcoin", "bitcoin 30 day change",
-		"when is bitcoin", "best coin 4 day", "gainers of 3 hour", "best coins days",
+		"when is bitcoin", "what is 12.30 eth worth", "how old is zcash leads gainers", "best coin 4 day", "gainers of 3 hour", "best coins days",
 	} {
 		t.Run(q, func(t *testing.T) {
 			t.Parallel()

@@ -406,6 +406,10 @@ func (r *whenReader) clock(w *When) bool {
 	if m == nil || m[2] == "" && !slices.Contains([]string{"am", "pm"}, m[3]) && !half && !r.clocked() {
 		return false
 	}
+	led := r.at > 0 && slices.Contains([]string{"at", "around", "since", "by", "yesterday", "today"}, r.words[r.at-1])
+	if strings.Contains(m[0], ".") && m[3] == "" && !led && !r.clocked() {
+		return false // 1.30 of a coin
+	}
 	if half && m[2] == "" {
 		m[2] = "30"
 	}
