@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
@@ -152,13 +153,22 @@ func TestSignInSpends(t *testing.T) {
 	if a := get(t, m.d.URL()+path, once); a.Status != http.StatusPaymentRequired || !strings.Contains(string(a.Body), "used before") {
 		t.Errorf("again: %d %s", a.Status, a.Body)
 	}
-	past := "/v1/snapshot?at=" + time.Now().UTC().Format(time.RFC3339)
+	first := decode[api.CiteResponse](t, a).Freshness.GeneratedAt // of this second, maybe
+	past := "/v1/snapshot?at=" + first.UTC().Format("2006-01-02T15:04:05.000Z")
 	if a := get(t, m.d.URL()+past, m.signIn(past, wallet, nil, nil)); a.Status != http.StatusOK ||
 		a.Header.Get("Cache-Control") != api.CacheImmutableOwn {
 		t.Errorf("a snapshot: %d %v", a.Status, a.Header)
 	}
 	if a := get(t, m.d.URL()+path, bearer(bought.Key)); a.Header.Get(api.HeaderCreditsLeft) != "997" {
 		t.Errorf("with the key: %v", a.Header)
+	}
+	used := billing.Entry{KeyID: bought.KeyID, Amount: -997, Kind: billing.KindAdjust, Reason: "test"}
+	if _, err := m.d.Credits().Move(t.Context(), m.d.Keys().List("")[0].OwnerID, used); err != nil {
+		t.Fatal(err)
+	}
+	if a := get(t, m.d.URL()+"/v1/cite?ref=2", m.signIn("/v1/cite?ref=2", wallet, nil, nil)); a.Status != http.StatusPaymentRequired ||
+		!strings.Contains(string(a.Body), "has not paid") {
+		t.Errorf("without credits: %d %s", a.Status, a.Body)
 	}
 	later := m.signIn(path, wallet, nil, nil)
 	if _, err := m.d.Keys().Revoke(t.Context(), bought.KeyID); err != nil {
