@@ -509,7 +509,7 @@ func TestPlainly(t *testing.T) {
 		"which did better this week, btc or eth":            "assets where key in (bitcoin, ethereum), field change7dPct",
 		"which is cheaper, bitcoin or ethereum":             "assets where key in (bitcoin, ethereum), field priceUsd",
 		"what is 12.30 eth worth":                           "",
-		"how fresh is the rally":                            "",
+		"how fresh is the data":                             "",
 		"bitcoin is cheaper":                                "",
 		"cheapest coin you track":                           "assets where derivative = false, field priceUsd, order priceUsd, limit 1",
 		"how many stablecoins do you know":                  "stablecoins, limit 3, count",

@@ -122,21 +122,35 @@ func (t *Tables) read(q string, words []term, kind string, limit int) Question {
 	if read {
 		return best
 	}
-	if found, ok := t.anywhere(words, kind, limit, true); ok { // words of the texts of a kind that is named
-		found.Named = true
-		return found
-	}
-	if found, ok := t.byParts(words, kind, limit); ok {
-		return found
-	}
-	if found, ok := t.nearly(words, kind, limit); ok {
-		return found
+	if !asksAge(words) {
+		if found, ok := t.elsewhere(words, kind, limit); ok {
+			return found
+		}
 	}
 	if len(best.Missing) == 0 {
 		best = unread(q)
 	}
 	best.Near = t.near(texts(words))
 	return best
+}
+
+// asksAge reports whether the age of what is known is asked for, which no text says, whatever words it has.
+func asksAge(words []term) bool {
+	said := strings.Join(texts(words), " ")
+	return slices.ContainsFunc([]string{"how old", "how fresh", "how stale", "how recent", "last updated", "last refreshed"},
+		func(phrase string) bool { return strings.Contains(said, phrase) })
+}
+
+// elsewhere reads what is not read word by word: by the texts of a kind that is named, by parts of names, or as it is nearly written.
+func (t *Tables) elsewhere(words []term, kind string, limit int) (found Question, ok bool) {
+	if found, ok = t.anywhere(words, kind, limit, true); ok {
+		found.Named = true
+		return found, true
+	}
+	if found, ok = t.byParts(words, kind, limit); ok {
+		return found, true
+	}
+	return t.nearly(words, kind, limit)
 }
 
 // inFull are words with what people shorten written out, where the pack does not know it as it is.

@@ -9,11 +9,6 @@ import (
 
 // anywhere finds the rows of kinds of their own whose names have all words of a question that carry a meaning.
 func (t *Tables) anywhere(words []term, kind string, limit int, kindNamed bool) (found Question, ok bool) {
-	for _, of := range [...]string{"how old", "how fresh", "how stale", "how recent", "last updated", "last refreshed"} {
-		if strings.Contains(strings.Join(texts(words), " "), of) { // the age of what is known is in no text
-			return found, false
-		}
-	}
 	t.readings(words, func(list []piece) bool {
 		kinds, content, told := t.content(list)
 		if !told || len(content) == 0 || kindNamed && len(kinds) == 0 {
