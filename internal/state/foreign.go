@@ -9,18 +9,27 @@ import (
 
 // alsoEnglish are words of other languages that are English too, or the beginning of a name: they are foreign beside others alone.
 const alsoEnglish = "die war hat den des im hier vale actual y et en c du el la le los las del de was au un una es " +
-	"por wo sur a que total use l d n qu j capitalisation"
+	"por wo sur a que total use l d n qu j capitalisation do o da no kurs cena hoe ne van wat het ile jest"
 
 // english says in English what a question has in a writing without spaces.
 func english(q string) string {
-	if !strings.ContainsFunc(q, func(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }) {
+	if !strings.ContainsFunc(q, func(r rune) bool {
+		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+	}) {
 		return q
 	}
-	return japanese().Replace(q)
+	return eastern().Replace(q)
 }
 
-func japanese() *strings.Replacer {
+func eastern() *strings.Replacer {
 	return strings.NewReplacer(
+		"比特币", " bitcoin ", "以太坊", " ethereum ", "狗狗币", " dogecoin ", "莱特币", " litecoin ", "瑞波币", " xrp ", "价格", " price ",
+		"市值", " market cap ", "交易量", " volume ", "成交量", " volume ", "今天", " today ", "昨天", " yesterday ", "本周", " this week ",
+		"现在", " now ", "多少钱", " price ", "多少", " ", "涨了", " up ", "跌了", " down ", "上涨", " up ", "下跌", " down ", "新闻", " news ",
+		"稳定币", " stablecoin ", "是", " ", "的", " ", "和", " and ",
+		"비트코인", " bitcoin ", "이더리움", " ethereum ", "리플", " xrp ", "솔라나", " solana ", "도지코인", " dogecoin ", "시가총액", " market cap ",
+		"거래량", " volume ", "가격은", " price ", "가격", " price ", "얼마인가요", " price ", "얼마예요", " price ", "얼마", " price ",
+		"오늘", " today ", "어제", " yesterday ", "지금", " now ", "현재", " now ", "뉴스", " news ", "은요", " ", "의", " ", "입니까", " ",
 		"時価総額", " market cap ", "ドミナンス", " dominance ", "取引高", " volume ", "取引量", " volume ", "出来高", " volume ",
 		"供給量", " supply ", "発行量", " supply ", "価格", " price ", "値段", " price ", "ニュース", " news ", "変動率", " change ",
 		"変化", " change ", "変動", " change ", "昨日", " yesterday ", "今日", " today ", "本日", " today ", "今週", " this week ",
@@ -134,40 +143,45 @@ func cardinal(w string) int {
 func foreignWords() map[string]string {
 	all := make(map[string]string)
 	for said, phrases := range map[string]string{
-		"price": "preis, kurs, kostet, kosten, wert, precio, cotización, cotizacion, cuesta, vale, valor, prix, coût, cout, coûte, " +
+		"bitcoin":  "биткоин, биткойн, биткоина, биткойна, биткоину, bitcoina",
+		"ethereum": "эфириум, эфир, эфириума, эфира",
+		"price": "цена, цену, стоит, стоимость, курс, preis, kurs, kostet, kosten, wert, precio, cotización, " +
+			"cotizacion, cuesta, vale, valor, prix, coût, cout, coûte, " +
 			"coute, vaut, cours, " +
 			"cuanto cuesta, cuánto cuesta, wie viel kostet, wieviel kostet, combien coûte, combien coute, combien vaut, cuanto vale, " +
-			"cuánto vale, quanto costa, quanto custa, quanto vale, prezzo, preço, preco, koers, prijs, kost, hoeveel kost, hoeveel is, " +
+			"cuánto vale, quanto costa, quanto custa, quanto vale, prezzo, preço, preco, koers, prijs, kost, hoeveel kost, " +
 			"cena, ile kosztuje, kosztuje, fiyat, fiyatı, fiyati, kaç dolar, kac dolar, ne kadar",
 		"prices":    "preise, kurse, precios",
-		"yesterday": "gestern, ayer, hier, ieri, ontem, gisteren, wczoraj, dün",
-		"today":     "heute, hoy, aujourd hui, aujourdhui, oggi, hoje, vandaag, dzisiaj, dziś, bugün",
+		"yesterday": "gestern, ayer, hier, ieri, ontem, gisteren, wczoraj, dün, вчера",
+		"today":     "heute, hoy, aujourd hui, aujourdhui, oggi, hoje, vandaag, dzisiaj, dziś, bugün, сегодня",
 		"now": "jetzt, aktuell, aktueller, aktuelle, derzeit, gerade, momentan, ahora, actual, actualmente, maintenant, " +
 			"actuel, actuellement",
 		"this week":  "diese woche, esta semana, cette semaine",
 		"last week":  "letzte woche, semana pasada, semaine dernière, semaine derniere",
 		"a week ago": "vor einer woche, hace una semana, il y a une semaine",
 		"supply":     "umlaufmenge, umlauf, angebot, gesamtangebot, oferta, suministro, offre",
-		"market cap": "marktkapitalisierung, capitalización de mercado, capitalizacion de mercado, capitalización, capitalizacion, " +
+		"market cap": "капитализация, capitalizzazione, capitalização, capitalizacao, marktwaarde, kapitalizacja, " +
+			"piyasa değeri, marktkapitalisierung, capitalización de mercado, capitalizacion de mercado, capitalización, capitalizacion, " +
 			"capitalisation boursière, capitalisation boursiere, capitalisation",
 		"volume": "volumen, handelsvolumen, umsatz, volumen de negociación, volume d échange, volume d echange",
 		"news":   "nachrichten, neuigkeiten, noticias, actualités, actualites, nouvelles",
 		"fee":    "gebühr, gebuehr, comisión, comision, frais",
 		"fees":   "gebühren, gebuehren, comisiones",
 		"change": "änderung, aenderung, veränderung, veraenderung, cambio, variación, variacion, variation, changement",
-		"up":     "gestiegen, steigt, subido, sube, monté, augmenté, gestegen, salito, subiu, wzrósł, wzrosło, yükseldi",
-		"down":   "gefallen, fällt, faellt, bajado, baja, baissé, chuté, gedaald, sceso, caiu, spadł, spadło, düştü",
+		"up":     "вырос, выросла, gestiegen, steigt, subido, sube, monté, augmenté, gestegen, salito, subiu, wzrósł, wzrosło, yükseldi",
+		"down":   "упал, упала, gefallen, fällt, faellt, bajado, baja, baissé, chuté, gedaald, sceso, caiu, spadł, spadło, düştü",
 		"and":    "und, y, et",
 		"total":  "gesamt, gesamte, insgesamt",
 		"of": "der, die, das, den, dem, des, ein, eine, einen, von, vom, für, fuer, wie, ist, war, hoch, was, wieviel, viel, mir, " +
 			"bitte, zeig, sag, im, wo, " +
 			"steht, liegt, hat, zu, el, la, los, las, un, una, del, de, en, cual, cuál, es, cuanto, cuánto, está, esta, por, favor, " +
-			"qué, que, dame, dime, " +
+			"qué, que, dame, dime, какая, какой, у, il, lo, di, dello, della, qual, quale, è, é, o, do, da, em, na, no, " +
+			"hoeveel, quanto, ile, kaç, kac, сколько, " +
+			"wat, het, van, een, hoe, jaka, jaki, jest, ne, teraz, adesso, agora, nu, сейчас, " +
 			"le, les, du, une, quel, quelle, est, combien, au, s il vous plaît, s il vous plait, sur, dernières, dernieres, últimas, " +
 			"ultimas, sobre, über, " +
 			"ueber, neueste, neuesten, c, à, l, d, n, qu, j",
-		"how much": "hoeveel, quanto, ile",
-		"what is":  "como esta, cómo está, como está",
+		"what is": "como esta, cómo está, como está",
 	} {
 		for p := range strings.SplitSeq(phrases, ",") {
 			all[strings.TrimSpace(p)] = said
