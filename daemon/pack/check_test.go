@@ -250,6 +250,9 @@ func TestCheckOfWhatIsLeftUnsaid(t *testing.T) {
 		{"All are lower on the day: Bitcoin by 1.6% and Ethereum by 2.9%.", api.CheckVerified},
 		{"All are lower on the day: Bitcoin by 1.6% and Ethereum by 1.6%.", api.CheckUnknown},
 		{"Zcash outran Ethereum, having gained 21.8%.", api.CheckVerified},
+		{"Ethereum trades near $6,404.", api.CheckRefuted},
+		{"Bitcoin costs $50,000 and is down 1.6%.", api.CheckVerified},
+		{"Bitcoin is down 1.6% and costs $50,000.", api.CheckRefuted},
 		{"Ethereum gas costs $6,404.", api.CheckUnknown},
 		{"Ethereum costs $6,404.", api.CheckRefuted},
 		{"First are Zcash and Ethereum, up 21.8%.", api.CheckVerified},
@@ -258,6 +261,26 @@ func TestCheckOfWhatIsLeftUnsaid(t *testing.T) {
 		list := check.Judge(c.text, m).Findings
 		if f := list[len(list)-1]; f.Verdict != c.want {
 			t.Errorf("%q is %s, want %s: %+v", c.text, f.Verdict, c.want, f)
+		}
+	}
+}
+
+// TestCheckOfTwoFigures: what is said of the second figure of a sentence is not said of the first.
+func TestCheckOfTwoFigures(t *testing.T) {
+	t.Parallel()
+	m := material(t, 2)
+	for text, want := range map[string]string{
+		"Bitcoin costs $50,000 and is down 1.6%.":     "[refuted verified]",
+		"Bitcoin costs $50,000 but rose 1.6%.":        "[refuted unknown]",
+		"Bitcoin lost $50,000 and is down 1.6%.":      "[unknown verified]",
+		"Bitcoin costs $91,443 while it is down 1.6%": "[verified verified]",
+	} {
+		var got []api.CheckVerdict
+		for _, f := range check.Judge(text, m).Findings {
+			got = append(got, f.Verdict)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%q is %v, want %s", text, got, want)
 		}
 	}
 }

@@ -207,6 +207,9 @@ func (t *statement) clause(i int) *clause {
 	}
 	if n := t.beside(i, 1); n >= 0 && c.last == nil {
 		to = t.numbers[n].Start
+		if cut := firstCut(t.flat.Text[end:to]); cut >= 0 {
+			to = end + cut // what stands behind it is of the number behind
+		}
 	}
 	c.from = from
 	c.choose(from, to, end)
@@ -245,6 +248,17 @@ func lastCut(t string) (cut int) {
 	for _, by := range []string{", ", "; ", ": ", " and ", " but ", " while "} {
 		if i := strings.LastIndex(t, by); i >= 0 {
 			cut = max(cut, i+1)
+		}
+	}
+	return cut
+}
+
+// firstCut is where a joining word ends the first part of a text, -1 for nowhere.
+func firstCut(t string) int {
+	cut := -1
+	for _, by := range []string{" and ", " but ", " while "} {
+		if i := strings.Index(t, by); i >= 0 && (cut < 0 || i < cut) {
+			cut = i
 		}
 	}
 	return cut

@@ -91,6 +91,8 @@ func (j *judge) counts(m *mention, t string) bool {
 	cash := m.start > 0 && t[m.start-1] == '$'
 	capital := written != strings.ToLower(written)
 	switch {
+	case !capital && wordy(strings.ToUpper(written)): // near $2
+		return false
 	case m.symbol && cash:
 		m.sure = true
 	case m.symbol && written != strings.ToUpper(written):
