@@ -283,12 +283,14 @@ func (l *logs) late(ctx context.Context, log *sdk.Log, known, kept *sdk.Checkpoi
 	return err == nil && log.Follow(ctx, known, now) == nil && log.Follow(ctx, kept, now) == nil
 }
 
+// demoOrigin begins the origin of the log of a demo.
+const demoOrigin = "contextd-demo/"
+
 // anotherDemo reports whether the log that took the place of another is that of a demo after a demo, each of which begins one. A demo that
 // goes on from a backup, or with another key, is no other.
 func anotherDemo(err error, a, b string) bool {
-	const demo = "contextd-demo/"
 	broken, ok := errors.AsType[*sdk.ProofError](err)
-	return ok && broken.Reason == sdk.ProofReplaced && strings.HasPrefix(a, demo) && strings.HasPrefix(b, demo)
+	return ok && broken.Reason == sdk.ProofReplaced && strings.HasPrefix(a, demoOrigin) && strings.HasPrefix(b, demoOrigin)
 }
 
 // Witnesses are the keys of the witnesses of the configuration.

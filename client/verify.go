@@ -2,9 +2,11 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -47,6 +49,7 @@ type verdict struct {
 	Says        string            `json:"says"`
 
 	Corroborated *corroboration `json:"corroborated,omitempty"` // what the log of another service says of the sources
+	Rechecked    *rechecked     `json:"rechecked,omitempty"`    // what the archives of the sources say of the figures
 
 	Receipt *api.ReceiptPayload `json:"receipt,omitempty"` // of a payment; then Key is the address of its signer
 }
@@ -67,6 +70,8 @@ type verifyOptions struct {
 	accept    bool
 	with      string        // the address of another service, whose log may have the same rows
 	within    time.Duration // of its states
+	again     []string      // sources whose archives are asked
+	transport func() http.RoundTripper
 }
 
 const verifyHelp = `Prove what a service said, and that it was not changed since.
@@ -97,6 +102,10 @@ away, from its log, which is free. Equal rows were told to both. Where they diff
 calls, and says how far apart the figures are; for the other one it needs a profile with its address and a key. Two logs
 of one key, or of one operator, corroborate nothing.
 
+--recheck asks the sources themselves, where one has an archive without a key: candles of exchanges and of volatility
+indices, rates and yields of a day, releases, papers, stories. It tells them that you ask, with at most 5 requests each.
+What they say now may be revised, and is no proof of what they answered the service.
+
 A proof shows that the service said it. It does not show that it is true.`
 
 const verifyExample = `  ctx state --at 20m --bundle said.json && ctx verify said.json
@@ -104,11 +113,12 @@ const verifyExample = `  ctx state --at 20m --bundle said.json && ctx verify sai
   ctx verify --at "yesterday 14:00"
   ctx verify --since 24h
   ctx verify said.json --corroborate https://other.example --within 5m
+  ctx verify said.json --recheck nyfed-rates,cboe-vix
   ctx verify said.json --witness "$KEY" --witnesses 1`
 
 // newVerify makes the command that checks proofs.
 func newVerify(f *factory) *cobra.Command {
-	o := verifyOptions{streams: f.streams, logs: f.Logs, client: f.Client, elsewhere: f.Elsewhere}
+	o := verifyOptions{streams: f.streams, logs: f.Logs, client: f.Client, elsewhere: f.Elsewhere, transport: f.HTTP}
 	c := f.Command(&cobra.Command{
 		Use: "verify [FILE]", Short: "Prove what a service said, and that it was not changed", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"prove", "proof"},
@@ -132,7 +142,10 @@ func newVerify(f *factory) *cobra.Command {
 	flags.BoolVar(&o.accept, "accept-new-log", false, "accept the current log of the service in place of the remembered one")
 	flags.StringVar(&o.with, "corroborate", "", "look for the rows of each source in the log of the service at this `address` too")
 	flags.DurationVar(&o.within, "within", 10*time.Minute, "with --corroborate, in its states of up to this `time` before or after")
+	flags.StringSliceVar(&o.again, "recheck", nil, "ask the archives of these `sources` for the figures of the state; all for every one")
 	c.MarkFlagsMutuallyExclusive("at", "since", "accept-new-log")
+	c.MarkFlagsMutuallyExclusive("recheck", "since")
+	c.MarkFlagsMutuallyExclusive("recheck", "accept-new-log")
 	c.MarkFlagsMutuallyExclusive("corroborate", "since")
 	c.MarkFlagsMutuallyExclusive("corroborate", "accept-new-log")
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePackArgument()) // it fails for a flag that is not there
@@ -182,12 +195,12 @@ func (o verifyOptions) run(ctx context.Context, args []string) error {
 	if sdk.IsBundle(data) {
 		return o.bundle(ctx, data)
 	}
-	if r := readReceipt(data); r != nil && o.with == "" {
+	if r := readReceipt(data); r != nil && !o.beside() {
 		return o.receipt(ctx, *r)
 	}
 	if rows, ok, err := readSavedRows(data); err != nil || ok {
-		if err == nil && o.with != "" {
-			err = cli.Invalid("--corroborate takes the answer of a state, a bundle of one, or no file")
+		if err == nil && o.beside() {
+			err = cli.Invalid("--corroborate and --recheck take the answer of a state, a bundle of one, or no file")
 		}
 		if err == nil {
 			err = o.savedRows(ctx, rows)
@@ -195,6 +208,17 @@ func (o verifyOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return o.saved(ctx, data)
+}
+
+// beside reports whether others than the service are asked too.
+func (o verifyOptions) beside() bool { return o.with != "" || len(o.again) > 0 }
+
+// compare asks them for the sources of the state of a leaf. State is that state, nil where it is to be asked for.
+func (o verifyOptions) compare(ctx context.Context, p *sdk.Proven, state json.RawMessage, v *verdict) error {
+	if err := o.corroborate(ctx, p, state, v); err != nil {
+		return err
+	}
+	return o.recheck(ctx, p, state, v)
 }
 
 // service proves what the service says now.
@@ -248,7 +272,7 @@ func (o verifyOptions) bundle(ctx context.Context, data []byte) error {
 		v.NotCovered = []string{savedBrief}
 	}
 	if v.Proven = from != "file"; v.Proven {
-		if err := o.corroborate(ctx, p, b.State, &v); err != nil {
+		if err := o.compare(ctx, p, b.State, &v); err != nil {
 			return err
 		}
 		return o.show(ctx, v, p.Checkpoint)
@@ -305,7 +329,7 @@ func (o verifyOptions) snapshot(ctx context.Context, at time.Time) error {
 		return err
 	}
 	v.Says = fmt.Sprintf("What the service now says of %s is what it said at %s: it was not changed since.", o.clock(at), o.moment(p))
-	if err := o.corroborate(ctx, p, state.State, &v); err != nil {
+	if err := o.compare(ctx, p, state.State, &v); err != nil {
 		return err
 	}
 	return o.show(ctx, v, p.Checkpoint)
@@ -339,11 +363,11 @@ func (o verifyOptions) history(ctx context.Context) error {
 			return err
 		}
 	}
-	if o.with != "" {
+	if o.beside() {
 		if p, _, err = o.entry(ctx, func(l *sdk.Log) (*api.LogEntry, error) { return l.At(ctx, p.Leaf.GeneratedAt) }); err != nil {
 			return err
 		}
-		if err := o.corroborate(ctx, p, nil, &v); err != nil {
+		if err := o.compare(ctx, p, nil, &v); err != nil {
 			return err
 		}
 	}
@@ -570,6 +594,9 @@ func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) e
 	if v.Corroborated != nil {
 		v.Says += v.Corroborated.says(o.clock(v.Corroborated.made))
 	}
+	if v.Rechecked != nil {
+		v.Says += v.Rechecked.says(o.clock(v.Rechecked.made))
+	}
 	if v.Proven {
 		first = "Proven."
 		v.Says += " That it is true is not proven."
@@ -610,6 +637,9 @@ func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) e
 	}
 	if v.Corroborated != nil {
 		v.Corroborated.rows(add)
+	}
+	if v.Rechecked != nil {
+		v.Rechecked.rows(add)
 	}
 	add("log", v.Log)
 	add("key", v.Key+" ("+v.KeyFrom+")")

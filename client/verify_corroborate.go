@@ -256,14 +256,8 @@ func (o verifyOptions) compareFigures(ctx context.Context, c *corroboration, p *
 		return fmt.Errorf("%s: %w", other.address, err)
 	}
 	c.state = &there.Leaf
-	if here == nil {
-		mine, _, err := snapshot(ctx, o.streams, o.client, p.Leaf.Pack, p.Leaf.GeneratedAt)
-		if err != nil {
-			return err
-		}
-		if here = mine.State; p.IsOfState(here) != nil {
-			return p.IsOfState(here)
-		}
+	if here, err = o.stateOf(ctx, p, here); err != nil {
+		return err
 	}
 	figures, err := figuresApart(here, said.State)
 	if err != nil {

@@ -175,7 +175,7 @@ func (o verifyOptions) saved(ctx context.Context, data []byte) error {
 			return err
 		}
 	}
-	if err := o.corroborate(ctx, p, state, &v); err != nil {
+	if err := o.compare(ctx, p, state, &v); err != nil {
 		return err
 	}
 	return o.show(ctx, v, p.Checkpoint)

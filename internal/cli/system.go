@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type System struct {
 	Width     int                              // columns of the terminal; 0 means 80
 	LookupEnv func(name string) (string, bool) // as os.LookupEnv; nil means that nothing is set
 	Now       func() time.Time                 // its location is the user's time zone
+	Archives  http.RoundTripper                // to the archives of sources; nil is as to services
 }
 
 // OS is the System of this process.
