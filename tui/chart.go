@@ -9,6 +9,7 @@ import (
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/state"
+	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/view"
 )
 
@@ -22,7 +23,7 @@ func (s *Live) drawDetail(from pane, width, height int, whole bool) []string {
 	c := s.curve(row)
 	facts := s.facts(row, width-2)
 	if c.drawable() {
-		facts = append([]string{c.rangeLine(t)}, facts...)
+		facts = append([]string{""}, facts...) // for the range
 	}
 	room := height - 2 - len(facts)
 	const leastCurve = 7
@@ -34,9 +35,9 @@ func (s *Live) drawDetail(from pane, width, height int, whole bool) []string {
 	if row.Series == "" {
 		room = 0
 	}
-	box := view.Box{Note: c.spanned(), Focus: whole}
-	if whole {
-		box.Note = join(box.Note, "esc back")
+	box := view.Box{Focus: whole}
+	if whole || row.Series != "" {
+		box.Note = s.chartNote(whole)
 	}
 	said := c.summary()
 	label := view.Cut(row.Label, max(width-12-view.Width(said)-view.Width(box.Note), 12), t.Glyphs.Ellipsis)
@@ -45,32 +46,36 @@ func (s *Live) drawDetail(from pane, width, height int, whole bool) []string {
 	if !whole {
 		most = room
 	}
-	chart := s.chart(c, width-2, min(room, most))
+	chart, candle := s.chart(c, width-2, min(room, most))
+	if c.drawable() {
+		facts[0] = s.rangeLine(c, candle)
+	}
 	return box.Draw(t, append(chart, facts...), width, height)
 }
 
 // curve is the past of a row, ready to be drawn.
 type curve struct {
 	row       *Row
-	values    []float64 // what is known, oldest first
+	points    []session.Point // what is known, oldest first
 	low, high float64
 	from, to  time.Time
 	span      time.Duration
 }
 
 func (s *Live) curve(row *Row) curve {
-	c := curve{row: row, to: s.env.Session.TS, span: s.env.Session.Span()}
+	now, over := s.env.Session, s.env.Charts.span()
+	c := curve{row: row, to: now.TS, span: now.Reach(over), points: now.PointsOver(row.Series, over)}
 	c.from = c.to.Add(-c.span)
-	for _, p := range s.env.Session.Points(row.Series) {
-		c.values = append(c.values, p.V)
-	}
-	if len(c.values) > 0 {
-		c.low, c.high = slices.Min(c.values), slices.Max(c.values)
+	for i, p := range c.points {
+		if i == 0 {
+			c.low, c.high = p.V, p.V
+		}
+		c.low, c.high = min(c.low, p.V), max(c.high, p.V)
 	}
 	return c
 }
 
-func (c curve) drawable() bool { return len(c.values) > 1 && c.span > 0 }
+func (c curve) drawable() bool { return len(c.points) > 1 && c.span > 0 }
 
 func (c curve) texts(values ...float64) []string {
 	list := make([]any, len(values))
@@ -82,10 +87,10 @@ func (c curve) texts(values ...float64) []string {
 
 // summary is the newest value of a curve and how it changed over its span.
 func (c curve) summary() string {
-	if len(c.values) == 0 {
+	if len(c.points) == 0 {
 		return ""
 	}
-	first, last := c.values[0], c.values[len(c.values)-1]
+	first, last := c.points[0].V, c.points[len(c.points)-1].V
 	text := c.texts(last)[0]
 	change := last - first
 	switch {
@@ -104,69 +109,71 @@ func (c curve) summary() string {
 	return text + "  " + state.Change(change).Text
 }
 
-// spanned is how long the curve goes back, "" where there is none.
-func (c curve) spanned() string {
-	if !c.drawable() {
-		return ""
+// rangeLine says between which values the curve went, and over what time where less is known than was asked for.
+func (s *Live) rangeLine(c curve, candle time.Duration) string {
+	t, texts := *s.env.Theme, c.texts(c.low, c.high)
+	line := " " + t.Dim.On("low") + " " + texts[0] + "  " + t.Dim.On("high") + " " + texts[1]
+	if over := s.env.Charts.span(); c.span < over*9/10 {
+		line += "  " + t.Dim.On("known") + " " + shortSpan(c.span)
 	}
-	return shortSpan(c.span)
+	if candle > 0 {
+		line += "  " + t.Dim.On("by") + " " + spanName(candle)
+	}
+	return line
 }
 
-// rangeLine says between which values the curve went.
-func (c curve) rangeLine(t view.Theme) string {
-	texts := c.texts(c.low, c.high)
-	return " " + t.Dim.On("low") + " " + texts[0] + "  " + t.Dim.On("high") + " " + texts[1]
-}
+// mostChart is how wide a chart is drawn at most.
+const mostChart = 160
 
 // chart draws a curve between its scale at the left and now at the right, over the times. Where there are too few numbers it says how to
-// get more.
-func (s *Live) chart(c curve, width, height int) []string {
+// get more. candle is the time of one, 0 where none are drawn.
+func (s *Live) chart(c curve, width, height int) (lines []string, candle time.Duration) {
 	t := *s.env.Theme
 	if height < 3 {
-		return nil
+		return nil, 0
 	}
 	if !c.drawable() {
-		lines := []string{t.Dim.On(" The curve begins with the second state.")}
-		switch now := s.env.Session; {
-		case now.Loading > 0:
-			lines = append(lines, t.Dim.On(" The past is on its way."))
-		case s.env.Service != nil:
-			lines = append(lines, t.Dim.On(" "+view.KeyLabel(s.env.Keys.Trend)+" loads the past"+now.Cost(len(now.Pasts()))+"."))
+		return s.noChart(height), 0
+	}
+	rows := height - 1
+	marks := slices.Concat([]float64{c.low}, view.Values(c.low, c.high, max(rows/3, 1)), []float64{c.high})
+	labels, scale := c.texts(marks...), 0
+	for _, label := range labels {
+		scale = max(scale, view.Width(label))
+	}
+	field := min(width-scale-3-len("  * now"), mostChart)
+	if field < 2 {
+		return nil, 0
+	}
+	canvas := view.NewCanvas(field, rows, c.low, c.high, t.Glyphs)
+	last := c.points[len(c.points)-1].V
+	candle = s.drawNumbers(canvas, c, field)
+	axis, columns := s.axis(c, field)
+	at, ruled, beside := canvas.Row(last), []int(nil), make([]string, rows)
+	for i := range marks { // the ends first, which a round value beside them gives way to
+		i = (i + len(marks) - 1) % len(marks)
+		y := canvas.Row(marks[i])
+		free := beside[y] == "" && (i == 0 || i == len(marks)-1 || beside[max(y-1, 0)] == "" && beside[min(y+1, rows-1)] == "")
+		if !free {
+			continue
 		}
-		return append(lines, make([]string, height)...)[:height]
+		beside[y] = labels[i]
+		if i > 0 && i < len(marks)-1 {
+			ruled = append(ruled, y)
+		}
 	}
-	labels := c.texts(c.low, c.high)
-	scale := max(view.Width(labels[0]), view.Width(labels[1]))
-	field := min(width-scale-3-len("  * now"), 160)
-	values := s.env.Session.Window(c.row.Series, 2*field)
-	curve := view.Chart(values, field, height-1, t.Glyphs)
-	if curve == nil {
-		return nil
-	}
-	last := values[len(values)-1]
+	canvas.Rule(ruled, columns)
 	style := t.Accent
-	switch first := c.values[0]; { // by what is drawn, whatever the row's figures say of other spans
+	switch first := c.points[0].V; { // by what is drawn, whatever the row's figures say of other spans
 	case last > first:
 		style = t.Good
 	case last < first:
 		style = t.Bad
 	}
-	at := len(curve) / 2
-	if c.high > c.low {
-		at = int(math.Round((c.high - last) / (c.high - c.low) * float64(len(curve)-1)))
-	}
-	lines := make([]string, 0, height)
-	for i, line := range curve {
-		label := ""
-		switch {
-		case c.high == c.low && i != at:
-		case c.high == c.low, i == len(curve)-1:
-			label = labels[0]
-		case i == 0:
-			label = labels[1]
-		}
-		line = " " + t.Dim.On(view.AlignRight(label, scale, "")) + " " + style.On(line)
-		if i == min(max(at, 0), len(curve)-1) {
+	lines = make([]string, 0, height)
+	for i, line := range canvas.Lines(view.Styles{view.Main: style, view.Rise: t.Good, view.Fall: t.Bad, view.Ruled: t.Border}) {
+		line = " " + t.Dim.On(view.AlignRight(beside[i], scale, "")) + " " + line
+		if i == at {
 			line += " " + style.On(t.Bold.On(t.Glyphs.Live))
 			if !s.env.Session.Recorded {
 				line += t.Dim.On(" now")
@@ -174,25 +181,94 @@ func (s *Live) chart(c curve, width, height int) []string {
 		}
 		lines = append(lines, line)
 	}
-	return append(lines, view.Spaces(scale+2)+t.Dim.On(s.axis(c, field)))
+	return append(lines, view.Spaces(scale+2)+t.Dim.On(axis)), candle
 }
 
-// axis are times below a curve: of its ends, and as many between as there is room for.
-func (s *Live) axis(c curve, width int) string {
-	layout := "15:04"
-	if c.span < 10*time.Minute {
-		layout = time.TimeOnly
-	}
-	steps := min(max(width/(2*len(layout)+2), 1), 6)
-	line := ""
-	for i := range steps + 1 {
-		at := c.from.Add(c.span * time.Duration(i) / time.Duration(steps)).In(s.env.Session.Now.Location()).Format(layout)
-		x := (width - len(at)) * i / steps
-		if len(line) < x || i == 0 {
-			line += view.Spaces(x-len(line)) + at
+// noChart says how to get more where there are too few numbers.
+func (s *Live) noChart(height int) []string {
+	t, now := *s.env.Theme, s.env.Session
+	lines := []string{t.Dim.On(" The curve begins with the second state.")}
+	switch cost := len(now.Pasts()); {
+	case now.Loading > 0:
+		lines = append(lines, t.Dim.On(" The past is on its way."))
+	case s.env.Service != nil:
+		if s.env.Charts.span() != session.MostSpan {
+			cost = 1
 		}
+		lines = append(lines, t.Dim.On(" "+view.KeyLabel(s.env.Keys.Trend)+" loads the past"+now.Cost(cost)+"."))
 	}
-	return line
+	return append(lines, make([]string, height)...)[:height]
+}
+
+// drawNumbers draws a curve in the way that was chosen. Candles of which there are too few numbers are a curve.
+func (s *Live) drawNumbers(canvas *view.Canvas, c curve, width int) (candle time.Duration) {
+	switch step := c.candles(width); {
+	case s.env.Charts.Drawing == view.Candles && step > 0:
+		s.drawCandles(canvas, c, width, step)
+		return step
+	case s.env.Charts.Drawing == view.Blocks:
+		canvas.Fill(s.env.Session.Spread(c.points, c.span, width), view.Main)
+	default:
+		canvas.Curve(s.env.Session.Spread(c.points, c.span, 2*width), view.Main)
+	}
+	return 0
+}
+
+// candles is the time of a candle: a round one of which each has some numbers and two columns, 0 where there are too few.
+func (c curve) candles(width int) time.Duration {
+	const least, numbers, columns = 4, 3, 2
+	n := min(len(c.points)/numbers, width/columns)
+	if n < least {
+		return 0
+	}
+	return view.Step(c.span, n)
+}
+
+// drawCandles draws what the numbers did in each step, which begins with the last one of the step before.
+func (s *Live) drawCandles(canvas *view.Canvas, c curve, width int, step time.Duration) {
+	zone, at := s.env.Session.Now.Location(), 0
+	for _, from := range view.Rounds(c.from.In(zone).Add(-step), c.to.In(zone), step) {
+		to := from.Add(step)
+		begin := at
+		for at < len(c.points) && c.points[at].At.Before(to) {
+			at++
+		}
+		if at == begin {
+			continue
+		}
+		part := c.points[max(begin-1, 0):at]
+		one := view.Candle{Open: part[0].V, Close: part[len(part)-1].V, High: part[0].V, Low: part[0].V}
+		for _, p := range part {
+			one.High, one.Low = max(one.High, p.V), min(one.Low, p.V)
+		}
+		middle := from.Add(step / 2).Sub(c.from)
+		canvas.Candle(min(max(int(float64(width)*float64(middle)/float64(c.span)), 0), width-1), one)
+	}
+}
+
+// axis are round times below a curve, as many as there is room for, and the columns that they stand under.
+func (s *Live) axis(c curve, width int) (line string, columns []int) {
+	const day, room = 24 * time.Hour, 3
+	zone, layout := s.env.Session.Now.Location(), "15:04"
+	step := view.Step(c.span, max(width/(len(layout)+room), 1))
+	if step < time.Minute {
+		layout = time.TimeOnly
+		step = view.Step(c.span, max(width/(len(layout)+room), 1))
+	}
+	for _, at := range view.Rounds(c.from.In(zone), c.to.In(zone), step) {
+		label := at.Format(layout)
+		if midnight := at.Hour() == 0 && at.Minute() == 0; midnight && c.span > 2*time.Hour && step >= time.Minute {
+			label = at.Format("Jan 2")
+		}
+		x := int(float64(width-1) * float64(at.Sub(c.from)) / float64(c.span))
+		begin := min(max(x-len(label)/2, 0), width-len(label))
+		if begin < 0 || line != "" && begin <= len(line) {
+			continue
+		}
+		line += view.Spaces(begin-len(line)) + label
+		columns = append(columns, x)
+	}
+	return line, columns
 }
 
 // facts are what is known of a row, in two columns where there is room, and where it comes from.

@@ -109,7 +109,7 @@ func (s *History) Bindings() []key.Binding {
 	list := []key.Binding{view.KeyPair(k.MinuteBack, " ", k.MinuteOn, "state"), view.KeyPair(k.HourBack, " ", k.HourOn, "hour"),
 		view.KeyPair(k.DayBack, " ", k.DayOn, "day"), k.Compare, k.Now}
 	if s.shownLive() != nil {
-		return append(list, k.NextPane, k.Enter, k.Filter, k.Copy, k.Cite)
+		return append(list, k.NextPane, k.Enter, k.Filter, k.Copy, k.Cite, k.Span, k.Drawing)
 	}
 	return append(list, k.Filter, k.Copy, k.CopyPath)
 }

@@ -57,9 +57,9 @@ func (s *Live) Bindings() []key.Binding {
 		return []key.Binding{k.NextPane, k.Pause, k.Reconnect}
 	}
 	if len(s.table(s.focus(), s.width).Sorts) > 0 {
-		return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Sort, k.Copy, k.Open, k.Cite, k.Pack, k.Pause, k.Trend}
+		return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Sort, k.Span, k.Copy, k.Open, k.Cite, k.Pack, k.Pause, k.Trend, k.Drawing}
 	}
-	return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Copy, k.Open, k.Pause, k.Cite}
+	return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Copy, k.Open, k.Pause, k.Cite, k.Span, k.Drawing}
 }
 
 func (s *Live) members() (list []pane) {
@@ -222,11 +222,19 @@ func (s *Live) rows(p pane) int {
 	return len(s.table(p, s.width).Rows)
 }
 
-// Update applies keys and clicks.
+// Update applies keys and clicks. What the chart lacks then is asked for where that costs nothing.
 func (s *Live) Update(msg tea.Msg) tea.Cmd {
 	s.forget()
 	defer s.forget()
+	return tea.Batch(s.apply(msg), s.follow())
+}
+
+func (s *Live) apply(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
+	case loadSpanMsg:
+		if msg.pack == s.env.Session.Pack {
+			return s.env.askPast(msg.member, msg.span)
+		}
 	case loadTrendsMsg:
 		if msg.pack == s.env.Session.Pack {
 			return s.env.askTrends(s.env.Session.Pasts())
@@ -240,7 +248,7 @@ func (s *Live) Update(msg tea.Msg) tea.Cmd {
 	case FlagsMsg:
 		s.see(pane(Flags))
 	case ClickMsg:
-		s.click(msg)
+		return s.click(msg)
 	case WheelMsg:
 		p := s.focus()
 		s.env.Move(s.list(p), s.rows(p), msg)
@@ -250,22 +258,31 @@ func (s *Live) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// click gives the focus to the pane at a place, and goes to the row there.
-func (s *Live) click(c ClickMsg) {
+// click gives the focus to the pane at a place, and goes to the row there. On the spans of a chart it goes over to another.
+func (s *Live) click(c ClickMsg) tea.Cmd {
 	if s.detail {
+		if cmd, on := s.clickSpan(c.X, s.width, s.chartNote(true)); c.Y == 0 && on {
+			return cmd
+		}
 		s.detail = false
-		return
+		return nil
 	}
 	for _, cell := range s.cells() {
 		if c.Y < cell.y || c.Y >= cell.y+cell.height || c.X < cell.x || c.X >= cell.x+cell.width {
 			continue
 		}
+		if cell.panes[0] == paneDetail {
+			if cmd, on := s.clickSpan(c.X-cell.x, cell.width, s.chartNote(false)); c.Y == cell.y && on {
+				return cmd
+			}
+		}
 		if p := cell.shown(s.seen); slices.Contains(focusable(s.cells()), p) {
 			s.see(p)
 			s.list(p).Click(c.Y-cell.y-s.firstLine(p, cell.height), s.rows(p))
 		}
-		return
+		return nil
 	}
+	return nil
 }
 
 // firstLine is the line of a pane's box at which its rows begin.
@@ -296,6 +313,11 @@ func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 		s.detail = false
 	case key.Matches(msg, k.Trend):
 		return s.askTrend()
+	case key.Matches(msg, k.Span):
+		return s.nextSpan()
+	case key.Matches(msg, k.Drawing):
+		s.env.Charts.Drawing = s.env.Charts.next()
+		return Notify("charts are drawn as " + string(s.env.Charts.Drawing))
 	case key.Matches(msg, k.MinuteBack, k.MinuteOn):
 		return intoPast(0)
 	case key.Matches(msg, k.HourBack, k.HourOn):

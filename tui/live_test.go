@@ -24,7 +24,7 @@ func env(t *testing.T, pack string, state json.RawMessage) *tui.Env {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 20, 6, 0, 0, time.UTC)
 	th := view.NewTheme(view.Plain, view.NoColor, false)
-	e := &tui.Env{Ctx: t.Context(), Session: session.New(pack, now, 0), Theme: &th, Keys: view.DefaultKeymap()}
+	e := &tui.Env{Ctx: t.Context(), Session: session.New(pack, now, 0), Theme: &th, Charts: &tui.Charts{}, Keys: view.DefaultKeymap()}
 	e.Session.Connection(sdk.Connection{Connected: true}, session.Problem{})
 	if state != nil {
 		e.Session.Event(sdk.Event{Type: api.EventDelta, State: api.StreamState{Pack: pack, State: state, TS: now}})

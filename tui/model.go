@@ -76,7 +76,7 @@ func New(ctx context.Context, c Config) *Model {
 	c = c.withDefaults()
 	m := &Model{cfg: c, theme: view.NewTheme(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream),
 		clip: Clipboard{Terminal: c.Out, Env: c.Env}, width: usualWidth, height: usualHeight}
-	m.env = &Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: *c.Keys,
+	m.env = &Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Charts: &Charts{}, Keys: *c.Keys,
 		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly,
 		Watchlist: c.Watchlist}
 	m.env.Session.Mouse, m.env.Session.Recorded = !c.mouseOff, c.Recording
@@ -143,7 +143,7 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	case tea.MouseMsg:
 		cmd = m.mouse(msg)
 	case arrivedMsg:
-		cmd = tea.Batch(m.take(msg), m.prove())
+		cmd = tea.Batch(m.take(msg), m.prove(), m.screens[0].Update(msg))
 	case CopyMsg:
 		cmd = m.copy(msg)
 	case OpenMsg:

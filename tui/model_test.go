@@ -246,6 +246,8 @@ func TestMouse(t *testing.T) {
 	d.shows("the mouse selects text")
 	click(79, 1)
 	d.press("?")
+	d.shows("1 of 2")
+	d.press("x")
 	d.shows("any key closes")
 	click(10, 10)
 	d.hides("any key closes")

@@ -55,7 +55,7 @@ func (a *account) Usage(context.Context, int, ...sdk.CallOption) (*api.UsageResp
 func ownerEnv(t *testing.T, a tui.Account) *tui.Env {
 	t.Helper()
 	th := view.NewTheme(view.Plain, view.NoColor, false)
-	return &tui.Env{Ctx: t.Context(), Session: session.New(api.PackCrypto, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), 0), Theme: &th,
+	return &tui.Env{Ctx: t.Context(), Session: session.New(api.PackCrypto, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), 0), Theme: &th, Charts: &tui.Charts{},
 		Keys: view.DefaultKeymap(), Account: a, KeyID: "cv_test_00000001"}
 }
 

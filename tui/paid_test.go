@@ -92,7 +92,7 @@ func TestNothingIsSaidOfCosts(t *testing.T) {
 	d.fake.events <- sdk.Connection{Connected: true, Unmetered: true}
 	d.fake.events <- delta(state(t), 42*time.Second)
 	d.shows("91,442.90")
-	d.shows("─ 24h ")
+	d.shows("[24h]")
 	d.until("trends of all members", func(string) bool { return d.fake.calls("series crypto") == 5 })
 	d.until("trends again, once those have come", func(v string) bool {
 		if strings.Contains(v, "Load the trends") {

@@ -52,6 +52,7 @@ type Env struct {
 	Ctx       context.Context // ends with the program
 	Session   *session.Session
 	Theme     *view.Theme // changes when the user changes it
+	Charts    *Charts     // so does this
 	Keys      view.Keymap
 	Service   Service
 	Account   Account  // nil while nobody is signed in

@@ -29,7 +29,7 @@ func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 func screenEnv(t *testing.T) *tui.Env {
 	t.Helper()
 	th := view.NewTheme(view.Plain, view.NoColor, false)
-	return &tui.Env{Ctx: t.Context(), Session: session.New(api.PackCrypto, noon(), 2), Theme: &th, Keys: view.DefaultKeymap()}
+	return &tui.Env{Ctx: t.Context(), Session: session.New(api.PackCrypto, noon(), 2), Theme: &th, Charts: &tui.Charts{}, Keys: view.DefaultKeymap()}
 }
 
 // brief has two sources that it cites and one that it does not.

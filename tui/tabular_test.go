@@ -163,7 +163,7 @@ func first(text string, words ...string) (found string) {
 func TestTabularTrend(t *testing.T) {
 	t.Parallel()
 	d := livePerps(t, 120, 40)
-	d.shows("─ 24h ")
+	d.shows("[24h]")
 	d.shows("TREND 24h")
 	d.fake.events <- sdk.Connection{Connected: true}
 	d.until("a question, where calls are charged", func(v string) bool {

@@ -16,6 +16,7 @@ import (
 const (
 	dayPoints   = 145
 	hourPoints  = 61
+	farPoints   = api.SeriesPointsMax
 	leastPoints = 24 // of a curve that says something
 )
 
@@ -69,18 +70,21 @@ func (m *Model) takeTrend(msg TrendMsg) tea.Cmd {
 	s.Loading = max(s.Loading-1, 0)
 	if msg.err != nil {
 		if !errors.Is(msg.err, sdk.ErrInvalidRequest) { // a member of this pack that has no past
+			s.Refused(msg.request.Path, msg.request.Span)
+			m.refused(msg)
 			s.Log.Add(s.Now, session.Info, "no past of "+msg.request.Path+": "+Explain(m.env.Keys, msg.err).What)
 		}
 		return nil
 	}
 	s.Left = msg.left
 	s.Pay(api.OpSeries, api.Freshness{})
-	s.Load(msg.request.Path, msg.answer)
+	s.Load(msg.request.Path, msg.answer, msg.request.Span)
 	if msg.request.Points != dayPoints || !s.Unmetered || longest(msg.answer) >= leastPoints {
 		return nil
 	}
 	s.Loading++
 	msg.request.Points, msg.request.Span = hourPoints, time.Hour
+	s.Ask(msg.request.Path, time.Hour)
 	return m.env.askTrend(msg.request)
 }
 
@@ -108,6 +112,11 @@ func (s *Live) askTrend() tea.Cmd {
 		return Notify("this state has no rows with trends")
 	case s.env.Session.Loading > 0:
 		return Notify("the trends are being loaded")
+	case s.env.Charts.span() != session.MostSpan:
+		if cmd := s.askSpan(); cmd != nil {
+			return cmd
+		}
+		return Notify("all that the service has of this span is drawn")
 	case s.env.Session.Unmetered, s.env.Session.Demo: // whose credits are play money
 		return s.env.askTrends(members)
 	}

@@ -88,7 +88,7 @@ func TestDayBegins(t *testing.T) {
 	s.Event(priced(noon(), "30"))
 	old, later := 10.0, 20.0
 	s.Load("top_movers", &api.SeriesResponse{Times: []time.Time{noon().Add(-24 * time.Hour), noon().Add(-22 * time.Hour)},
-		Rows: []api.SeriesRow{{Key: "x", Field: "priceUsd", Values: []*float64{&old, &later}}}})
+		Rows: []api.SeriesRow{{Key: "x", Field: "priceUsd", Values: []*float64{&old, &later}}}}, session.MostSpan)
 	s.Event(priced(noon().Add(time.Hour), "40"))
 	points := s.Points(session.Key("top_movers", "x"))
 	if first := points[0]; len(points) != 4 || first.V != 15 || !first.At.Equal(noon().Add(-23*time.Hour)) || s.Span() != session.MostSpan {
@@ -112,7 +112,7 @@ func TestWindow(t *testing.T) {
 	}
 	eight := 8.0
 	s.Load("top_movers", &api.SeriesResponse{Times: []time.Time{noon().Add(-40 * time.Minute)},
-		Rows: []api.SeriesRow{{Key: "y", Field: "priceUsd", Values: []*float64{&eight}}, {Key: "x", Field: "rank", Values: []*float64{&eight}}}})
+		Rows: []api.SeriesRow{{Key: "y", Field: "priceUsd", Values: []*float64{&eight}}, {Key: "x", Field: "rank", Values: []*float64{&eight}}}}, session.MostSpan)
 	if got := fmt.Sprint(s.Window(key, 5), s.Span()); got != "[NaN NaN 10 20 30] 40m0s" {
 		t.Errorf("over forty minutes, with another field: %s", got)
 	}

@@ -15,6 +15,11 @@ const maxPoints = 480
 // MostSpan is how far back trends reach.
 const MostSpan = api.SeriesSpanDefault
 
+// Spans are those that charts can have, the shortest first.
+func Spans() []time.Duration {
+	return []time.Duration{time.Hour, MostSpan, 7 * MostSpan, 30 * MostSpan}
+}
+
 // Point is a number at a time.
 type Point struct {
 	At time.Time
@@ -102,9 +107,75 @@ func (c content) numbers() map[string]float64 {
 	return n
 }
 
+// past is what is known of the past of a pack.
+type past struct {
+	near  Series                 // within MostSpan
+	far   map[time.Duration]*far // of the spans beyond it
+	asked map[spanned]bool
+}
+
+// far is what a service told of a span beyond MostSpan.
+type far struct {
+	rows Series
+	from time.Time // the oldest number of any row
+}
+
+type spanned struct {
+	member string
+	span   time.Duration
+}
+
+func newPast() past {
+	return past{Series{}, map[time.Duration]*far{}, map[spanned]bool{}}
+}
+
+// Ask notes that the past of a member over one of the Spans is asked for.
+func (s *Session) Ask(member string, span time.Duration) { s.known.asked[spanned{member, span}] = true }
+
+// Asked reports whether it was.
+func (s *Session) Asked(member string, span time.Duration) bool {
+	return s.known.asked[spanned{member, span}]
+}
+
+// Refused notes that it cannot be had for now.
+func (s *Session) Refused(member string, span time.Duration) {
+	delete(s.known.asked, spanned{member, span})
+}
+
+// PointsOver are the numbers of a row within one of the Spans before the newest state, oldest first. Where the first of them is older, the
+// line to the next one is cut off there.
+func (s *Session) PointsOver(key string, span time.Duration) []Point {
+	list, from := s.known.near[key], s.TS.Add(-span)
+	if f := s.known.far[span]; f != nil && span > MostSpan {
+		until := s.TS
+		if len(list) > 0 {
+			until = list[0].At
+		}
+		older := f.rows[key]
+		n, _ := slices.BinarySearchFunc(older, until, func(p Point, at time.Time) int { return p.At.Compare(at) })
+		list = slices.Concat(older[:n], list)
+	}
+	i, found := slices.BinarySearchFunc(list, from, func(p Point, at time.Time) int { return p.At.Compare(at) })
+	if i > 0 && i < len(list) && !found {
+		cut := slices.Clone(list[i-1:])
+		cut[0] = Point{from, between(cut[0], cut[1], from)}
+		return cut
+	}
+	return list[i:]
+}
+
+// Reach is the time from the oldest number of any series to the newest state, at most one of the Spans.
+func (s *Session) Reach(span time.Duration) time.Duration {
+	reach := s.span
+	if f := s.known.far[span]; f != nil {
+		reach = max(reach, s.TS.Sub(f.from))
+	}
+	return min(reach, span)
+}
+
 // Points are the numbers of a row of the state within MostSpan of the newest state, oldest first; see Key for the key.
 func (s *Session) Points(key string) []Point {
-	list, from := s.series[key], s.TS.Add(-MostSpan)
+	list, from := s.known.near[key], s.TS.Add(-MostSpan)
 	i, _ := slices.BinarySearchFunc(list, from, func(p Point, at time.Time) int { return p.At.Compare(at) })
 	return list[i:]
 }
@@ -119,19 +190,27 @@ func (s *Session) Moves(key string) bool {
 func (s *Session) Span() time.Duration { return s.span }
 
 func (s *Session) measure() time.Duration {
-	oldest := s.TS
-	for _, list := range s.series {
-		if len(list) > 0 && list[0].At.Before(oldest) {
-			oldest = list[0].At
+	return min(s.TS.Sub(s.known.near.oldest(s.TS)), MostSpan)
+}
+
+// oldest is the time of the oldest number, now where none is older.
+func (s Series) oldest(now time.Time) time.Time {
+	for _, list := range s {
+		if len(list) > 0 && list[0].At.Before(now) {
+			now = list[0].At
 		}
 	}
-	return min(s.TS.Sub(oldest), MostSpan)
+	return now
 }
 
 // Window are n values of a row at even times of the Span that ends with the newest state: each lies on the line between the numbers beside
 // it. Before the first there is none.
 func (s *Session) Window(key string, n int) []float64 {
-	points, span := s.Points(key), s.span
+	return s.Spread(s.Points(key), s.span, n)
+}
+
+// Spread are n values at even times of a span that ends with the newest state, as Window has them.
+func (s *Session) Spread(points []Point, span time.Duration, n int) []float64 {
 	if len(points) < 2 || n < 2 || span <= 0 {
 		return nil
 	}
@@ -154,11 +233,20 @@ func (s *Session) Window(key string, n int) []float64 {
 	return values
 }
 
-// Load adds what the service knows of the past of a member.
-func (s *Session) Load(member string, past *api.SeriesResponse) {
-	t, idle := s.View.Table(member), idle(past)
+// Load adds what the service knows of the past of a member over a span.
+func (s *Session) Load(member string, past *api.SeriesResponse, span time.Duration) {
+	t, idle, to := s.View.Table(member), idle(past), s.known.near
 	if t == nil {
 		return
+	}
+	if span > MostSpan {
+		f := s.known.far[span]
+		if f == nil {
+			f = &far{Series{}, s.TS}
+			s.known.far[span] = f
+		}
+		defer func() { f.from = f.rows.oldest(f.from) }()
+		to = f.rows
 	}
 	for _, r := range past.Rows {
 		key := Key(member, r.Key)
@@ -172,11 +260,11 @@ func (s *Session) Load(member string, past *api.SeriesResponse) {
 		}
 		for i, v := range r.Values {
 			if v != nil && i < len(past.Times) && !idle[i] {
-				s.series.add(key, Point{past.Times[i], *v})
+				to.add(key, Point{past.Times[i], *v})
 			}
 		}
 	}
-	s.series.trim(s.TS.Add(-MostSpan))
+	s.known.near.trim(s.TS.Add(-MostSpan))
 	s.span = s.measure()
 }
 

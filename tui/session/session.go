@@ -57,9 +57,9 @@ type Session struct {
 
 	ages    api.Ages       // of State
 	beside  *api.Freshness // as it came beside State; nil for nothing
-	series  Series
-	stored  map[string]Series // of the packs that were shown before
-	span    time.Duration     // that trends are drawn over
+	known   past
+	stored  map[string]past // of the packs that were shown before
+	span    time.Duration   // that trends are drawn over
 	flashes map[string]flash
 	moved   map[string]time.Time // when a move of a series was told last
 	skew    time.Duration        // clock of the service minus that of this machine
@@ -76,7 +76,7 @@ type flash struct {
 
 // New makes the session of a pack. now is the time of the start.
 func New(pack string, now time.Time, searchCap int) *Session {
-	return &Session{Pack: pack, Now: now, Spent: Spending{SearchCap: searchCap}, Line: Link{since: now}, series: Series{}}
+	return &Session{Pack: pack, Now: now, Spent: Spending{SearchCap: searchCap}, Line: Link{since: now}, known: newPast()}
 }
 
 // Switch starts over with another pack. What was spent, what happened, what is known of the past and the account stay.
@@ -91,11 +91,11 @@ func (s *Session) Switch(pack string) {
 	fresh.Recorded = s.Recorded
 	fresh.skew = s.skew
 	if fresh.stored = s.stored; fresh.stored == nil {
-		fresh.stored = map[string]Series{}
+		fresh.stored = map[string]past{}
 	}
-	fresh.stored[s.Pack] = s.series
-	if past := fresh.stored[pack]; past != nil {
-		fresh.series = past
+	fresh.stored[s.Pack] = s.known
+	if known, ok := fresh.stored[pack]; ok {
+		fresh.known = known
 	}
 	*s = *fresh
 	s.Log.Add(s.Now, Info, "now showing pack "+pack)
@@ -155,7 +155,7 @@ func (s *Session) show(next api.StreamState) {
 	is := read(s.Pack, doc)
 	s.State, s.TS, s.ages, s.beside = next.State, next.TS, doc.Ages(), next.Freshness
 	s.View, s.Flags, s.Sources = is.view, is.flags, is.sources
-	s.series.addAll(next.TS, is.numbers())
+	s.known.near.addAll(next.TS, is.numbers())
 	s.span = s.measure()
 	if first {
 		s.Log.Add(s.Now, Info, fmt.Sprintf("first state, made %s", next.TS.In(s.Now.Location()).Format(time.TimeOnly)))
@@ -327,13 +327,14 @@ func (s *Session) Back(answer *api.StateResponse, end time.Time) *Session {
 	past := New(s.Pack, end.In(s.Now.Location()), 0)
 	past.Recorded, past.Demo, past.Unmetered = true, s.Demo, s.Unmetered
 	past.Brief = &api.BriefResponse{Citations: answer.Citations}
+	past.known.far, past.known.asked = s.known.far, s.known.asked
 	ts := answer.Freshness.GeneratedAt
-	for key, list := range s.series {
+	for key, list := range s.known.near {
 		n, found := slices.BinarySearchFunc(list, ts, func(p Point, at time.Time) int { return p.At.Compare(at) })
 		if found {
 			n++
 		}
-		past.series[key] = slices.Clip(list[:n])
+		past.known.near[key] = slices.Clip(list[:n])
 	}
 	past.show(api.StreamState{Pack: s.Pack, State: answer.State, TS: ts})
 	return past
@@ -341,6 +342,6 @@ func (s *Session) Back(answer *api.StateResponse, end time.Time) *Session {
 
 // Past adds a state of the past to the series.
 func (s *Session) Past(text json.RawMessage, ts time.Time) {
-	s.series.addAll(ts, read(s.Pack, state.Read(text)).numbers())
+	s.known.near.addAll(ts, read(s.Pack, state.Read(text)).numbers())
 	s.span = s.measure()
 }

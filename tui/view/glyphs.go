@@ -9,6 +9,8 @@ type Glyphs struct {
 	Cursor, Ellipsis, Arrow, Next       string
 	Full, Empty                         string // of bars
 	Spark                               []string
+	Across, Upright, Cross              rune // of a grid
+	Rose, Fell                          rune // of the bodies of candles
 
 	Horizontal, Vertical                       string
 	TopLeft, TopRight, BottomLeft, BottomRight string
@@ -19,7 +21,8 @@ func unicodeGlyphs() Glyphs {
 	return Glyphs{
 		Live: "●", Retry: "◐", Offline: "○", Paused: "‖", Stale: "▲", OK: "✓", Bad: "✗", Warn: "!", Up: "▲", Down: "▼",
 		Cursor: "▌", Ellipsis: "…", Arrow: "→", Next: "▸", Full: "▓", Empty: "░",
-		Spark:      []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+		Spark:  []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+		Across: '┄', Upright: '┊', Cross: '┼', Rose: '█', Fell: '▒',
 		Horizontal: "─", Vertical: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",
 		Open: "▾", Closed: "▸", Leaf: " ",
 	}
@@ -30,6 +33,7 @@ func asciiGlyphs() Glyphs {
 		ASCII: true,
 		Live:  "*", Retry: "~", Offline: "o", Paused: "=", Stale: "^", OK: "+", Bad: "x", Warn: "!", Up: "^", Down: "v",
 		Cursor: ">", Ellipsis: "~", Arrow: "->", Next: ">", Full: "#", Empty: ".", Spark: []string{"_", "_", ".", ".", "-", "-", "'", "'"},
+		Across: '.', Upright: ':', Cross: ':', Rose: '#', Fell: '%',
 		Horizontal: "-", Vertical: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 		Open: "-", Closed: "+", Leaf: " ",
 	}

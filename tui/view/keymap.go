@@ -23,6 +23,7 @@ type Keymap struct {
 	Pause, Reconnect, Pack, Profile, Theme, Mouse, Save  key.Binding
 	Copy, CopyPath, Open, Cite, Sort, Trend, Redraw      key.Binding
 	LastError, Brief, Query, Flags                       key.Binding
+	Span, Drawing                                        key.Binding
 	MinuteBack, MinuteOn, HourBack, HourOn, Compare, Now key.Binding
 	DayBack, DayOn                                       key.Binding
 	NewKey, Revoke, Reload                               key.Binding
@@ -75,6 +76,8 @@ func (m *Keymap) actions() []action {
 		{"cite", &m.Cite, "cite", "c", ""},
 		{"sort", &m.Sort, "sort", "s", "Live Lookup"},
 		{"trend", &m.Trend, "trends", "H", "Live"},
+		{"span", &m.Span, "span", "z", "Live History"},
+		{"drawing", &m.Drawing, "chart style", "V", "Live History"},
 		{"redraw", &m.Redraw, "redraw", "ctrl+l", ""},
 		{"flags", &m.Flags, "flags", "f", ""},
 		{"last-error", &m.LastError, "last error", "!", ""},

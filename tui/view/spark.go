@@ -111,75 +111,15 @@ func Bar(share float64, width int, g Glyphs) string {
 	return strings.Repeat(g.Full, max(full, 0)) + strings.Repeat(g.Empty, max(width-full, 0))
 }
 
-// Chart draws values in a field of width and height, stretched over its width, the newest at the right. With ASCII glyphs a
-// cell is one dot, else two by four dots of braille. A value that is no number leaves its place empty. Of less than two values nothing is
-// drawn.
+// Chart draws values as a Curve in a field of width and height. Of less than two values nothing is drawn.
 func Chart(values []float64, width, height int, g Glyphs) []string {
 	if len(values) < 2 || width < 2 || height < 1 {
 		return nil
 	}
-	if g.ASCII {
-		return asciiChart(values, width, height)
-	}
-	cells := make([][]rune, height)
-	for y := range cells {
-		cells[y] = make([]rune, width)
-	}
-	plot(values, width*2, height*4, func(x, y int) { cells[y/4][x/2] |= dot(x%2, y%4) })
-	lines := make([]string, height)
-	for y, row := range cells {
-		var b strings.Builder
-		for _, bits := range row {
-			if bits == 0 {
-				b.WriteByte(' ')
-				continue
-			}
-			b.WriteRune(0x2800 + bits)
-		}
-		lines[y] = b.String()
-	}
-	return lines
-}
-
-func asciiChart(values []float64, width, height int) []string {
-	rows := make([][]byte, height)
-	for y := range rows {
-		rows[y] = []byte(strings.Repeat(" ", width))
-	}
-	plot(values, width, height, func(x, y int) { rows[y][x] = '*' })
-	lines := make([]string, height)
-	for y := range rows {
-		lines[y] = string(rows[y])
-	}
-	return lines
-}
-
-// plot calls set for the dots of a curve in a field of width and height dots, y counted from the top. Steep parts are filled so
-// that the curve stays in one piece.
-func plot(values []float64, width, height int, set func(x, y int)) {
 	low, high := bounds(values)
-	last := -1
-	for x := range width {
-		v := between(values, width, x)
-		if math.IsNaN(v) {
-			last = -1
-			continue
-		}
-		y := height / 2
-		if high > low {
-			y = int(math.Round((high - v) / (high - low) * float64(height-1)))
-		}
-		y = min(max(y, 0), height-1)
-		if last < 0 {
-			last = y
-		}
-		for fill := min(y, last); fill <= max(y, last); fill++ {
-			if fill == y || fill != last {
-				set(x, fill)
-			}
-		}
-		last = y
-	}
+	c := NewCanvas(width, height, low, high, g)
+	c.Curve(values, Main)
+	return c.Lines(Styles{})
 }
 
 func dot(x, y int) rune {
