@@ -76,16 +76,17 @@ type verifyOptions struct {
 
 const verifyHelp = `Prove what a service said, and that it was not changed since.
 
-FILE, or - for standard input, is a bundle from ctx state --bundle or ctx state --bundle, which needs no service
-and no network, or an answer saved with -o json; for an answer, ctx asks the service for the leaf, the proof and the
-checkpoint. For a bundle of a log that ctx does not know, it asks the service for the key; if that has another log or
-does not answer, the bundle is consistent, which anyone's is, and not proven: exit code 17, until you name the key with
---key. State and brief are proven to the byte; verify names the members of the answer that no leaf covers, such as
-citations and ages. Rows of ctx ask and ctx query are proven while the state that they are of is the newest, also
-those that the state does not show. A receipt of a payment, from ctx pay receipts or a decoded PAYMENT-RESPONSE, is
-proven by a key that the service publishes, or by the address in --key. --at requests the snapshot of a minute, which
-is a call, and proves it. --since reads everything said since then and proves that it is in the log. Without any of
-them, and with --since, verify proves that nothing that ctx knew of the log was changed or taken back.
+FILE, or - for standard input, is a bundle from ctx state --bundle, which needs no service and no network, or an
+answer saved with -o json; for an answer, ctx asks the service for the leaf, the proof and the checkpoint. For a
+bundle of a log that ctx does not know, it asks the service for the key; if that has another log or does not
+answer, the bundle is consistent, which anyone's is, and not proven: exit code 17, until you name the key with
+--key. State and brief are proven to the byte; verify names the members of the answer that no leaf covers, such
+as citations and ages. Rows of ctx ask and ctx query are proven while the state that they are of is the newest,
+also those that the state does not show. A receipt of a payment, from ctx pay receipts or a decoded
+PAYMENT-RESPONSE, is proven by a key that the service publishes, or by the address in --key. --at requests the
+snapshot of a minute, which is a call, and proves it. --since reads everything said since then and proves that
+it is in the log. Without any of them, and with --since, verify proves that nothing that ctx knew of the log was
+changed or taken back.
 
 ctx trusts the first checkpoint of a log and remembers it, by service and pack. Every later one has to follow it. If
 a log forked, shrank, or changed its key or its name, every command that sees it ends with exit code 14, and ctx keeps

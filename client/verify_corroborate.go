@@ -124,7 +124,7 @@ func (o verifyOptions) corroborate(ctx context.Context, p *sdk.Proven, state jso
 	}
 	if p.Leaf.Kind != api.LeafState || len(p.Leaf.Sources) == 0 {
 		return cli.Invalid("leaf %d names no sources, so that no log can corroborate it", p.Leaf.Seq).
-			WithHint("verify the answer of a state, as ctx state and ctx state give it")
+			WithHint("verify the answer of a state, as ctx state gives it")
 	}
 	other, err := o.elsewhere(o.with)
 	if err != nil {
