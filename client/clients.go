@@ -62,8 +62,13 @@ func (s *clients) Client() (*sdk.Client, error) {
 	var key sdk.Key
 	payer := s.payer()
 	if payer == nil {
-		if key, _, err = s.key(); err != nil {
+		var origin string
+		if key, origin, err = s.key(); err != nil {
 			return nil, err
+		}
+		if !key.IsZero() && !key.Valid() {
+			return nil, cli.Invalid("%s does not hold a key, cv_live_… or cv_test_…", origin).
+				WithHint("copy it again, whole; ctx config list --show-origin shows where it is from")
 		}
 	}
 	s.client, err = s.at(c, c.Get(config.BaseURL).Text, key, payer, s.check)

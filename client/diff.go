@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -41,16 +42,28 @@ func (o diffOptions) run(ctx context.Context) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	from, err := o.moment("--from", o.fromAt)
+	if err != nil {
+		return err
+	}
+	to, err := o.moment("--to", o.toward)
+	if err != nil {
+		return err
+	}
+	if from.After(to) {
+		return cli.Invalid("--from %s is later than --to %s", o.fromAt, o.toward).
+			WithHint("ctx changes --from %q --to %q", o.toward, o.fromAt)
+	}
 	client, err := o.client()
 	if err != nil {
 		return err
 	}
 	var meta sdk.Response
-	older, err := o.state(ctx, client, "--from", o.fromAt, &meta)
+	older, err := o.state(ctx, client, o.fromAt, from, &meta)
 	if err != nil {
 		return err
 	}
-	newer, err := o.state(ctx, client, "--to", o.toward, &meta)
+	newer, err := o.state(ctx, client, o.toward, to, &meta)
 	if err != nil {
 		return err
 	}
@@ -70,14 +83,21 @@ func (o diffOptions) run(ctx context.Context) error {
 	}})
 }
 
-// state gets the state of a minute, or the newest one.
-func (o diffOptions) state(ctx context.Context, client *sdk.Client, flag, text string, meta *sdk.Response) (*api.StateResponse, error) {
-	if text == "now" {
-		return client.Fresh(ctx, o.pack, o.Call(meta)...)
-	}
+// moment is the minute that a flag names.
+func (o diffOptions) moment(flag, text string) (time.Time, error) {
 	at, err := human.ParsePoint(text, o.Now())
 	if err != nil {
-		return nil, cli.Invalid("%s: %w", flag, err)
+		return at, cli.Invalid("%s: %w", flag, err)
+	}
+	return at, nil
+}
+
+// state gets the state of a minute, or the newest one for now.
+func (o diffOptions) state(ctx context.Context, client *sdk.Client, text string, at time.Time, meta *sdk.Response) (
+	*api.StateResponse, error,
+) {
+	if text == "now" {
+		return client.Fresh(ctx, o.pack, o.Call(meta)...)
 	}
 	return client.Snapshot(ctx, o.pack, at, o.Call(meta)...)
 }

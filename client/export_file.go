@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -56,6 +58,9 @@ func openExport(path, format string, stdout io.Writer) (*exportFile, error) {
 		return nil, cli.Invalid("%s is not a regular file", path).WithHint("leave FILE out to write to stdout")
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if dir := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Invalid("there is no directory %s", dir).WithHint("mkdir -p %s", dir)
+	}
 	if err != nil {
 		return nil, cli.Invalid("%w", err)
 	}

@@ -140,8 +140,8 @@ func (f *factory) Failure(err error) *cli.Failure {
 	return toFailure(err, journal)
 }
 
-// Report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
-// returns the exit code.
+// Report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API: of a
+// filter on a terminal in words. It returns the exit code.
 func (f *factory) Report(args []string, err error) int {
 	if err == nil { // which needs neither journal nor settings
 		return cli.ExitOK
@@ -151,7 +151,7 @@ func (f *factory) Report(args []string, err error) int {
 		failure.Hint = hint(failure)
 	}
 	spec, _ := f.Spec() // what is wrong with it has been found
-	return failure.Report(f.Err, f.Style(f.ErrTTY), spec.Machine() || cli.AsksJSON(args))
+	return failure.Report(f.Err, f.Style(f.ErrTTY), spec.Machine() && !(f.ErrTTY && spec.Filtered()) || cli.AsksJSON(args))
 }
 
 // hint is what to do next about an error of the service or of the connection: in ctx's own terms where it knows better.

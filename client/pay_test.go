@@ -23,7 +23,7 @@ const purseKey = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78
 // ctxPay runs ctx pay with args in a home, and returns what it has written and what its failure means.
 func ctxPay(t *testing.T, home string, args ...string) (stdout, stderr string, f *cli.Failure) {
 	t.Helper()
-	env := map[string]string{"CTX_BASE_URL": "http://127.0.0.1:1", "HOME": home, "CTX_WALLET_PRIVATE_KEY": purseKey, "CTX_API_KEY": "cv_test_ab12cd34SECRET"}
+	env := map[string]string{"CTX_BASE_URL": "http://127.0.0.1:1", "HOME": home, "CTX_WALLET_PRIVATE_KEY": purseKey, "CTX_API_KEY": "cv_test_ab12cd34SECRETab12cd34SECRETab12"}
 	var out, told bytes.Buffer
 	a := client.New(cli.System{In: strings.NewReader(""), Out: &out, Err: &told, Now: time.Now,
 		LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }})

@@ -17,7 +17,7 @@ func TestUnsetSettings(t *testing.T) {
 	for what, c := range map[string]struct{ url, key, wantURL string }{
 		"by name": {"${user_config.url}", "${user_config.key}", "http://127.0.0.1:8402"},
 		"empty":   {"", "", "http://127.0.0.1:8402"},
-		"set":     {"https://context.example.org", "ctx_set", "https://context.example.org"},
+		"set":     {"https://context.example.org", "cv_test_set0set0set0set0set0set0set0set0", "https://context.example.org"},
 	} {
 		env := map[string]string{"CTX_BASE_URL": c.url, "CTX_API_KEY": c.key, "USERPROFILE": home}
 		code, out, errOut := run(t.Context(), env, "config", "list", "-o", "json")

@@ -115,6 +115,10 @@ func (o *walletOptions) list(ctx context.Context, _ []string) error {
 
 // load makes a wallet of a key, or of a keystore, in a file.
 func (o *walletOptions) load(ctx context.Context, args []string) error {
+	if o.keyFile == "" && filepath.Base(args[0]) != args[0] {
+		return cli.Invalid("%q is a path, where the wallet's name belongs", args[0]).
+			WithHint("ctx wallet import NAME --key-file %s", args[0])
+	}
 	var text string
 	var err error
 	switch o.keyFile {

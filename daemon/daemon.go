@@ -154,8 +154,8 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	}
 	d := &Daemon{cfg: cfg, started: cfg.Now(), metrics: metrics.New(cfg.Now), feed: feed.New(), served: &servedPacks{}}
 	for _, step := range []func(context.Context) error{ // each needs what those before it have made
-		d.lockDirectory, d.openDatabases, d.joinCluster, d.openLogs, d.openEvidence, d.openKeys,
-		d.listenPublic, d.openMail, d.openSignIn, d.openChain,
+		d.lockDirectory, d.listenPublic, d.openDatabases, d.joinCluster, d.openLogs, d.openEvidence, d.openKeys,
+		d.openMail, d.openSignIn, d.openChain,
 		d.openScheduler, d.openAlerts, d.assignLeader, d.openEditor, d.servePacks, d.openMembership, d.addJobs,
 		d.openReader, d.openGate, d.openWatches, d.openHealth, d.openConsole, d.openPage, d.openAgents, d.openMCP, d.openHTTP,
 		d.openPublic, d.listenAdmin, d.listenMetrics,

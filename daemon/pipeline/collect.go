@@ -358,8 +358,11 @@ func (p *Pipeline) log(t *track, before pack.Reading, o source.Outcome) {
 	}
 	switch {
 	case t.reading.Err != "" && t.reading.Err != before.Err:
+		if !t.reading.FetchedAt.IsZero() {
+			log = log.With("last_good", t.reading.FetchedAt)
+		}
 		log.Warn("source failed", "class", string(o.Class), "error", t.reading.Err, "failures", t.reading.Failures,
-			"last_good", t.reading.FetchedAt, "not_before", t.notBefore)
+			"not_before", t.notBefore)
 	case t.reading.Err == "" && t.reading.Via == "" && (before.Err != "" || before.Via != ""):
 		log.Info("source recovered", "failures", before.Failures)
 	default:

@@ -142,7 +142,8 @@ func TestBackoffGrows(t *testing.T) {
 		r.refresh()
 		got := r.record("s2")
 		want(t, "failures, reason and pause", []any{got.Failures, got.Err, got.NotBefore}, []any{0, "", time.Time{}})
-		want(t, "log lines that it fails", r.log.Count("source failed", "source=s2"), 1) // not at every attempt
+		want(t, "log lines that it fails", r.log.Count("source failed", "source=s2"), 1)                   // not at every attempt
+		want(t, "log lines with a time of its last answer", r.log.Count("source failed", "last_good="), 0) // it had none
 		want(t, "log lines that it is back", r.log.Count("source recovered", "source=s2", "failures=6"), 1)
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"iter"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/contextd/contextd/internal/human"
 )
 
 // Filter is a jq filter. It knows no environment and no files.
@@ -17,6 +19,10 @@ type Filter struct{ code *gojq.Code }
 // ParseFilter reads a jq filter.
 func ParseFilter(text string) (*Filter, error) {
 	query, err := gojq.Parse(text)
+	if at, ok := errors.AsType[*gojq.ParseError](err); ok {
+		before := text[:max(min(at.Offset, len(text))-len(at.Token), 0)]
+		return nil, fmt.Errorf("jq filter: %w behind %q", err, human.Short(before, human.Quoted))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("jq filter: %w", err)
 	}

@@ -43,6 +43,11 @@ func (s Spec) Machine() bool {
 	return slices.Contains([]Format{JSON, YAML, NDJSON}, s.Format) || s.Fields != nil || s.JQ != "" || s.Template != ""
 }
 
+// Filtered reports whether the output is JSON only as far as a filter or a template takes it, as people write them on a terminal too.
+func (s Spec) Filtered() bool {
+	return s.Format == "" && s.Fields == nil && (s.JQ != "" || s.Template != "")
+}
+
 // Check reports what is wrong with s, before anything is called or paid for.
 func (s Spec) Check() error {
 	if s.Format != "" && !slices.Contains(Formats(), s.Format) {

@@ -10,12 +10,13 @@ import (
 )
 
 // MomentForms lists what ParseMoment accepts, for help texts.
-const MomentForms = `2h, 90m, 3d, "1d 6h ago", "yesterday 14:00", "today 09:30", 14:00, "2026-11-20 14:00" or 2026-11-20T14:00:00Z`
+const MomentForms = `2h, 90m, 3d, "1d 6h ago", "yesterday 14:00", 14:00, 2026-11-20, "2026-11-20 14:00" or 2026-11-20T14:00:00Z`
 
 var (
 	agoForm  = regexp.MustCompile(`^(?:now)?-?((?:\d+[wdhms] ?)+?)(?: ago)?$`)
 	agoPart  = regexp.MustCompile(`(\d+)([wdhms])`)
 	wallForm = regexp.MustCompile(`^(?:(today|yesterday|\d{4}-\d{2}-\d{2})(?:[ t]+))?(\d{1,2}):(\d{2})(?::(\d{2}))?$`)
+	dayForm  = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 )
 
 // ErrFuture says that a time is after now. It comes with that time.
@@ -59,6 +60,9 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 	}
 	if m := agoForm.FindStringSubmatch(lower); m != nil {
 		return before(now, m[1])
+	}
+	if dayForm.MatchString(lower) {
+		lower += " 00:00" // where the day begins
 	}
 	if m := wallForm.FindStringSubmatch(lower); m != nil {
 		return wall(m, now)
