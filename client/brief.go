@@ -34,13 +34,13 @@ type briefOptions struct {
 func newBrief(f *factory) *cobra.Command {
 	o := briefOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
-		Use: "brief [PACK]", Short: "Read the brief of a pack with its sources", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"read", "summary"},
+		Use: "brief", Short: "Read the brief of a pack with its sources",
+		SuggestFor: []string{"read", "summary"},
 		Long: "Read the brief of a pack. Anchors such as [1] name its sources, listed below the text.\n\n" +
 			"On a terminal, the text is wrapped and anchors are highlighted. Elsewhere, lines keep their length.",
 		Example: "  ctx brief\n  ctx brief crypto --cite inline\n  ctx brief --raw > brief.txt\n  ctx brief --json brief -q .brief",
-	}, briefFields(), func(ctx context.Context, args []string) (err error) {
-		if o.pack, err = f.Pack(args); err != nil {
+	}, briefFields(), func(ctx context.Context, _ []string) (err error) {
+		if o.pack, err = f.Pack([]string{o.pack}); err != nil {
 			return err
 		}
 		return o.run(ctx)
@@ -54,7 +54,7 @@ func newBrief(f *factory) *cobra.Command {
 	_ = c.RegisterFlagCompletionFunc("cite",
 		cobra.FixedCompletions([]string{"footnotes", "inline", "none"}, cobra.ShellCompDirectiveNoFileComp))
 	c.AddCommand(newPrompt(f))
-	return c
+	return f.Packed(c, &o.pack, "the brief of this `pack`", 0, 0)
 }
 
 func briefFields() []string {

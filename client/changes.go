@@ -32,8 +32,8 @@ func newChanges(f *factory) *cobra.Command {
 	var c *cobra.Command
 	var between *pflag.Flag
 	c = f.Command(&cobra.Command{
-		Use: "changes [PACK] --since TIME", Short: "Show changes since a moment, or between two", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"news", "compare", "delta"},
+		Use: "changes --since TIME", Short: "Show changes since a moment, or between two",
+		SuggestFor: []string{"news", "compare", "delta"},
 		Long: "Show changes since a moment: flags that appeared, rose, fell or ended, rows by the size of their moves, new\n" +
 			"headlines, and failing sources. The service compares, in one call.\n\n" +
 			"With --from, ctx compares the states of two minutes, each of which is one call: a terminal shows a summary, --all\n" +
@@ -44,8 +44,8 @@ func newChanges(f *factory) *cobra.Command {
 			"  ctx changes --since 1h --jq '.flags[] | select(.change == \"appeared\") | .message'\n" +
 			"  ctx changes --from \"yesterday 14:00\" --to \"yesterday 15:00\" --path top_movers\n" +
 			"  ctx changes --from 1h --jq '.changes[] | select(.row == \"BTC\")'",
-	}, append(changesFields(), diffFields()...), func(ctx context.Context, args []string) (err error) {
-		if o.ask.Pack, err = f.Pack(args); err != nil {
+	}, append(changesFields(), diffFields()...), func(ctx context.Context, _ []string) (err error) {
+		if o.ask.Pack, err = f.Pack([]string{o.ask.Pack}); err != nil {
 			return err
 		}
 		if !between.Changed {
@@ -72,7 +72,7 @@ func newChanges(f *factory) *cobra.Command {
 		}
 	}
 	_ = c.RegisterFlagCompletionFunc("kinds", f.CompleteKinds())
-	return c
+	return f.Packed(c, &o.ask.Pack, "the changes of this `pack`", 0, 0)
 }
 
 func changesFields() []string {

@@ -37,7 +37,7 @@ type checkOptions struct {
 func newCheck(f *factory) *cobra.Command {
 	o := &checkOptions{streams: f.streams, client: f.Client, logs: f.Logs}
 	c := f.Command(&cobra.Command{
-		Use: "check FILE", Short: "Judge the figures of a text", Args: cobra.ExactArgs(1),
+		Use: "check FILE", Short: "Judge the figures of a text",
 		SuggestFor: []string{"judge", "factcheck", "verify-text"},
 		Long: "Judge each figure of a text, - for standard input, against what the sources last gave, or with --at against a\n" +
 			"past state: verified, refuted, stale or unknown. The text may have 16 KiB and 300 numbers; it is not kept.\n\n" +
@@ -61,7 +61,6 @@ func newCheck(f *factory) *cobra.Command {
 			return o.run(ctx)
 		})
 	flags, r := c.Flags(), &o.request
-	flags.StringVar(&r.Pack, "pack", "", "judge by this `pack`")
 	flags.BoolVar(&r.All, "all", false, "also show what is verified")
 	flags.BoolVar(&o.strict, "strict", false, "fail if a figure is unknown")
 	flags.StringVar(&o.at, "at", "", "as of this minute, as `time`")
@@ -69,10 +68,10 @@ func newCheck(f *factory) *cobra.Command {
 	flags.StringVar(&o.save, "save", "", "write what the text was judged against to this `file`, for --bundle and ctx verify")
 	flags.StringVar(&o.bundle, "bundle", "", "judge by this `file`, offline")
 	flags.StringVar(&o.key, "key", "", "with --bundle, the verifier `key` that must have signed it")
+	f.Packed(c, &r.Pack, "judge by this `pack`", 1, 1)
 	for _, online := range []string{"save", "at", "pack"} {
 		c.MarkFlagsMutuallyExclusive("bundle", online)
 	}
-	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	return c
 }
 

@@ -43,7 +43,7 @@ type citeRow struct {
 func newCite(f *factory) *cobra.Command {
 	o := citeOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
-		Use: "cite REF...", Short: "Show the sources behind anchors of a brief", Args: cobra.MinimumNArgs(1),
+		Use: "cite REF...", Short: "Show the sources behind anchors of a brief",
 		SuggestFor: []string{"source"}, ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Show the sources behind anchors of a brief: 1 for [1]. Each anchor is one call. With --row, show a row under the\n" +
 			"anchor, with its page and figures; with --at, as of then.\n\n" +
@@ -59,15 +59,13 @@ func newCite(f *factory) *cobra.Command {
 		return o.run(ctx)
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.pack, "pack", "", "the brief is of this `pack`")
 	flags.StringVar(&o.row, "row", "", "show this row under the anchor, as `kind/key` from lookup")
 	flags.StringVar(&o.at, "at", "", "show it as of this `moment`, such as 20m or the generatedAt of an answer")
 	flags.StringVar(&o.format, "format", "", "write references as `format`: text, md, bibtex or url")
 	flags.BoolVar(&o.open, "open", false, "open the sources in the browser")
-	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	_ = c.RegisterFlagCompletionFunc("format",
 		cobra.FixedCompletions([]string{"text", "md", "bibtex", "url"}, cobra.ShellCompDirectiveNoFileComp))
-	return c
+	return f.Packed(c, &o.pack, "the brief is of this `pack`", 1, anyNumber)
 }
 
 // parseRefs reads anchors: 1, [1] or 1,2.

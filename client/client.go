@@ -30,7 +30,8 @@ func newRoot(f *factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ctx",
 		Short: "Fresh, cited context for AI agents, from a context service",
-		Long:  "ctx asks a context service for the state of a data pack, its brief, its history and its sources.",
+		Long: "ctx asks a context service for the state of a data pack, its brief, its history and its sources.\n" +
+			"A command about a pack takes its name as the first argument or behind --pack. ctx PACK shows the pack live.",
 		Example: "  ctx ask \"ada price\" \"tether supply\"           numbers by name\n" +
 			"  ctx state                                    the newest state\n" +
 			"  ctx brief                                    the brief, with its sources\n" +

@@ -34,7 +34,7 @@ type exportOptions struct {
 func newExport(f *factory) *cobra.Command {
 	o := exportOptions{streams: f.streams, client: f.Client, packs: f.Packs}
 	c := f.Command(&cobra.Command{
-		Use: "export [FILE] --member MEMBER --from TIME", Short: "Write a member of past states to a file", Args: cobra.MaximumNArgs(1),
+		Use: "export [FILE] --member MEMBER --from TIME", Short: "Write a member of past states to a file",
 		Long: "Write a member of past states to FILE or stdout: one line per state or, in CSV, one per row.\n\n" +
 			"If the file exists, the export continues where it ends: run the same command again to update it or to finish an\n" +
 			"interrupted export; nothing is written twice. Each started day costs a credit or a free call. Times beyond the\n" +
@@ -53,17 +53,15 @@ func newExport(f *factory) *cobra.Command {
 		return o.run(ctx, strings.Join(args, ""))
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.pack, "pack", "", "export of this `pack`")
 	flags.StringVar(&o.member, "member", "", "`member` of the state, or a part of one: top_movers, sentiment.market (required)")
 	flags.StringVar(&o.fromAt, "from", "", "the first moment, as `time` (default for an existing file: its end)")
 	flags.StringVar(&o.toward, "to", "now", "the last moment, as `time`")
 	flags.StringVar(&o.everyText, "every", api.FormatSpan(api.HistoryEveryMin), "one state this `often`, 5m or more")
 	flags.StringVarP(&o.format, "output", "o", "", "`format`: csv or ndjson (default by the name of FILE, else ndjson)")
-	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	_ = c.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{formatCSV, formatNDJSON}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("member", f.CompleteMembers())
-	return c
+	return f.Packed(c, &o.pack, "export of this `pack`", 0, 1)
 }
 
 // run writes what is missing in the file at path, "" for stdout.

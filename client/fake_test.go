@@ -131,6 +131,14 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 			return fmt.Sprintf(`{"results":[{"q":"x","rows":[{"kind":"asset","key":"x","name":"X","fields":{},"url":%q}]}],"citations":[],"freshness":%s}`,
 				page, fresh(42)), nil
 		}
+		if q.Get("q") == "compare" {
+			return fmt.Sprintf(`{"results":[{"q":"btc","rows":[{"kind":"asset","key":"bitcoin","name":"Bitcoin","symbol":"BTC","fields":{"priceUsd":91972.3,`+
+				`"change24hPct":0.62,"marketCapUsd":1840000000000,"rank":1},"asked":["change24hPct"],"ref":1,%[1]s]},{"q":"ada","rows":[{"kind":"asset",`+
+				`"key":"cardano","name":"Cardano","symbol":"ADA","fields":{"priceUsd":0.4219,"change24hPct":-14.81},"asked":["change24hPct"],"ref":1,%[1]s]},`+
+				`{"q":"usdt","rows":[{"kind":"stablecoin","key":"tether","name":"Tether","symbol":"USDT","fields":{"supplyUsd":190760000000,`+
+				`"listedAt":"2026-11-19T12:00:00Z"},"asked":["supplyUsd"],"ref":7,%[1]s]},{"q":"qq","rows":[],"near":["QNT"]}],"citations":[],"freshness":%[2]s}`,
+				`"fetchedAt":"2026-11-20T20:05:43.340Z","ageSeconds":17,"stale":false}`, fresh(42)), nil
+		}
 		return fmt.Sprintf(`{"results":[{"q":%q,"rows":[{"kind":"asset","key":"cardano","entity":"cardano","name":"Cardano","symbol":"ADA",`+
 			`"fields":{"priceUsd":0.4182},"asked":["priceUsd"],"ref":1,"url":"https://one.test/","fetchedAt":"2026-11-20T20:05:43.340Z",`+
 			`"ageSeconds":17,"stale":false}]}],"citations":[],"freshness":%s}`, q.Get("q"), fresh(42)), nil

@@ -51,8 +51,8 @@ type freshOptions struct {
 func newState(f *factory) *cobra.Command {
 	o := freshOptions{streams: f.streams, client: f.Client, config: f.Config, logs: f.Logs}
 	c := f.Command(&cobra.Command{
-		Use: "state [PACK]", Short: "Show the newest or a past state of a pack", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"show", "flags", "history", "movers", "ps"},
+		Use: "state", Short: "Show the newest or a past state of a pack",
+		SuggestFor: []string{"show", "flags", "history", "movers", "ps"},
 		Long: "Show the newest state of a pack, or with --at the one of a past minute: an overview on a terminal, the service's\n" +
 			"JSON elsewhere.\n\n" +
 			"TIME is " + human.MomentForms + ".\n" +
@@ -64,8 +64,8 @@ func newState(f *factory) *cobra.Command {
 			"  ctx state --json flags --jq '.flags[].message'\n  ctx state --max-age 5m || echo stale\n" +
 			"  ctx state --watch 5m -o ndjson\n  ctx state --trend\n  ctx state --at \"yesterday 14:00\"\n" +
 			"  ctx state --at 20m --bundle said.json     what proves it, for ctx verify",
-	}, stateFields(), func(ctx context.Context, args []string) (err error) {
-		if o.pack, err = f.Pack(args); err != nil {
+	}, stateFields(), func(ctx context.Context, _ []string) (err error) {
+		if o.pack, err = f.Pack([]string{o.pack}); err != nil {
 			return err
 		}
 		return o.run(ctx)
@@ -84,7 +84,7 @@ func newState(f *factory) *cobra.Command {
 		c.MarkFlagsMutuallyExclusive("at", other)
 	}
 	c.AddCommand(newFollow(f))
-	return c
+	return f.Packed(c, &o.pack, "the state of this `pack`", 0, 0)
 }
 
 // run shows the state once, or again and again.

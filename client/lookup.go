@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,7 +40,7 @@ func newAsk(f *factory) *cobra.Command {
 	var limit *pflag.Flag
 	text := false
 	c := f.Command(&cobra.Command{
-		Use: "ask QUESTION...", Short: "Ask for numbers and facts by name", Args: cobra.MinimumNArgs(1),
+		Use: "ask QUESTION...", Short: "Ask for numbers and facts by name",
 		ValidArgsFunction: anyName(f.Config, "@\tall of the watchlist"), SuggestFor: []string{"find", "get", "grep", "quotes"},
 		Long: "Ask for numbers and facts: a name or symbol and the wanted figure, a past moment, a span, a rank, a total or a\n" +
 			"comparison. Each argument is a question, and so is each part between commas. The lookup covers everything fetched,\n" +
@@ -71,8 +70,6 @@ func newAsk(f *factory) *cobra.Command {
 		return o.run(ctx, args)
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.pack, "pack", "", "look in this `pack`, or * for all that the key may read")
-	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	wholeFlag(flags, &o.limit, api.OpLookup, "limit", "limit", "k", "at most so `many` rows per question")
 	limit = flags.Lookup("limit")
 	limit.Usage += fmt.Sprintf("; of matches of --text at most %d", api.OpSearch.Operation().Param(api.FaceHTTP, "k").Max)
@@ -98,7 +95,7 @@ func newAsk(f *factory) *cobra.Command {
 			cli.SetFields(c, lookupFields()...)
 		}
 	}
-	return c
+	return f.Packed(c, &o.pack, "look in this `pack`, or * for all that the key may read", 1, anyNumber)
 }
 
 // run asks and shows the rows.
@@ -202,58 +199,49 @@ func plainValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-const (
-	shownFields = 5  // figures of a row that people get to see
-	leastName   = 16 // columns that a name has on the narrowest terminal
-)
+const shownFields = 5 // figures of a row that people get to see
 
-// text shows the rows for people: a line each, and the nearest names of what was not found. Where several are asked, a line begins with
-// its question.
+// text shows the rows for people: rows of one kind below each other, their figures in columns, and what there is to say of a question
+// without one. Where several are asked, a line begins with its question.
 func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width int, style cli.Style) error {
 	now := o.Now()
 	return func(w io.Writer, width int, style cli.Style) error {
-		table := &cli.Rows{
-			Columns: []string{"question", "name", "figures", "age", "ref"}, Right: []bool{false, false, false, true, true}, Wide: 2,
-		}
+		several := len(found.Results) > 1
 		var notes []string
+		table := answerTable{several: several}
 		for _, result := range found.Results {
 			question, lines := strings.TrimSuffix(result.Q, o.suffix()), state.LookupNotes(result)
-			for _, r := range result.Rows {
-				row, values := state.Answered(r, shownFields), []string(nil)
-				for _, cell := range row.Cells {
-					values = append(values, cell.Said())
+			said := func(line string) string {
+				if several {
+					line = question + ": " + line
 				}
-				age := row.Age(r.FetchedAt.Add(time.Duration(r.AgeSeconds) * time.Second))
-				table.Rows = append(table.Rows, []string{
-					question, human.Label(row.Label, max(width*3/10, leastName)),
-					human.Label(strings.Join(values, " · "), 200), age, fmt.Sprintf("[%s]", r.Ref),
-				})
+				return human.Label(line, 2*api.MaxLookupQuery)
+			}
+			for _, r := range result.Rows {
+				if table.kind != r.Kind {
+					if err := table.write(w, width, style); err != nil {
+						return err
+					}
+					table = answerTable{several: several, kind: r.Kind}
+				}
+				table.rows, table.questions = append(table.rows, r), append(table.questions, question)
 			}
 			if len(result.Rows) == 0 {
 				near := "nothing"
 				if len(result.Missing) > 0 {
 					near = result.Missing[0].String()
-					lines = slices.DeleteFunc(lines, func(line string) bool { return line == near }) // it stands in the table
+					lines = slices.DeleteFunc(lines, func(line string) bool { return line == near }) // it is told here
 				}
 				if len(result.Near) > 0 {
 					near += "; near: " + strings.Join(result.Near, ", ")
 				}
-				table.Rows = append(table.Rows, []string{question, "-", human.Label(near, 200), "", ""})
+				table.without = append(table.without, said(near))
 			}
 			for _, line := range lines {
-				if len(found.Results) > 1 {
-					line = question + ": " + line
-				}
-				notes = append(notes, human.Label(line, 2*api.MaxLookupQuery))
+				notes = append(notes, said(line))
 			}
 		}
-		if len(found.Results) == 1 {
-			table.Columns, table.Right, table.Wide = table.Columns[1:], table.Right[1:], table.Wide-1
-			for i, row := range table.Rows {
-				table.Rows[i] = row[1:]
-			}
-		}
-		if err := table.Write(w, width, style); err != nil {
+		if err := table.write(w, width, style); err != nil {
 			return err
 		}
 		for _, line := range notes {

@@ -39,8 +39,8 @@ type opened struct {
 func newOpen(f *factory) *cobra.Command {
 	o := &openOptions{streams: f.streams, client: f.Client, config: f.Config, named: f.Pack, wallets: f.Wallets}
 	c := f.Command(&cobra.Command{
-		Use: "open [WHAT]", Short: "Open a page of the service, a source or a transaction", Args: cobra.MaximumNArgs(1),
-		SuggestFor: []string{"browse", "web"},
+		Use: "open [WHAT]", Short: "Open a page of the service, a source or a transaction",
+		SuggestFor: []string{"browse", "web"}, Annotations: map[string]string{ownWords: "account docs"},
 		Long: "Print the address of a page and open it in the browser, if there is one. Without WHAT, open the page of the\n" +
 			"service; with --pack, the page of a pack. WHAT is account, docs, an anchor of the brief such as 1, a name or row\n" +
 			"key as shown by lookup, or a transaction hash, for the explorer of its chain. An anchor and a name cost a call.",
@@ -53,10 +53,8 @@ func newOpen(f *factory) *cobra.Command {
 		}
 		return names(c, args, typed)
 	}
-	c.Flags().StringVar(&o.pack, "pack", "", "the page, anchor or name is of this `pack`")
 	c.Flags().BoolVar(&o.print, "print", false, "print the address and open nothing")
-	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
-	return c
+	return f.Packed(c, &o.pack, "the page, anchor or name is of this `pack`", 0, 1)
 }
 
 // run finds the page, opens it where that can be, and tells its address.

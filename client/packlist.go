@@ -180,10 +180,14 @@ func (f *factory) CompletePackArgument() cobra.CompletionFunc {
 
 // completed is the pack that a command line is about which is being typed.
 func (f *factory) completed(c *cobra.Command, args []string) string {
+	name := ""
 	if flag := c.Flags().Lookup("pack"); flag != nil {
-		args = []string{flag.Value.String()}
+		name = flag.Value.String()
 	}
-	pack, err := f.Pack(args[:min(len(args), 1)])
+	if name == "" && len(args) > 0 && f.Packs.Find(c.Context(), args[0]) != nil {
+		name = args[0]
+	}
+	pack, err := f.Pack([]string{name})
 	if err != nil {
 		return api.DefaultPack
 	}

@@ -27,18 +27,18 @@ type packsOptions struct {
 func newPacks(f *factory) *cobra.Command {
 	o := packsOptions{f.streams, f.Packs}
 	fields := cli.FieldsIn(api.PackInfo{})
-	return f.Command(&cobra.Command{
-		Use: "packs [PACK]", Short: "Show the available packs, their sources and licences",
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"ls", "list", "sources"},
+	pack := ""
+	return f.Packed(f.Command(&cobra.Command{
+		Use: "packs", Short: "Show the available packs, their sources and licences", SuggestFor: []string{"ls", "list", "sources"},
 		Long: "Show the packs of the service, or the sources of one and the members of its state. This is free and needs no\n" +
 			"key. A key without credits reads only " + api.DefaultPack + ".",
 		Example: "  ctx packs\n  ctx packs crypto\n  ctx packs crypto -q '.sources[].licence'",
-	}, fields, func(ctx context.Context, args []string) error {
-		if len(args) == 0 {
+	}, fields, func(ctx context.Context, _ []string) error {
+		if pack == "" {
 			return o.all(ctx)
 		}
-		return o.view(ctx, args[0])
-	})
+		return o.view(ctx, pack)
+	}), &pack, "only this `pack`", 0, 0)
 }
 
 func (o packsOptions) ask(ctx context.Context) ([]api.PackInfo, error) {

@@ -31,7 +31,7 @@ func newPrompt(f *factory) *cobra.Command {
 	get := f.Command(&cobra.Command{Use: "get", Short: "Show your prompt",
 		Example: "  ctx brief prompt get\n  ctx brief prompt get -q .prompt"}, fields, o.get)
 	set := f.Command(&cobra.Command{Use: "set [TEXT]", Short: "Set your prompt",
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: fmt.Sprintf("Set your prompt: the content and style of your briefs of a pack, in at most %d characters. It applies\n"+
 			"from the next brief that you request with one of your keys.", api.MaxPrompt),
 		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt set --file prompt.txt"},
@@ -39,8 +39,7 @@ func newPrompt(f *factory) *cobra.Command {
 	set.Flags().StringVar(&o.file, "file", "", "read the prompt from this `file`, - for stdin")
 	unset := f.Command(&cobra.Command{Use: "unset", Short: "Drop your prompt and get the brief of the pack again"}, fields, o.unset)
 	for _, c := range []*cobra.Command{get, set, unset} {
-		c.Flags().StringVar(&o.pack, "pack", "", "use this `pack` (default: that of the profile)")
-		_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
+		f.Packed(c, &o.pack, "use this `pack` (default: that of the profile)", 0, map[bool]int{true: 1}[c == set])
 	}
 	return cli.Group(&cobra.Command{Use: "prompt", Short: "Set the prompt for your briefs",
 		Long: "Set instructions for your briefs of a pack. The service writes such a brief on request, once per state; if it\n" +

@@ -31,7 +31,7 @@ type queryOptions struct {
 func newQuery(f *factory) *cobra.Command {
 	o := &queryOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
-		Use: "query [TABLE]", Short: "Filter, rank and total rows", Args: cobra.MaximumNArgs(1),
+		Use: "query [TABLE]", Short: "Filter, rank and total rows",
 		SuggestFor: []string{"select", "rows", "tables"}, ValidArgsFunction: f.CompleteKinds(),
 		Long: "Show rows by structure: those that meet conditions, in an order, with totals, as of a past minute, or with what\n" +
 			"changed over a span. It covers everything fetched, not only the rows in the state; without TABLE it lists the\n" +
@@ -57,7 +57,6 @@ func newQuery(f *factory) *cobra.Command {
 			return o.run(ctx)
 		})
 	flags, r := c.Flags(), &o.request
-	flags.StringVar(&r.Pack, "pack", "", "ask this `pack`, or * for all that the key may read")
 	flags.StringArrayVar(&r.Where, "where", nil, "only rows that meet this `condition`; repeat it for more")
 	flags.StringSliceVar(&r.Fields, "fields", nil, "comma-separated `fields` to show (default all)")
 	flags.StringVar(&r.Order, "order", "", "by this `field`, the least first; behind a -, the most first")
@@ -65,10 +64,9 @@ func newQuery(f *factory) *cobra.Command {
 	flags.StringSliceVar(&r.Agg, "agg", nil, "comma-separated `aggregates`: count, sum:F, avg:F, min:F, max:F")
 	flags.StringVar(&o.at, "at", "", "as of this minute, as `time`")
 	flags.StringVar(&o.over, "over", "", "with what changed in this `time`, 1h or more: 24h, 7d")
-	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	_ = c.RegisterFlagCompletionFunc("order", f.CompleteNumbers())
 	_ = c.RegisterFlagCompletionFunc("fields", f.CompleteNumbers())
-	return c
+	return f.Packed(c, &r.Pack, "ask this `pack`, or * for all that the key may read", 0, 1)
 }
 
 // tables lists what can be asked.

@@ -33,7 +33,7 @@ type seriesOptions struct {
 func newChart(f *factory) *cobra.Command {
 	o := seriesOptions{streams: f.streams, client: f.Client, packs: f.Packs}
 	c := f.Command(&cobra.Command{
-		Use: "chart NAME", Short: "Show a number over time", Args: cobra.MinimumNArgs(1),
+		Use: "chart NAME", Short: "Show a number over time",
 		ValidArgsFunction: anyName(f.Config, "top_movers"), SuggestFor: []string{"trend", "graph", "plot", "sparkline"},
 		Long: "Show a number over time: for one thing, by its name (the lookup is a separate call) or as kind/key, or for the\n" +
 			"rows now in a member of the state. The values come from past states: a row that no state had has no past.\n\n" +
@@ -49,13 +49,11 @@ func newChart(f *factory) *cobra.Command {
 		return o.run(ctx, strings.Join(args, " "))
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.pack, "pack", "", "look in this `pack`")
 	flags.StringVar(&o.field, "field", "", "the `number`, such as priceUsd or change24hPct (default the most important one)")
 	_ = c.RegisterFlagCompletionFunc("field", f.CompleteNumbers())
 	flags.StringVar(&o.span, "span", api.FormatSpan(api.SeriesSpanDefault), "how far back, as `time`, 1h or more: 24h, 7d")
 	wholeFlag(flags, &o.points, api.OpSeries, "points", "points", "", "so `many` values")
-	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
-	return c
+	return f.Packed(c, &o.pack, "look in this `pack`", 1, anyNumber)
 }
 
 func (o seriesOptions) run(ctx context.Context, what string) error {

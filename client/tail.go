@@ -42,10 +42,7 @@ func newFollow(f *factory) *cobra.Command {
 	o := tailOptions{streams: f.streams, client: f.Client}
 	fields := []string{"type", "pack", "ts", "state", "changes", "from", "freshness", "message", cli.OpenFields}
 	c := f.Command(&cobra.Command{
-		Use: "follow [PACK]", Short: "Follow the states of a pack as they arrive",
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: f.CompletePackArgument(),
-		SuggestFor:        []string{"stream"},
+		Use: "follow", Short: "Follow the states of a pack as they arrive", SuggestFor: []string{"stream"},
 		Long: "Follow the states of a pack: changes row by row on a terminal; elsewhere a JSON line for each event,\n" +
 			"{\"type\",\"pack\",\"ts\",\"state\",\"freshness\"}. With --diff or --changes-only, \"changes\" replaces\n" +
 			"\"state\". Rows of an overdue source show STALE and their age.\n\n" +
@@ -53,8 +50,8 @@ func newFollow(f *factory) *cobra.Command {
 		Example: "  ctx state follow\n  ctx state follow --path flags\n" +
 			"  ctx state follow -o ndjson --changes-only | jq -r '.changes[].path'\n" +
 			"  ctx state follow --count 1 --json ts\n  ctx state follow --changes-only --path flags --exec 'mail -s flags me@example.com'",
-	}, fields, func(ctx context.Context, args []string) (err error) {
-		if o.pack, err = f.Pack(args); err != nil {
+	}, fields, func(ctx context.Context, _ []string) (err error) {
+		if o.pack, err = f.Pack([]string{o.pack}); err != nil {
 			return err
 		}
 		return o.run(ctx)
@@ -71,7 +68,7 @@ func newFollow(f *factory) *cobra.Command {
 	flags.StringVar(&o.exec, "exec", "", "run this shell `command` for each event, with its JSON as input")
 	o.register(flags)
 	flags.BoolVar(&o.noReconnect, "no-reconnect", false, "end with an error when the connection breaks")
-	return c
+	return f.Packed(c, &o.pack, "the states of this `pack`", 0, 0)
 }
 
 // check reports what is wrong with the flags.

@@ -34,10 +34,9 @@ type uiOptions struct {
 }
 
 func uiCommands(f *factory) []*cobra.Command {
-	o := &uiOptions{factory: f}
+	o, pack := &uiOptions{factory: f}, ""
 	c := f.Command(&cobra.Command{
-		Use: "ui [PACK]", Short: "Watch a pack in the terminal",
-		Args: cobra.MaximumNArgs(1), SuggestFor: []string{"tui", "dashboard", "top"}, ValidArgsFunction: f.CompletePackArgument(),
+		Use: "ui", Short: "Watch a pack in the terminal", SuggestFor: []string{"tui", "dashboard", "top"},
 		Long: "Watch a pack in the terminal: the live state, its brief, search, history and sources, and your keys and credits.\n" +
 			"ctx without a command does the same on a terminal, if there is a key. Press ? for the keys; ctx help shortcuts\n" +
 			"explains how to change them.\n\n" +
@@ -46,21 +45,24 @@ func uiCommands(f *factory) []*cobra.Command {
 			"trends load at once, and the watchlist follows the state. Without a key, nothing is sent until you choose how\n" +
 			"to begin.",
 		Example: "  ctx ui\n  ctx ui --theme light\n  ctx state follow -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
-	}, nil, o.run)
+	}, nil, func(ctx context.Context, _ []string) error { return o.run(ctx, []string{pack}) })
 	flags := c.Flags()
 	flags.StringVar(&o.theme, "theme", themeAuto, "`colours`: auto, dark, light or mono; auto asks the terminal for its background")
 	cli.CompleteValues(c, "theme", themeAuto, string(view.Dark), string(view.Light), string(view.Mono))
 	flags.BoolVar(&o.ascii, "ascii", false, "draw with ASCII characters alone")
 	flags.BoolVar(&o.readOnly, "read-only", false, "neither make nor revoke keys, nor buy credits")
 	flags.StringVar(&o.replay, "replay", "", "show a recording instead of a service, from a `file` of ctx state follow -o ndjson")
-	return []*cobra.Command{c}
+	return []*cobra.Command{f.Packed(c, &pack, "this `pack`", 0, 0)}
 }
 
 // bareUI lets ctx without arguments start the UI where it can: on a terminal, with a key. Without a key it asks there what to do.
-// Elsewhere it shows its help.
+// Elsewhere it shows its help. With the name of a pack it starts the UI of that.
 func bareUI(f *factory, root *cobra.Command) {
 	otherwise := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
+		if ok, err := f.packUI(c.Context(), args); ok {
+			return err
+		}
 		if len(args) > 0 || !drawable(f.streams) {
 			return otherwise(c, args)
 		}

@@ -121,7 +121,7 @@ const verifyExample = `  ctx state --at 20m --bundle said.json && ctx verify sai
 func newVerify(f *factory) *cobra.Command {
 	o := verifyOptions{streams: f.streams, logs: f.Logs, client: f.Client, elsewhere: f.Elsewhere, transport: f.HTTP}
 	c := f.Command(&cobra.Command{
-		Use: "verify [FILE]", Short: "Prove what a service said, and that it was not changed", Args: cobra.MaximumNArgs(1),
+		Use: "verify [FILE]", Short: "Prove what a service said, and that it was not changed",
 		SuggestFor: []string{"prove", "proof"},
 		Long:       verifyHelp, Example: verifyExample,
 	}, cli.FieldsIn(verdict{}), func(ctx context.Context, args []string) (err error) {
@@ -133,7 +133,6 @@ func newVerify(f *factory) *cobra.Command {
 		return o.run(ctx, args)
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.pack, "pack", "", "the `pack`; a bundle has to be of it")
 	flags.StringVar(&o.at, "at", "", "prove the snapshot of this `time`")
 	flags.StringVar(&o.since, "since", "", "prove everything said since this `time`")
 	flags.StringVar(&o.key, "key", "", "the verifier `key` that must have signed the log, or for a receipt the address")
@@ -149,9 +148,8 @@ func newVerify(f *factory) *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("recheck", "accept-new-log")
 	c.MarkFlagsMutuallyExclusive("corroborate", "since")
 	c.MarkFlagsMutuallyExclusive("corroborate", "accept-new-log")
-	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePackArgument()) // it fails for a flag that is not there
 	c.AddCommand(newWitness(f))
-	return c
+	return f.Packed(c, &o.pack, "the `pack`; a bundle has to be of it", 0, 1)
 }
 
 func (o verifyOptions) run(ctx context.Context, args []string) error {

@@ -56,7 +56,7 @@ func newWatch(f *factory) *cobra.Command {
 	o := watchOptions{streams: f.streams, client: f.Client, config: f.Config}
 	var c *cobra.Command
 	c = f.Command(&cobra.Command{
-		Use: "watch [PACK]", Short: "Wait for events and report them", Args: cobra.MaximumNArgs(1),
+		Use: "watch", Short: "Wait for events and report them",
 		SuggestFor: []string{"alert", "alerts", "notify", "monitor"}, ValidArgsFunction: f.CompletePackArgument(),
 		Long: "Wait for events in a pack and report each one: a flag goes up, a price crosses a bound, or a jq filter over the\n" +
 			"state gives a result. --exec runs a command for each event and --webhook posts it; without them, events are only\n" +
@@ -76,8 +76,8 @@ func newWatch(f *factory) *cobra.Command {
 			"  ctx watch --when '.top_movers[] | select(.change24hPct > 20) | .symbol'\n" +
 			"  ctx watch --flag stablecoin_depeg --webhook https://hooks.example.org/depeg --secret-file hook.key\n" +
 			"  ctx watch --name fear --when '.sentiment.fearGreed.value < 20' --exec ./buy.sh --unit > fear.service",
-	}, append(cli.FieldsIn(alert.Event{}), cli.OpenFields), func(ctx context.Context, args []string) (err error) {
-		if o.pack, err = f.Pack(args); err != nil {
+	}, append(cli.FieldsIn(alert.Event{}), cli.OpenFields), func(ctx context.Context, _ []string) (err error) {
+		if o.pack, err = f.Pack([]string{o.pack}); err != nil {
 			return err
 		}
 		if o.remotely {
@@ -88,13 +88,13 @@ func newWatch(f *factory) *cobra.Command {
 			return err
 		}
 		if o.unit {
-			return o.printUnit(c, args)
+			return o.printUnit(c)
 		}
 		return o.run(ctx, rules)
 	})
 	o.bind(c)
 	c.AddCommand(remoteCommands(f)...)
-	return c
+	return f.Packed(c, &o.pack, "the events of this `pack`", 0, 0)
 }
 
 func (o *watchOptions) bind(c *cobra.Command) {

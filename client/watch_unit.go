@@ -12,8 +12,8 @@ import (
 	"github.com/contextd/contextd/sdk"
 )
 
-// printUnit prints a unit of systemd that runs c as it was called, with args, for good.
-func (o *watchOptions) printUnit(c *cobra.Command, args []string) error {
+// printUnit prints a unit of systemd that runs c as it was called, for good.
+func (o *watchOptions) printUnit(c *cobra.Command) error {
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -35,7 +35,6 @@ func (o *watchOptions) printUnit(c *cobra.Command, args []string) error {
 			line = append(line, "--"+f.Name+"="+value)
 		}
 	})
-	line = append(line, args...)
 	for i, word := range line {
 		line[i] = unitQuote(word)
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -50,12 +51,14 @@ func newWitness(f *factory) *cobra.Command {
 	}, cli.FieldsIn(witnessKey{}), func(ctx context.Context, _ []string) error { return o.showKey(ctx) })
 	key.Flags().StringVar(&o.name, "name", "", "the `name` of the witness, for a new key (default random)")
 	add := f.Command(&cobra.Command{
-		Use: "add URL", Short: "Trust the log of a service and sign its checkpoints", Args: cobra.ExactArgs(1),
+		Use: "add URL", Short: "Trust the log of a service and sign its checkpoints",
 		Example: "  ctx verify witness add https://context.example.com --pack crypto",
-	}, cli.FieldsIn(trustedLog{}), func(ctx context.Context, args []string) error { return o.add(ctx, args[0]) })
-	add.Flags().StringVar(&o.pack, "pack", api.DefaultPack, "the `pack` whose log it is")
+	}, cli.FieldsIn(trustedLog{}), func(ctx context.Context, args []string) error {
+		o.pack = cmp.Or(o.pack, api.DefaultPack)
+		return o.add(ctx, args[0])
+	})
 	add.Flags().StringVar(&o.key, "key", "", "the verifier `key` that the log must have; without it, trust the current one")
-	_ = add.RegisterFlagCompletionFunc("pack", f.CompletePackArgument()) // it fails for a flag that is not there
+	f.Packed(add, &o.pack, "the `pack` whose log it is (default "+api.DefaultPack+")", 1, 1)
 	serve := f.Command(&cobra.Command{
 		Use: "serve", Short: "Sign checkpoints until Ctrl-C", Args: cobra.NoArgs,
 		Long: "Sign checkpoints until Ctrl-C: POST /add-checkpoint. Put a TLS proxy in front of it, such as a web server with a\n" +

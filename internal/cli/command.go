@@ -130,11 +130,16 @@ func checkArgs(c *cobra.Command) {
 		if err := check(c, args); err != nil {
 			return misused(c, argumentError(c, args, err))
 		}
-		if err := c.ValidateFlagGroups(); err != nil {
-			return misused(c, groupError(err))
-		}
-		return nil
+		return CheckGroups(c)
 	}
+}
+
+// CheckGroups reports flags of c that exclude each other, or belong together.
+func CheckGroups(c *cobra.Command) error {
+	if err := c.ValidateFlagGroups(); err != nil {
+		return misused(c, groupError(err))
+	}
+	return nil
 }
 
 // argumentError says what is wrong with args, by how c is used.

@@ -19,7 +19,10 @@ const (
 
 // SetFields says which fields the output of c has.
 func SetFields(c *cobra.Command, fields ...string) {
-	c.Annotations = map[string]string{fieldsKey: strings.Join(fields, ",")}
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[fieldsKey] = strings.Join(fields, ",")
 }
 
 // FieldsOf are the fields of the output of c.
