@@ -129,6 +129,7 @@ func (o *uiOptions) config(f *factory, args []string) (tui.Config, error) {
 		return c, err
 	}
 	c.Watchlist = watchlist(settings)
+	c.Notify = f.OutTTY && settings.Get(config.Notify).Text == "true"
 	if o.replay != "" {
 		return o.recording(c)
 	}

@@ -46,9 +46,10 @@ func (s *Live) drawDetail(from pane, width, height int, whole bool) []string {
 	if !whole {
 		most = room
 	}
-	chart, candle := s.chart(c, width-2, min(room, most))
+	c, second := s.compared(c)
+	chart, candle := s.chart(c, second, width-2, min(room, most))
 	if c.drawable() {
-		facts[0] = s.rangeLine(c, candle)
+		facts[0] = s.rangeLine(c, second, candle)
 	}
 	return box.Draw(t, append(chart, facts...), width, height)
 }
@@ -56,6 +57,7 @@ func (s *Live) drawDetail(from pane, width, height int, whole bool) []string {
 // curve is the past of a row, ready to be drawn.
 type curve struct {
 	row       *Row
+	field     string
 	points    []session.Point // what is known, oldest first
 	low, high float64
 	from, to  time.Time
@@ -64,7 +66,7 @@ type curve struct {
 
 func (s *Live) curve(row *Row) curve {
 	now, over := s.env.Session, s.env.Charts.span()
-	c := curve{row: row, to: now.TS, span: now.Reach(over), points: now.PointsOver(row.Series, over)}
+	c := curve{row: row, field: row.field, to: now.TS, span: now.Reach(over), points: now.PointsOver(row.Series, over)}
 	c.from = c.to.Add(-c.span)
 	for i, p := range c.points {
 		if i == 0 {
@@ -75,6 +77,36 @@ func (s *Live) curve(row *Row) curve {
 	return c
 }
 
+// relative is c in per cent from its first number. ok is false where that is 0.
+func (c curve) relative() (r curve, ok bool) {
+	if !c.drawable() || c.points[0].V == 0 {
+		return c, false
+	}
+	r, first := c, c.points[0].V
+	r.field, r.points = "changePct", slices.Clone(c.points)
+	for i := range r.points {
+		r.points[i].V = (r.points[i].V - first) / math.Abs(first) * 100
+	}
+	low, high := (c.low-first)/math.Abs(first)*100, (c.high-first)/math.Abs(first)*100
+	r.low, r.high = low, high
+	return r, true
+}
+
+// compared is c and the curve that is drawn beside it, both in per cent from the start of their span. second is nil where there is none.
+func (s *Live) compared(c curve) (main curve, second *curve) {
+	other := s.env.Charts.beside(c.row, s.env.Session.Pack)
+	if other == nil {
+		return c, nil
+	}
+	main, ok := c.relative()
+	beside, known := s.curve(other).relative()
+	if !ok || !known {
+		return c, nil
+	}
+	main.low, main.high = min(main.low, beside.low), max(main.high, beside.high)
+	return main, &beside
+}
+
 func (c curve) drawable() bool { return len(c.points) > 1 && c.span > 0 }
 
 func (c curve) texts(values ...float64) []string {
@@ -82,7 +114,7 @@ func (c curve) texts(values ...float64) []string {
 	for i, v := range values {
 		list[i] = v
 	}
-	return human.FieldColumn(c.row.field, list)
+	return human.FieldColumn(c.field, list)
 }
 
 // summary is the newest value of a curve and how it changed over its span.
@@ -96,7 +128,7 @@ func (c curve) summary() string {
 	switch {
 	case !c.drawable():
 		return text
-	case strings.HasSuffix(c.row.field, "Pct"):
+	case strings.HasSuffix(c.field, "Pct"):
 		moved := strings.TrimSuffix(c.texts(last, change)[1], "%")
 		if change > 0 && moved[0] != '+' && strings.ContainsAny(moved, "123456789") {
 			moved = "+" + moved
@@ -109,10 +141,14 @@ func (c curve) summary() string {
 	return text + "  " + state.Change(change).Text
 }
 
-// rangeLine says between which values the curve went, and over what time where less is known than was asked for.
-func (s *Live) rangeLine(c curve, candle time.Duration) string {
+// rangeLine says between which values the curve went, how the second one did, and over what time where less is known than was asked for.
+func (s *Live) rangeLine(c curve, second *curve, candle time.Duration) string {
 	t, texts := *s.env.Theme, c.texts(c.low, c.high)
 	line := " " + t.Dim.On("low") + " " + texts[0] + "  " + t.Dim.On("high") + " " + texts[1]
+	if second != nil {
+		change := second.points[len(second.points)-1].V
+		line = " " + t.Accent.On(t.Glyphs.Offline+" "+second.row.Label) + " " + state.Change(change).Text + " " + line
+	}
 	if over := s.env.Charts.span(); c.span < over*9/10 {
 		line += "  " + t.Dim.On("known") + " " + shortSpan(c.span)
 	}
@@ -127,7 +163,7 @@ const mostChart = 160
 
 // chart draws a curve between its scale at the left and now at the right, over the times. Where there are too few numbers it says how to
 // get more. candle is the time of one, 0 where none are drawn.
-func (s *Live) chart(c curve, width, height int) (lines []string, candle time.Duration) {
+func (s *Live) chart(c curve, second *curve, width, height int) (lines []string, candle time.Duration) {
 	t := *s.env.Theme
 	if height < 3 {
 		return nil, 0
@@ -147,7 +183,7 @@ func (s *Live) chart(c curve, width, height int) (lines []string, candle time.Du
 	}
 	canvas := view.NewCanvas(field, rows, c.low, c.high, t.Glyphs)
 	last := c.points[len(c.points)-1].V
-	candle = s.drawNumbers(canvas, c, field)
+	candle = s.drawNumbers(canvas, c, second, field)
 	axis, columns := s.axis(c, field)
 	at, ruled, beside := canvas.Row(last), []int(nil), make([]string, rows)
 	for i := range marks { // the ends first, which a round value beside them gives way to
@@ -163,7 +199,10 @@ func (s *Live) chart(c curve, width, height int) (lines []string, candle time.Du
 		}
 	}
 	canvas.Rule(ruled, columns)
-	style := t.Accent
+	style, under := t.Accent, -1 // where the second one ends
+	if second != nil {
+		under = canvas.Row(second.points[len(second.points)-1].V)
+	}
 	switch first := c.points[0].V; { // by what is drawn, whatever the row's figures say of other spans
 	case last > first:
 		style = t.Good
@@ -171,13 +210,16 @@ func (s *Live) chart(c curve, width, height int) (lines []string, candle time.Du
 		style = t.Bad
 	}
 	lines = make([]string, 0, height)
-	for i, line := range canvas.Lines(view.Styles{view.Main: style, view.Rise: t.Good, view.Fall: t.Bad, view.Ruled: t.Border}) {
+	styles := view.Styles{view.Main: style, view.Second: t.Accent, view.Rise: t.Good, view.Fall: t.Bad, view.Ruled: t.Border}
+	for i, line := range canvas.Lines(styles) {
 		line = " " + t.Dim.On(view.AlignRight(beside[i], scale, "")) + " " + line
 		if i == at {
 			line += " " + style.On(t.Bold.On(t.Glyphs.Live))
 			if !s.env.Session.Recorded {
 				line += t.Dim.On(" now")
 			}
+		} else if i == under {
+			line += " " + t.Accent.On(t.Glyphs.Offline+" "+view.Cut(second.row.Label, 4, ""))
 		}
 		lines = append(lines, line)
 	}
@@ -200,16 +242,23 @@ func (s *Live) noChart(height int) []string {
 	return append(lines, make([]string, height)...)[:height]
 }
 
-// drawNumbers draws a curve in the way that was chosen. Candles of which there are too few numbers are a curve.
-func (s *Live) drawNumbers(canvas *view.Canvas, c curve, width int) (candle time.Duration) {
+// drawNumbers draws a curve in the way that was chosen. Candles of which there are too few numbers, or two, are curves.
+func (s *Live) drawNumbers(canvas *view.Canvas, c curve, second *curve, width int) (candle time.Duration) {
+	spread := func(c curve, n int) []float64 { return s.env.Session.Spread(c.points, c.span, n) }
 	switch step := c.candles(width); {
+	case second != nil && s.env.Charts.Drawing == view.Blocks:
+		canvas.Fill(spread(c, width), view.Main)
+		canvas.Curve(spread(*second, 2*width), view.Second)
+	case second != nil:
+		canvas.Curve(spread(*second, 2*width), view.Second)
+		canvas.Curve(spread(c, 2*width), view.Main)
 	case s.env.Charts.Drawing == view.Candles && step > 0:
 		s.drawCandles(canvas, c, width, step)
 		return step
 	case s.env.Charts.Drawing == view.Blocks:
-		canvas.Fill(s.env.Session.Spread(c.points, c.span, width), view.Main)
+		canvas.Fill(spread(c, width), view.Main)
 	default:
-		canvas.Curve(s.env.Session.Spread(c.points, c.span, 2*width), view.Main)
+		canvas.Curve(spread(c, 2*width), view.Main)
 	}
 	return 0
 }

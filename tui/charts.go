@@ -17,6 +17,32 @@ import (
 type Charts struct {
 	Span    time.Duration // that they go back, 0 for session.MostSpan
 	Drawing view.Drawing  // "" for view.Curve
+
+	second *Row   // that is drawn beside each other row, nil for none
+	of     string // its pack
+}
+
+// beside is the row that is drawn beside a row of a pack, nil for none.
+func (c *Charts) beside(row *Row, pack string) *Row {
+	if c.second == nil || c.of != pack || c.second.Series == row.Series {
+		return nil
+	}
+	return c.second
+}
+
+// versus has a row drawn beside each other one, or no longer.
+func (s *Live) versus(row *Row) tea.Cmd {
+	charts, pack, key := s.env.Charts, s.env.Session.Pack, view.KeyLabel(s.env.Keys.Versus)
+	switch {
+	case row.Series == "":
+		return Notify("this row has no curve")
+	case charts.second != nil && charts.of == pack && charts.second.Series == row.Series:
+		charts.second = nil
+		return Notify("each curve is alone again")
+	}
+	kept := *row
+	charts.second, charts.of = &kept, pack
+	return Notify("other rows are compared with " + row.Label + "; " + key + " on it again ends that")
 }
 
 // span is Span, or the usual one.

@@ -175,7 +175,39 @@ func TestDrawingOfThePast(t *testing.T) {
 	d.shows("1h 24h [7d] 30d")
 	d.press("1")
 	d.shows("1h 24h [7d] 30d")
-	if n := d.fake.calls("series"); n != 5 {
-		t.Errorf("%d series, want the five of the trends", n)
+	if n := d.fake.calls("series"); n > 5 {
+		t.Errorf("%d series, want at most the five of the trends", n)
 	}
+}
+
+// TestCompare: a key on a row draws it beside each other row, in per cent from the start, on it again no longer, and costs nothing.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		d := live(t, size[0], size[1])
+		d.press("j", "C")
+		d.shows("other rows are compared with ETH; C on it again ends that")
+		d.press("k")
+		if size[0] < 100 {
+			d.press("enter")
+		}
+		d.shows("○ ETH -1.88%")
+		golden(t, fmt.Sprintf("chart-compare-%dx%d", size[0], size[1]), d.view(), size[0], size[1])
+		d.press("V")
+		d.shows("█")
+		d.shows("○ ETH -1.88%")
+		d.press("esc", "j")
+		d.hides("○ ETH")
+		d.press("C", "k")
+		d.shows("each curve is alone again")
+		d.hides("○ ETH")
+		if n := d.fake.calls("series"); n > 5 {
+			t.Errorf("%d series, want at most the five of the trends", n)
+		}
+	}
+	d := live(t, 80, 24, func(c *tui.Config) { c.ASCII = true })
+	d.press("C", "j", "enter")
+	golden(t, "chart-compare-ascii", d.view(), 80, 24)
+	d.press("esc", "f", "C")
+	d.shows("this row has no curve")
 }

@@ -40,6 +40,8 @@ func (m *Model) View() string {
 	switch {
 	case m.confirmation != nil:
 		body = m.confirmation.draw(m.theme, body, m.width)
+	case m.alertForm != nil:
+		body = m.alertForm.draw(m.theme, m.env.Session, body, m.width)
 	case m.palette != nil:
 		body = m.palette.draw(m.theme, m.commands(), body, m.width)
 	case m.help > 0:
@@ -330,6 +332,8 @@ func (m *Model) footer() string {
 		return view.KeyLine(m.theme, m.welcomeKeys(), m.width-2)
 	case m.confirmation != nil:
 		keys = m.confirmation.bindings()
+	case m.alertForm != nil:
+		keys = alertKeys()
 	case m.palette != nil:
 		keys = []key.Binding{view.KeyGroup("enter", "do it"), view.KeyGroup("esc", "close")}
 	case m.help > 0 && m.help < m.helpPages:
@@ -338,7 +342,7 @@ func (m *Model) footer() string {
 		keys = []key.Binding{view.KeyGroup("any key", "close")}
 	}
 	width := m.width - 2
-	if m.confirmation == nil && m.palette == nil && m.help == 0 && m.notice == nil && !m.screens[m.at].Typing() {
+	if m.confirmation == nil && m.alertForm == nil && m.palette == nil && m.help == 0 && m.notice == nil && !m.screens[m.at].Typing() {
 		always := view.KeyLine(m.theme, []key.Binding{k.Help, k.Quit}, width) // never what gives way
 		return view.Fit(view.KeyLine(m.theme, keys, width-view.Width(always)-2), width-view.Width(always), "") + always
 	}

@@ -194,6 +194,10 @@ func (f *fake) Series(_ context.Context, r sdk.SeriesRequest, _ ...sdk.CallOptio
 	return f.past[r.Path], nil
 }
 
+func (f *fake) CreateWatch(_ context.Context, r api.WatchRequest, _ ...sdk.CallOption) (*api.Watch, error) {
+	return &api.Watch{ID: "wch_1"}, f.note("watch %s %s", r.Type, r.Arguments)
+}
+
 func (f *fake) Keys(context.Context, ...sdk.CallOption) ([]api.APIKeyRow, error) {
 	err := f.note("keys")
 	f.mu.Lock()
@@ -532,7 +536,7 @@ func (d *program) view() string { return d.model.View() }
 func (d *program) press(keys ...string) {
 	d.t.Helper()
 	named := map[string]tea.KeyType{"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab, "up": tea.KeyUp, "down": tea.KeyDown,
-		"backspace": tea.KeyBackspace, "ctrl+c": tea.KeyCtrlC, "ctrl+d": tea.KeyCtrlD, "ctrl+u": tea.KeyCtrlU, "ctrl+l": tea.KeyCtrlL}
+		"backspace": tea.KeyBackspace, "ctrl+c": tea.KeyCtrlC, "ctrl+d": tea.KeyCtrlD, "ctrl+u": tea.KeyCtrlU, "ctrl+l": tea.KeyCtrlL, "ctrl+s": tea.KeyCtrlS}
 	for _, k := range keys {
 		if kind, ok := named[k]; ok {
 			d.apply(tea.KeyMsg{Type: kind})

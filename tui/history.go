@@ -109,7 +109,7 @@ func (s *History) Bindings() []key.Binding {
 	list := []key.Binding{view.KeyPair(k.MinuteBack, " ", k.MinuteOn, "state"), view.KeyPair(k.HourBack, " ", k.HourOn, "hour"),
 		view.KeyPair(k.DayBack, " ", k.DayOn, "day"), k.Compare, k.Now}
 	if s.shownLive() != nil {
-		return append(list, k.NextPane, k.Enter, k.Filter, k.Copy, k.Cite, k.Span, k.Drawing)
+		return append(list, k.NextPane, k.Enter, k.Filter, k.Copy, k.Cite, k.Span, k.Drawing, k.Versus)
 	}
 	return append(list, k.Filter, k.Copy, k.CopyPath)
 }
@@ -221,7 +221,7 @@ func (s *History) press(msg tea.KeyMsg) tea.Cmd {
 		return s.jump(PastMsg{})
 	case key.Matches(msg, k.Back) && (here == nil || !here.detail):
 		return Send(GotoMsg{0})
-	case key.Matches(msg, k.Trend, k.Brief, k.Reload): // which are of now
+	case key.Matches(msg, k.Trend, k.Brief, k.Reload, k.Alert): // which are of now
 		return Notify(view.KeyLabel(k.Now) + " goes back to now first")
 	case here != nil:
 		return here.Update(msg)

@@ -57,9 +57,10 @@ func (s *Live) Bindings() []key.Binding {
 		return []key.Binding{k.NextPane, k.Pause, k.Reconnect}
 	}
 	if len(s.table(s.focus(), s.width).Sorts) > 0 {
-		return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Sort, k.Span, k.Copy, k.Open, k.Cite, k.Pack, k.Pause, k.Trend, k.Drawing}
+		return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Sort, k.Span, k.Copy, k.Open, k.Cite, k.Pack, k.Pause, k.Trend,
+			k.Drawing, k.Versus, k.Alert}
 	}
-	return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Copy, k.Open, k.Pause, k.Cite, k.Span, k.Drawing}
+	return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Copy, k.Open, k.Pause, k.Cite, k.Span, k.Drawing, k.Versus, k.Alert}
 }
 
 func (s *Live) members() (list []pane) {
@@ -374,6 +375,12 @@ func (s *Live) pressRow(msg tea.KeyMsg, row *Row) tea.Cmd {
 		return CopyText(row.Value, row.Label+" "+row.Value)
 	case key.Matches(msg, k.CopyPath):
 		return CopyText(row.Main, row.Main)
+	case key.Matches(msg, k.Versus):
+		return s.versus(row)
+	case key.Matches(msg, k.Alert) && len(row.numbers) == 0:
+		return Notify("this row has no number to watch")
+	case key.Matches(msg, k.Alert):
+		return Send(AlertMsg{*row})
 	case key.Matches(msg, k.Cite):
 		return s.env.CopyCite(row.Ref)
 	case key.Matches(msg, k.Open) && row.URL != "":

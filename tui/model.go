@@ -41,7 +41,9 @@ type Model struct {
 	width, height int
 	help          int // page of the help that is shown, the first of which is 1; 0 while it is closed
 	helpPages     int
-	palette       *palette      // nil while it is closed
+	palette       *palette   // nil while it is closed
+	alertForm     *alertForm // nil while it is closed
+	alerts        alerts
 	welcome       *welcome      // nil where there is a key
 	confirmation  *confirmation // nil while nothing is asked
 	toast         string
@@ -156,6 +158,8 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		cmd = m.show(msg.At)
 	case PastMsg:
 		cmd = tea.Batch(m.show(historyScreen), m.screens[historyScreen].Update(msg))
+	case AlertMsg:
+		m.alertForm = newAlertForm(msg.Row, m.env.Session.Pack)
 	case ConfirmMsg:
 		m.confirmation = newConfirmation(msg)
 	case BriefMsg:
@@ -192,10 +196,11 @@ func (m *Model) resize(msg tea.WindowSizeMsg) {
 }
 
 func (m *Model) take(msg arrivedMsg) tea.Cmd {
+	var told []tea.Cmd
 	for _, item := range msg.items {
 		switch item := item.(type) {
 		case sdk.Event:
-			m.env.Session.Event(item)
+			told = append(told, m.event(item)...)
 		case sdk.Connection:
 			m.env.Session.Connection(item, Explain(m.env.Keys, item.Err))
 			m.learnReasons(item.Err)
@@ -205,7 +210,24 @@ func (m *Model) take(msg arrivedMsg) tea.Cmd {
 			return nil
 		}
 	}
-	return tea.Batch(m.firstTrends(), m.laterWatch(), m.feed.again(msg.serial))
+	return tea.Batch(append(told, m.firstTrends(), m.laterWatch(), m.feed.again(msg.serial))...)
+}
+
+// event applies an event of the stream, and tells what of it must not be overlooked.
+func (m *Model) event(e sdk.Event) []tea.Cmd {
+	s := m.env.Session
+	before, known := s.Flags, s.View != nil
+	s.Event(e)
+	if e.Type != api.EventPulse && e.Type != api.EventDelta || s.Recorded {
+		return nil
+	}
+	told := m.watch(e)
+	if known {
+		for _, f := range raisedCritical(before, s.Flags) {
+			told = append(told, m.ring("critical: "+view.Line(f.Message)))
+		}
+	}
+	return told
 }
 
 // learnReasons takes from the refusal of a service without a state why its sources have none.
@@ -261,7 +283,7 @@ func (m *Model) switchPack(pack string) tea.Cmd {
 		return nil
 	}
 	m.env.Session.Switch(pack)
-	m.problem = nil
+	m.problem, m.alerts.states = nil, nil
 	return tea.Batch(m.broadcast(SwitchedMsg{}), m.feed.open(pack), tea.SetWindowTitle("ctx "+pack))
 }
 

@@ -39,6 +39,7 @@ func (m *Model) commands() []command {
 		}})
 	}
 	list = append(list, m.profileCommands()...)
+	list = append(list, m.alertCommands()...)
 	cost := m.env.Session.Cost
 	for _, pack := range m.packs {
 		show := func(m *Model, _ string) tea.Cmd { return m.switchPack(pack) }

@@ -28,7 +28,7 @@ func (m *Model) pressEach(msg tea.KeyMsg) tea.Cmd {
 }
 
 func (m *Model) typing() bool {
-	return m.confirmation != nil || m.palette != nil || m.screens[m.at].Typing()
+	return m.confirmation != nil || m.palette != nil || m.alertForm != nil || m.screens[m.at].Typing()
 }
 
 // press passes a key on: to what lies over the screen, the screen while it takes letters, the program, the screen.
@@ -43,6 +43,8 @@ func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
 		return m.pressWelcome(msg)
 	case m.confirmation != nil:
 		return m.pressConfirmation(msg)
+	case m.alertForm != nil:
+		return m.pressAlert(msg)
 	case m.palette != nil:
 		return m.pressPalette(msg)
 	case m.help > 0 && m.help < m.helpPages && msg.Type != tea.KeyEsc:
@@ -154,7 +156,7 @@ func (m *Model) lastError() {
 
 // mouse gives a click or a turn of the wheel to tabs or screen.
 func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
-	if m.confirmation != nil || m.palette != nil || m.goingTo != "" || m.welcome != nil || m.tooSmall() {
+	if m.confirmation != nil || m.palette != nil || m.alertForm != nil || m.goingTo != "" || m.welcome != nil || m.tooSmall() {
 		return nil
 	}
 	switch {

@@ -20,6 +20,7 @@ type Service interface {
 	Snapshot(ctx context.Context, pack string, at time.Time, opts ...sdk.CallOption) (*api.StateResponse, error)
 	Lookup(ctx context.Context, r sdk.LookupRequest, opts ...sdk.CallOption) (*api.LookupResponse, error)
 	Series(ctx context.Context, r sdk.SeriesRequest, opts ...sdk.CallOption) (*api.SeriesResponse, error)
+	CreateWatch(ctx context.Context, r api.WatchRequest, opts ...sdk.CallOption) (*api.Watch, error)
 }
 
 // Account is what the screens ask for as the owner of keys. *sdk.Console is one. Its calls cost nothing.

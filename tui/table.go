@@ -52,10 +52,12 @@ type Row struct {
 	Late   string // see state.ViewRow.Late
 	About  string // see state.ViewRow.About
 
-	facts func() [][2]string
-	field string // that Series is of
-	cells []string
-	sort  []float64 // by the orders of the table but the first
+	facts   func() [][2]string
+	field   string // that Series is of
+	id      string
+	numbers []number // that it has
+	cells   []string
+	sort    []float64 // by the orders of the table but the first
 }
 
 // beside is what a row says of its age.

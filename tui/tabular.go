@@ -171,6 +171,7 @@ func (p painter) row(from *state.ViewTable, r state.ViewRow) Row {
 	row := Row{
 		Path: r.Path, Main: r.Path + "." + cmp.Or(main, "name"), Label: view.Line(r.Label), Value: view.Line(r.Name),
 		URL: r.URL, Ref: r.Ref, Late: p.s.Late(r), About: r.About(), Series: session.SeriesOf(from, r), field: past,
+		id:   r.ID,
 		Find: view.Line(r.ID + " " + r.Name + " " + r.Group), facts: func() [][2]string { return p.facts(r) },
 	}
 	if main != "" {
@@ -178,6 +179,9 @@ func (p painter) row(from *state.ViewTable, r state.ViewRow) Row {
 		row.Value = string(value)
 	}
 	for _, f := range r.Fields {
+		if x, is := f.Value.(float64); is {
+			row.numbers = append(row.numbers, number{f.Name, x})
+		}
 		if text, is := f.Value.(string); is {
 			row.Find += " " + view.Line(text)
 		}

@@ -49,7 +49,8 @@ type Config struct {
 	Theme     view.ThemeName  // "" goes by the background of the terminal
 	Depth     view.ColorDepth // colours of the terminal; of none, every theme is Mono
 	ASCII     bool            // draw with ASCII alone
-	ReadOnly  bool            // keys are neither made nor revoked, and nothing is bought
+	ReadOnly  bool            // keys and watches are neither made nor revoked, and nothing is bought
+	Notify    bool            // ring and notify by the terminal when an alert is met or a critical flag goes up
 	Keys      *view.Keymap    // nil means the usual ones
 	Watchlist []string        // names that the user keeps an eye on
 	SearchCap int             // searches that may be made, 0 means DefaultSearchCap

@@ -55,6 +55,11 @@ func (l *Log) Add(at time.Time, level Level, what string) {
 	l.put(Entry{At: at, Level: level, Text: text})
 }
 
+// Write notes news.
+func (l *Log) Write(at time.Time, mark Mark, what string) {
+	l.put(Entry{At: at, Level: News, Mark: mark, Text: view.Line(what)})
+}
+
 // put notes an entry behind those that are not later: what stands already when one comes has its own time.
 func (l *Log) put(e Entry) {
 	i := len(l.entries)

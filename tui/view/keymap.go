@@ -23,7 +23,7 @@ type Keymap struct {
 	Pause, Reconnect, Pack, Profile, Theme, Mouse, Save  key.Binding
 	Copy, CopyPath, Open, Cite, Sort, Trend, Redraw      key.Binding
 	LastError, Brief, Query, Flags                       key.Binding
-	Span, Drawing                                        key.Binding
+	Span, Drawing, Versus, Alert                         key.Binding
 	MinuteBack, MinuteOn, HourBack, HourOn, Compare, Now key.Binding
 	DayBack, DayOn                                       key.Binding
 	NewKey, Revoke, Reload                               key.Binding
@@ -77,6 +77,8 @@ func (m *Keymap) actions() []action {
 		{"sort", &m.Sort, "sort", "s", "Live Lookup"},
 		{"trend", &m.Trend, "trends", "H", "Live"},
 		{"span", &m.Span, "span", "z", "Live History"},
+		{"alert", &m.Alert, "alert", "a", "Live"},
+		{"versus", &m.Versus, "compare", "C", "Live History"},
 		{"drawing", &m.Drawing, "chart style", "V", "Live History"},
 		{"redraw", &m.Redraw, "redraw", "ctrl+l", ""},
 		{"flags", &m.Flags, "flags", "f", ""},
