@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/evidence"
 	"github.com/contextd/contextd/daemon/pack"
@@ -25,7 +27,7 @@ import (
 )
 
 // verifierIn recomputes states of the crypto pack of what is kept in a data directory, as another process does.
-func verifierIn(t *testing.T, dir string) evidence.Verifier {
+func verifierIn(t testing.TB, dir string) evidence.Verifier {
 	t.Helper()
 	store, err := evidence.Read(filepath.Join(dir, evidence.Dir))
 	if err != nil {
@@ -37,6 +39,100 @@ func verifierIn(t *testing.T, dir string) evidence.Verifier {
 	}
 	t.Cleanup(func() { h.Close() })
 	return evidence.Verifier{Pack: pack.Crypto(), History: h, Store: store}
+}
+
+// TestEvidenceOfAnHour recomputes every state of an hour of all packs, which are made again as another process makes them.
+func TestEvidenceOfAnHour(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(testbed.OnPostgres) != "" {
+		t.Skip("it reads the files of SQLite")
+	}
+	const states = 13
+	dir, bounds := t.TempDir(), evidence.DefaultBounds()
+	d := daemontest.Open(t, func(c *daemon.Config) { c.DataDir, c.Packs, c.Evidence = dir, allPacks(t), &bounds })
+	for range states {
+		for _, p := range d.Config.Packs {
+			if err := d.Refresh(t.Context(), p.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.Clock.Advance(5*time.Minute + 7*time.Millisecond)
+	}
+	d.Stop(t)
+	for _, p := range allPacks(t) {
+		v := verifierIn(t, dir)
+		v.Pack, v.Writer = p.Pack, p.Writer
+		for seq := range int64(states) {
+			r, err := v.Verify(t.Context(), seq)
+			if err != nil {
+				t.Fatalf("%s: %v", p.ID, err)
+			}
+			if len(r.Problems) > 0 || r.State != evidence.Equal || r.Tables != evidence.Equal || r.Brief != evidence.Equal ||
+				r.Manifest != evidence.Equal || len(r.Sources) != len(p.Sources) || len(r.Rows) < 10 {
+				t.Errorf("%s, leaf %d: %d rows, state %s, tables %s, brief %s, %q", p.ID, seq, len(r.Rows), r.State, r.Tables, r.Brief, r.Problems)
+			}
+			for _, s := range r.Sources {
+				if s.Doc != evidence.Equal || s.Body != evidence.Equal {
+					t.Errorf("%s, leaf %d: %+v", p.ID, seq, s)
+				}
+			}
+		}
+		if _, err := v.Verify(t.Context(), states); err == nil {
+			t.Errorf("%s has more than %d states", p.ID, states)
+		}
+	}
+}
+
+// BenchmarkEvidence refreshes all packs with evidence and without, by turns, and says what processor time that takes; and how long a state
+// of crypto takes to be recomputed.
+func BenchmarkEvidence(b *testing.B) {
+	open := func(kept *evidence.Bounds) *daemontest.Daemon {
+		return daemontest.Open(b, func(c *daemon.Config) {
+			c.Packs, c.Evidence, c.Logger = allPacks(b), kept, slog.New(slog.DiscardHandler)
+		})
+	}
+	bounds := evidence.DefaultBounds()
+	var spent [2]time.Duration
+	both := [2]*daemontest.Daemon{open(nil), open(&bounds)}
+	refresh := func() {
+		for i, d := range both {
+			began := processor(b)
+			for _, p := range d.Config.Packs {
+				if err := d.Refresh(b.Context(), p.ID); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if kept := d.Evidence(); kept != nil {
+				kept.Flush()
+			}
+			spent[i] += processor(b) - began
+			d.Clock.Advance(5 * time.Minute)
+		}
+	}
+	for range 12 { // an hour, after which changes are known
+		refresh()
+	}
+	spent = [2]time.Duration{}
+	n := 0
+	for b.Loop() {
+		refresh()
+		n++
+	}
+	b.ReportMetric(float64(spent[0].Microseconds())/1000/float64(n), "cpu-ms-without")
+	b.ReportMetric(float64(spent[1].Microseconds())/1000/float64(n), "cpu-ms-with")
+	b.ReportMetric(100*(float64(spent[1])/float64(spent[0])-1), "%-more")
+	dir := both[1].Config.DataDir
+	both[1].Stop(b)
+	v := verifierIn(b, dir)
+	const states = 12
+	began, clock := processor(b), time.Now()
+	for seq := range int64(states) {
+		if r, err := v.Verify(b.Context(), seq); err != nil || len(r.Problems) > 0 {
+			b.Fatal(err, r)
+		}
+	}
+	b.ReportMetric(float64((processor(b)-began).Microseconds())/1000/states, "cpu-ms/verify")
+	b.ReportMetric(float64(time.Since(clock).Microseconds())/1000/states, "ms/verify")
 }
 
 // TestEvidence recomputes every state of a daemon, byte for byte, of the bodies that its sources answered, through failures and a restart,
@@ -89,6 +185,7 @@ func TestEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	otherLog(t, dir, last, clock)
 	for seq := range last + 1 {
 		r, err := v.Verify(t.Context(), seq)
 		if err != nil {
@@ -148,6 +245,33 @@ func TestEvidence(t *testing.T) {
 	}
 	if want := (len(blobs) + 6) / 7; named != want || want < 10 {
 		t.Errorf("of %d changed bodies and documents %d are named", want, named)
+	}
+}
+
+// otherLog has the log of a copy of a daemon end, as a restored backup and another key do: the first state of the next log is made again of
+// the one before it, which the old log has.
+func otherLog(t *testing.T, dir string, last int64, clock *daemontest.Clock) {
+	t.Helper()
+	again, bounds := filepath.Join(t.TempDir(), "again"), evidence.DefaultBounds()
+	_ = os.Remove(filepath.Join(dir, "admin.sock")) // no file
+	if err := os.CopyFS(again, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := verifierIn(t, again).Verify(t.Context(), last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := backup.RenewLogs(t.Context(), again, "", nil, clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	daemontest.Start(t, func(c *daemon.Config) { c.DataDir, c.Now, c.Evidence = again, clock.Now, &bounds }).Stop(t)
+	v := verifierIn(t, again)
+	after, err := v.Verify(t.Context(), 0)
+	if err != nil || after.Log == before.Log || after.Leaf == before.Leaf || len(after.Problems) > 0 || after.State != evidence.Equal {
+		t.Errorf("the first of another log is %s of %s: state %s, %q, %v", after.Leaf, after.Log, after.State, after.Problems, err)
+	}
+	if _, err := v.Verify(t.Context(), last); err == nil || api.AsError(err).Reason != api.ReasonNotFound {
+		t.Errorf("a leaf of the log before: %v", err)
 	}
 }
 
@@ -399,6 +523,16 @@ func TestExport(t *testing.T) {
 		if !strings.Contains(said, c.says) {
 			t.Errorf("%s was changed: %s", what, said)
 		}
+	}
+	r, err = audit(altered(t, all, func(name string, text []byte) []byte {
+		if name == "leaf.json" {
+			return bytes.ReplaceAll(text, []byte(`"doc":`), []byte(`"dox":`))
+		}
+		return text
+	}))
+	if why := r.Sources[0].Why; err != nil || r.State != evidence.Unkept || len(r.Problems) > 0 ||
+		why != "the leaf is of an earlier version, which told no hash of documents" {
+		t.Errorf("a leaf of before: %+v, %v", r, err)
 	}
 	some := export(t, v, last, false)
 	r, err = audit(some)

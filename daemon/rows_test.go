@@ -5,8 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +28,7 @@ import (
 )
 
 // allPacks are those that the program has.
-func allPacks(t *testing.T) []daemon.Pack {
+func allPacks(t testing.TB) []daemon.Pack {
 	t.Helper()
 	list := []daemon.Pack{{Pack: pack.Crypto()}}
 	for _, id := range manifest.Shipped() {
@@ -187,5 +191,69 @@ func TestRowOutsideOfTheStateIsProven(t *testing.T) {
 	var out bytes.Buffer
 	if code, stderr := user.run(t.Context(), &out, "verify", file); code == 0 || !strings.Contains(stderr, "newest one alone") {
 		t.Errorf("rows of the state before: exit %d\n%s%s", code, out.String(), stderr)
+	}
+}
+
+// stamped is a recording whose sources put another time into each answer.
+type stamped struct{ daemon.Recording }
+
+var stamps = regexp.MustCompile(`"(time_until_update|responseTime|processingTimeMS|serverTimeMS|usIn|usOut|usDiff)": *"?[0-9]+`)
+
+func (s stamped) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := s.Recording.RoundTrip(req)
+	if err != nil {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(stamps.ReplaceAll(body, []byte("${0}1")))), -1
+	return resp, err
+}
+
+// TestStampsAreNoRows: services whose sources stamp each answer have the same rows of them, of other bodies.
+func TestStampsAreNoRows(t *testing.T) {
+	t.Parallel()
+	leaves := [2]map[string]api.LogSource{{}, {}}
+	for i := range leaves {
+		d := daemontest.Start(t, func(cfg *daemon.Config) {
+			if cfg.Packs = allPacks(t); i == 1 {
+				cfg.Recording = stamped{cfg.Recording}
+			}
+		})
+		client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(d.URL()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range d.Config.Packs {
+			if err := d.Refresh(t.Context(), p.ID); err != nil {
+				t.Fatal(err)
+			}
+			entry, err := client.Log(p.ID).Newest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			proven, err := sdk.VerifyEntry(*entry, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range proven.Leaf.Sources {
+				leaves[i][s.ID] = s
+			}
+		}
+	}
+	var others []string
+	for id, one := range leaves[0] {
+		two := leaves[1][id]
+		if one.RowsHash() != two.RowsHash() {
+			t.Errorf("%s has other rows", id)
+		}
+		if !slices.Equal(one.Bodies, two.Bodies) {
+			others = append(others, id)
+		}
+	}
+	slices.Sort(others)
+	want := "alternativeme-fng bls-indicators deribit-dvol-btc deribit-dvol-eth deribit-options-btc deribit-options-eth hacker-news"
+	if got := strings.Join(others, " "); got != want {
+		t.Errorf("other bodies are those of %s, not of %s", got, want)
 	}
 }

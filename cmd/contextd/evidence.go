@@ -81,17 +81,9 @@ func (l leafChoice) with(s *settings, c *cobra.Command, act func(v evidence.Veri
 	if err != nil {
 		return err
 	}
-	cfg, err := s.Load()
+	p, err := packOf(s, l.pack)
 	if err != nil {
 		return err
-	}
-	made, err := cfg.Daemon(slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(made.Packs, func(p daemon.Pack) bool { return p.ID == l.pack })
-	if i < 0 {
-		return cli.Invalid("no pack %q is served here", l.pack).WithHint("contextd packs list")
 	}
 	if _, err := os.Stat(data.Dir); err != nil {
 		return noDirectory(data.Dir)
@@ -105,7 +97,7 @@ func (l leafChoice) with(s *settings, c *cobra.Command, act func(v evidence.Veri
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	v := evidence.Verifier{Pack: made.Packs[i].Pack, Writer: made.Packs[i].Writer, History: h, Store: kept}
+	v := evidence.Verifier{Pack: p.Pack, Writer: p.Writer, History: h, Store: kept}
 	seq := l.seq
 	if seq < 0 {
 		at := data.Now().Add(24 * time.Hour) // the newest, also by a clock that is ahead
@@ -163,7 +155,7 @@ func newEvidenceVerify(s *settings) *cobra.Command {
 	return c
 }
 
-// verifyFile recomputes the state in an export of evidence, with the pack as it is served here or, if it is not, as the program has it.
+// verifyFile recomputes the state in an export of evidence.
 func verifyFile(ctx context.Context, s *settings, name string) (*evidence.Report, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -178,23 +170,30 @@ func verifyFile(ctx context.Context, s *settings, name string) (*evidence.Report
 	if err != nil {
 		return nil, cli.Invalid("--from %s: %w", name, err)
 	}
-	cfg, err := s.Load()
+	p, err := packOf(s, a.Leaf.Pack)
 	if err != nil {
 		return nil, err
+	}
+	return a.Verify(ctx, p.Pack, p.Writer)
+}
+
+// packOf is a pack as it is served here or, if it is not, as packs.dir or the program has it.
+func packOf(s *settings, id string) (p daemon.Pack, err error) {
+	cfg, err := s.Load()
+	if err != nil {
+		return p, err
 	}
 	made, err := cfg.Daemon(slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	i := slices.IndexFunc(made.Packs, func(p daemon.Pack) bool { return p.ID == a.Leaf.Pack })
-	if i >= 0 {
-		return a.Verify(ctx, made.Packs[i].Pack, made.Packs[i].Writer)
+	if i := slices.IndexFunc(made.Packs, func(p daemon.Pack) bool { return p.ID == id }); i >= 0 {
+		return made.Packs[i], nil
 	}
-	p, err := cfg.Packs.Open(a.Leaf.Pack)
-	if err != nil {
-		return nil, cli.Invalid("%w", err).WithHint("put the manifest of the pack into packs.dir")
+	if p, err = cfg.Packs.Open(id); err != nil {
+		return p, cli.Invalid("%w", err).WithHint("put the manifest of the pack into packs.dir")
 	}
-	return a.Verify(ctx, p.Pack, p.Writer)
+	return p, nil
 }
 
 func printReport(w io.Writer, r *evidence.Report) error {
