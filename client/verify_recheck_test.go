@@ -82,7 +82,9 @@ const recheckedState = `{"source_status":[{"ref":1,"id":"kraken-ticker"},{"ref":
 	`"indicators":[{"id":"unemployment","ratePct":4.4,"of":"2026-10","ref":7},{"id":"wages","hourlyUsd":37.94,"of":"2026-10","ref":7},` +
 	`{"id":"job-openings","openings":7105000,"of":"2026-09","ref":7},{"id":"cpi","ratePct":1,"of":"a&b","ref":7}],` +
 	`"debt":[{"id":"us-debt","debtUsd":40318274651203,"heldByPublicUsd":32696038939326,"of":"2026-11-18","ref":8}],` +
-	`"stories":[{"id":"991","name":"A story","publishedAt":"2026-11-19T11:40:56Z","ref":9}],` +
+	`"stories":[{"id":"991","name":"A story","publishedAt":"2026-11-19T11:40:56Z","ref":9},` +
+	`{"id":"992","name":"A story","ref":9},{"id":"993","name":"A story","ref":9},{"id":"994","name":"A story","ref":9},` +
+	`{"id":"995","name":"A story","ref":9},{"id":"996","name":"A story","ref":9}],` +
 	`"releases":[{"id":"ollama/v9.4.1","version":"v9.4.1","ref":10},{"id":"ollama/../x","version":"x","ref":10}],` +
 	`"papers":[{"id":"2611.99501","name":"Planning with Unreliable Simulators","ref":11}],` +
 	`"services":[{"id":"openai","name":"OpenAI","ref":14}],"flags":[{"id":"x","priceUsd":1,"ref":1}]}`
@@ -112,7 +114,7 @@ func archived() map[string]string {
 			`{"year":"2026","period":"M10","value":"37.94"}]},{"seriesID":"JTS000000000000000JOL","data":[{"year":"2026","period":"M09","value":"7105"}]}]}}`,
 		"api.fiscaldata.treasury.gov/services/api/fiscal_service/v2/accounting/od/debt_to_penny?filter=record_date:gte:2026-11-18,record_date:lte:2026-11-18": `
 			{"data":[{"record_date":"2026-11-18","tot_pub_debt_out_amt":"40318274651203.44","debt_held_public_amt":"32696038939326.1"}]}`,
-		"hn.algolia.com/api/v1/items/991":                         `{"title":"A  story","created_at_i":1795088456}`,
+		"hn.algolia.com/api/v1/items/99":                          `{"title":"A  story","created_at_i":1795088456}`,
 		"api.github.com/repos/ollama/ollama/releases/tags/v9.4.1": `{"tag_name":"v9.4.1"}`,
 		"export.arxiv.org/api/query?max_results=100&id_list=2611.99501": "<feed><entry><id>http://arxiv.org/abs/2611.99501v2</id><title>Planning with\n  " +
 			"Unreliable Simulators</title></entry></feed>",
@@ -146,16 +148,17 @@ func TestRechecked(t *testing.T) {
 	t.Parallel()
 	archives := newRecorded(t, archived())
 	code, stdout, stderr := rechecks(t, originOne, archives, "--recheck", "all")
-	for _, want := range []string{"Proven.", "Of the state of 2026-11-19 20:01:00 UTC, the archives of its sources tell 22 figures, and 22 of them the same. " +
+	for _, want := range []string{"Proven.", "Of the state of 2026-11-19 20:01:00 UTC, the archives of its sources tell 26 figures, and 26 of them the same. " +
 		"That is their word of now, which they may have revised; it does not show what they answered the service.",
 		"asked     kraken-ticker, by api.kraken.com: 1 of 1 the same\n", "asked     treasury-yields, by home.treasury.gov: 2 of 2 the same\n",
-		"asked     nyfed-rates, by markets.newyorkfed.org: 2 of 2 the same\n", "ollama-releases, by api.github.com: 1 of 1 the same; 1 figure not asked for\n",
+		"asked     bls-indicators, by api.bls.gov: 3 of 3 the same\n",
+		"hacker-news, by hn.algolia.com: 6 of 6 the same; 1 figure not asked for\n", "asked     nyfed-rates, by markets.newyorkfed.org: 2 of 2 the same\n", "ollama-releases, by api.github.com: 1 of 1 the same; 1 figure not asked for\n",
 		"not asked no archive, or no figure of it in the state: openai-status\n", "That it is true is not proven."} {
 		if code != cli.ExitOK || !strings.Contains(stdout, want) {
 			t.Errorf("exit %d, no %q\n%s%s", code, want, stdout, stderr)
 		}
 	}
-	if len(archives.asked) != 13 || slices.ContainsFunc(archives.asked, func(a string) bool { return strings.HasPrefix(a, "POST") != strings.Contains(a, "bls") }) {
+	if len(archives.asked) != 17 || slices.ContainsFunc(archives.asked, func(a string) bool { return strings.HasPrefix(a, "POST") != strings.Contains(a, "bls") }) {
 		t.Errorf("they are asked %d times: %q", len(archives.asked), archives.asked)
 	}
 	for what, c := range map[string]struct {
@@ -187,7 +190,8 @@ func TestRechecked(t *testing.T) {
 		"another paper":          {"arxiv", `2611.99501v2`, `2611.99502v2`, "0 of 0 the same; it has nothing of that moment"},
 		"another tag":            {"ollama-releases", `"v9.4.1"`, `"v9.4.2"`, "releases[0].version of ollama/v9.4.1 is v9.4.1, and the archive has v9.4.2\n"},
 		"no JSON":                {"bls-indicators", `{"Results"`, `<html>`, "0 of 0 the same; invalid character '<'"},
-		"a refusal":              {"cboe-vix", "", "429", "0 of 0 the same; it answers HTTP 429"},
+		"a refusal":              {"hacker-news", "", "429", "0 of 0 the same; it answers HTTP 429\n"},
+		"all are gone":           {"hacker-news", "", "404", "0 of 0 the same; it answers HTTP 404, 1 figure not asked for\n"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -199,7 +203,11 @@ func TestRechecked(t *testing.T) {
 					changed[begin] = strings.ReplaceAll(answer, c.old, c.new)
 				}
 			}
-			code, stdout, stderr := rechecks(t, originOne, newRecorded(t, changed), "--recheck", c.source)
+			archives := newRecorded(t, changed)
+			code, stdout, stderr := rechecks(t, originOne, archives, "--recheck", c.source)
+			if (c.new == "429") != (len(archives.asked) == 1) && c.old == "" {
+				t.Errorf("after a refusal it asks %q", archives.asked)
+			}
 			if code != cli.ExitOK || !strings.Contains(stdout, c.want) || !strings.Contains(stdout, "asked     "+c.source+", by ") {
 				t.Errorf("exit %d, no %q\n%s%s", code, c.want, stdout, stderr)
 			}

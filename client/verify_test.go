@@ -702,7 +702,7 @@ func TestCorroborated(t *testing.T) {
 	}
 	two.add(t, state(1, 1, "x"), leaf(two, "a", "a1", "b", "b0"))
 	one.add(t, state(1, 1, "x"), leaf(one, "a", "a9"))
-	two.add(t, state(96_961.2, 5, "y"), leaf(two, "b", "b2", "c", "c2", "d", "d2"))
+	two.add(t, state(96_961.2, 5, "y"), leaf(two, "b", "b2", "c", "c2", "d", "d2", "f", "f2"))
 	two.add(t, state(1, 5, "y"), leaf(two, "a", "a2", "b", "b3"))
 	one.add(t, state(97_000, 5, "x"), leaf(one, "a", "a1", "b", "b1", "c", "c1", "d", "d1", "e", "e1", "f", "", "z", "z0"))
 	one.add(t, state(97_000, 5, "x"), leaf(one, "b", "b2"))
@@ -785,7 +785,9 @@ func TestCorroborated(t *testing.T) {
 	delete(env, "CTX_API_KEY_FILE")
 	three := newProven(t, originTwo, 0) // whose profile has no key
 	for range 5 {
-		three.add(t, state(1, 1, "x"), leaf(three, "b", "b9"))
+		other := leaf(three, "b", "b9")
+		other.Digest = "e"
+		three.add(t, state(1, 1, "x"), other)
 	}
 	for _, args := range [][]string{{"config", "set", "api_key_file", mine}, {"profile", "add", "third", "--base-url", three.URL}} {
 		if code, _, stderr := ctx(args...); code != cli.ExitOK {
@@ -793,6 +795,7 @@ func TestCorroborated(t *testing.T) {
 		}
 	}
 	if code, stdout, stderr := ctx("verify", file, "--corroborate", three.URL); code != cli.ExitOK || !strings.Contains(stdout, "the key file at the top of the configuration is for another one") ||
+		!strings.Contains(stdout, " It is of another pack, or of another version of it.") ||
 		len(three.keys) > 0 {
 		t.Errorf("a profile without a key: exit %d %s%s, and it is sent %q", code, stdout, stderr, three.keys)
 	}

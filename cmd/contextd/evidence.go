@@ -81,7 +81,7 @@ func (l leafChoice) with(s *settings, c *cobra.Command, act func(v evidence.Veri
 	if err != nil {
 		return err
 	}
-	p, err := packOf(s, l.pack)
+	p, err := packToVerify(s, l.pack)
 	if err != nil {
 		return err
 	}
@@ -170,15 +170,15 @@ func verifyFile(ctx context.Context, s *settings, name string) (*evidence.Report
 	if err != nil {
 		return nil, cli.Invalid("--from %s: %w", name, err)
 	}
-	p, err := packOf(s, a.Leaf.Pack)
+	p, err := packToVerify(s, a.Leaf.Pack)
 	if err != nil {
 		return nil, err
 	}
 	return a.Verify(ctx, p.Pack, p.Writer)
 }
 
-// packOf is a pack as it is served here or, if it is not, as packs.dir or the program has it.
-func packOf(s *settings, id string) (p daemon.Pack, err error) {
+// packToVerify is a pack as it is served here or, if it is not, as packs.dir or the program has it.
+func packToVerify(s *settings, id string) (p daemon.Pack, err error) {
 	cfg, err := s.Load()
 	if err != nil {
 		return p, err

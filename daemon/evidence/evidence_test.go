@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -190,6 +191,17 @@ func TestKept(t *testing.T) {
 		if said, err := r.store.Text(one); err == nil && string(said) != fees(1, 1000) || err != nil && !errors.Is(err, evidence.ErrChanged) {
 			t.Fatalf("byte %d changed: %v", i, err)
 		}
+	}
+	others, _ := filepath.Glob(filepath.Join(r.dir, "??", "*.zst"))
+	other, err := os.ReadFile(others[slices.IndexFunc(others, func(p string) bool { return p != place })])
+	if err == nil {
+		err = os.WriteFile(place, other, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.store.Text(one); !errors.Is(err, evidence.ErrChanged) {
+		t.Errorf("another body under its name: %v", err)
 	}
 	r.store.Close()
 	index := filepath.Join(r.dir, "fetches.jsonl")
