@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -132,6 +134,15 @@ func (o *uiOptions) config(f *factory, args []string) (tui.Config, error) {
 	c.Notify = f.OutTTY && settings.Get(config.Notify).Text == "true"
 	if o.replay != "" {
 		return o.recording(c)
+	}
+	kept := filepath.Join(paths.Dir, "ui.json")
+	if text, err := os.ReadFile(kept); err == nil {
+		c.Saved = tui.ReadSaved(text)
+	}
+	c.Save = func(k tui.Saved) { // of no loss where it cannot be written
+		if text, err := json.Marshal(k); err == nil && os.MkdirAll(paths.Dir, 0o700) == nil {
+			_ = atomicfile.Write(kept, append(text, '\n'), 0o644)
+		}
 	}
 	c.Packs = func(ctx context.Context) (ids []string) {
 		for _, p := range f.Packs.Known(ctx) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/tui"
 )
 
 // newProfilesApp is ctx with two profiles, of which prod is set, in an environment.
@@ -74,6 +75,24 @@ func TestKeyFileOfAnother(t *testing.T) {
 	c, err := client.Other(a, "pack")
 	if err != nil || c.KeyID != "cv_live_dddddddd" || c.Pack != "markets" {
 		t.Errorf("pack: %+v, %v", c, err)
+	}
+}
+
+// TestSaved: what the user chose of the screen is kept beside the settings. Who wants no rings has none.
+func TestSaved(t *testing.T) {
+	t.Parallel()
+	a := newProfilesApp(t, nil, "-p", "home")
+	c, err := client.Config(a)
+	if err != nil || c.Saved.Span != "" || c.Notify != true {
+		t.Fatalf("%+v, %v", c.Saved, err)
+	}
+	c.Save(tui.Saved{Span: "7d", Packs: map[string]tui.SavedPanes{"crypto": {Sorts: map[string]int{"top_movers": 2}}}})
+	if c, err = client.Config(a); err != nil || c.Saved.Span != "7d" || c.Saved.Packs["crypto"].Sorts["top_movers"] != 2 {
+		t.Errorf("%+v, %v", c.Saved, err)
+	}
+	off := newProfilesApp(t, map[string]string{"CTX_NOTIFY": "false"}, "-p", "home")
+	if c, err = client.Config(off); err != nil || c.Notify {
+		t.Errorf("notifies %t, %v", c.Notify, err)
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 // Live is the screen of the newest state, as panes. Make it with NewLive.
 type Live struct {
 	env           *Env
-	width, height int // as drawn last
+	pack          string // whose panes these are
+	width, height int    // as drawn last
 
 	seen    []pane // panes that were in focus, the last one last
 	lists   map[pane]*view.List
@@ -32,7 +33,9 @@ type Live struct {
 
 // NewLive makes the screen.
 func NewLive(env *Env) *Live {
-	return &Live{env: env, lists: map[pane]*view.List{}, filters: map[pane]*view.Filter{}, sorts: map[pane]int{}}
+	s := &Live{env: env, pack: env.Session.Pack, lists: map[pane]*view.List{}, filters: map[pane]*view.Filter{}, sorts: map[pane]int{}}
+	s.recall()
+	return s
 }
 
 // Enter does nothing.
@@ -241,10 +244,10 @@ func (s *Live) apply(msg tea.Msg) tea.Cmd {
 			return s.env.askTrends(s.env.Session.Pasts())
 		}
 	case SwitchedMsg:
+		s.remember()
 		fresh := NewLive(s.env)
 		fresh.width = s.width
 		fresh.height = s.height
-		fresh.sorts = s.sorts
 		*s = *fresh
 	case FlagsMsg:
 		s.see(pane(Flags))

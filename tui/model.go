@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -78,9 +79,13 @@ func New(ctx context.Context, c Config) *Model {
 	c = c.withDefaults()
 	m := &Model{cfg: c, theme: view.NewTheme(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream),
 		clip: Clipboard{Terminal: c.Out, Env: c.Env}, width: usualWidth, height: usualHeight}
-	m.env = &Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Charts: &Charts{}, Keys: *c.Keys,
+	m.env = &Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Charts: c.Saved.charts(),
+		Packs: maps.Clone(c.Saved.Packs), Keys: *c.Keys,
 		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly,
 		Watchlist: c.Watchlist}
+	if m.env.Packs == nil {
+		m.env.Packs = map[string]SavedPanes{}
+	}
 	m.env.Session.Mouse, m.env.Session.Recorded = !c.mouseOff, c.Recording
 	if c.UseKey != nil {
 		m.welcome = newWelcome()

@@ -56,12 +56,13 @@ type Env struct {
 	Charts    *Charts     // so does this
 	Keys      view.Keymap
 	Service   Service
-	Account   Account  // nil while nobody is signed in
-	Seller    Seller   // nil where nothing can be bought
-	Pay       Pay      // nil where there is no wallet
-	KeyID     string   // of the key in use, "" for none
-	Watchlist []string // names that the user keeps an eye on
-	ReadOnly  bool     // keys are neither made nor revoked, and nothing is bought
+	Account   Account               // nil while nobody is signed in
+	Seller    Seller                // nil where nothing can be bought
+	Pay       Pay                   // nil where there is no wallet
+	KeyID     string                // of the key in use, "" for none
+	Packs     map[string]SavedPanes // what the user chose of the panes of each
+	Watchlist []string              // names that the user keeps an eye on
+	ReadOnly  bool                  // keys are neither made nor revoked, and nothing is bought
 }
 
 // Screen is one of the screens.

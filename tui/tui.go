@@ -52,6 +52,8 @@ type Config struct {
 	ReadOnly  bool            // keys and watches are neither made nor revoked, and nothing is bought
 	Notify    bool            // ring and notify by the terminal when an alert is met or a critical flag goes up
 	Keys      *view.Keymap    // nil means the usual ones
+	Saved     Saved           // what the user chose before
+	Save      func(Saved)     // keeps what they chose, at the end; nil keeps nothing
 	Watchlist []string        // names that the user keeps an eye on
 	SearchCap int             // searches that may be made, 0 means DefaultSearchCap
 
@@ -173,6 +175,9 @@ func run(ctx context.Context, c Config) (next *Config, err error) {
 	}
 	p := tea.NewProgram(m, options...)
 	_, err = p.Run()
+	if c.Save != nil && err == nil {
+		c.Save(m.Saved())
+	}
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
 		return nil, fmt.Errorf("terminal UI: %w%s", err, m.crashNote())
