@@ -682,8 +682,8 @@ func TestNotBefore(t *testing.T) {
 func TestCorroborated(t *testing.T) {
 	t.Parallel()
 	state := func(kraken, gas float64, name string) string {
-		return fmt.Sprintf(`{"source_status":[{"ref":1,"id":"a","failures":%v},{"ref":2,"id":"b"},{"ref":3,"id":"c"},{"ref":4,"id":"d"}],`+
-			`"prices":[{"id":"btc","symbol":"BTC","usd":%v,"ref":2},{"id":"eth","symbol":"ETH","usd":2000,"ref":2}],`+
+		return fmt.Sprintf(`{"source_status":[{"ref":1,"id":"a","failures":%v},{"ref":2,"id":"b"},{"ref":3,"id":"c"},{"ref":4,"id":"d"},{"ref":5,"id":"g"}],`+
+			`"same":{"usd":1,"ref":5},"prices":[{"id":"btc","symbol":"BTC","usd":%v,"ref":2},{"id":"eth","symbol":"ETH","usd":2000,"ref":2}],`+
 			`"gas":{"gwei":%v,"ref":3},"news":[{"id":"n","title":%q,"ref":4}],"other":{"usd":%v,"ref":9}}`, kraken, kraken, gas, name, kraken)
 	}
 	leaf := func(p *proven, sources ...string) api.LogLeaf {
@@ -702,9 +702,10 @@ func TestCorroborated(t *testing.T) {
 	}
 	two.add(t, state(1, 1, "x"), leaf(two, "a", "a1", "b", "b0"))
 	one.add(t, state(1, 1, "x"), leaf(one, "a", "a9"))
-	two.add(t, state(96_961.2, 5, "y"), leaf(two, "b", "b2", "c", "c2", "d", "d2", "f", "f2"))
+	two.add(t, state(96_961.2, 4, "y"), leaf(two, "b", "b2", "c", "c2", "d", "d2", "f", "f2", "g", "g2"))
 	two.add(t, state(1, 5, "y"), leaf(two, "a", "a2", "b", "b3"))
-	one.add(t, state(97_000, 5, "x"), leaf(one, "a", "a1", "b", "b1", "c", "c1", "d", "d1", "e", "e1", "f", "", "z", "z0"))
+	two.add(t, "", api.LogLeaf{Kind: api.LeafBrief, Brief: sumOf("later")}) // which has no sources
+	one.add(t, state(97_000, 5, "x"), leaf(one, "a", "a1", "b", "b1", "c", "c1", "d", "d1", "e", "e1", "f", "", "g", "g1", "z", "z0"))
 	one.add(t, state(97_000, 5, "x"), leaf(one, "b", "b2"))
 	keyFile, mine := filepath.Join(t.TempDir(), "key"), filepath.Join(t.TempDir(), "mine")
 	if err := errors.Join(os.WriteFile(keyFile, []byte(revokedKey), 0o600), os.WriteFile(mine, []byte(goodKey), 0o600)); err != nil {
@@ -720,7 +721,7 @@ func TestCorroborated(t *testing.T) {
 	if err := os.WriteFile(answer, []byte(saved), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const of = "Of the state of 2026-11-19 20:26:00 UTC, the log " + originTwo + " has the same rows of 1 of 7 sources within 10m0s;"
+	const of = "Of the state of 2026-11-19 20:26:00 UTC, the log " + originTwo + " has the same rows of 1 of 8 sources within 10m0s;"
 	common := []string{"Proven.", of, "equal     a\n", "absent    e, z\n", "unknown   f\n", "two logs of one"}
 	check := func(want []string, args ...string) {
 		t.Helper()
@@ -741,7 +742,8 @@ func TestCorroborated(t *testing.T) {
 	}
 	two.keys = nil
 	compared := append(common, "differs   b, fetched 0s apart: 0.04 % apart at most, 97000 and 96961.2, at prices[0].usd of BTC; 1 figure in all\n",
-		"differs   c, fetched 0s apart: what the states show of it is equal\n", "differs   d, fetched 0s apart: 1 value other than figures\n")
+		"differs   g, fetched 0s apart: what the states show of it is equal\n",
+		"differs   c, fetched 0s apart: 20.00 % apart at most, 5 and 4, at gas.gwei; 1 figure in all\n", "differs   d, fetched 0s apart: 1 value other than figures\n")
 	for _, args := range [][]string{{file}, {answer}, {"--at", at}} {
 		check(compared, args...)
 	}
@@ -749,8 +751,8 @@ func TestCorroborated(t *testing.T) {
 		t.Errorf("the other service is sent %q", two.keys)
 	}
 	check([]string{"Of the state of 2026-11-19 20:31:00 UTC", "1 of 1 sources", "equal     b\n"})
-	check([]string{`"stands":"equal"`, `"percent":0.04`, `"path":"prices[0].usd"`, `"samePack":true`, `"of":4`}, file, "-o", "json")
-	check([]string{"0 of 7 sources within 4m0s", "differs   b"}, file, "--within", "4m")
+	check([]string{`"stands":"equal"`, `"percent":0.04`, `"path":"prices[0].usd"`, `"samePack":true`, `"of":4`, `"leaves":4`}, file, "-o", "json")
+	check([]string{"0 of 8 sources within 4m0s", "differs   b"}, file, "--within", "4m")
 
 	for what, c := range map[string]struct {
 		args []string
