@@ -113,6 +113,7 @@ func Judge(text string, m Material) Report {
 type judge struct {
 	Material
 	text      string // as it was given
+	title     bool   // it is that of a headline
 	flat      *prose.Flat
 	numbers   []prose.Written
 	mentions  []*mention

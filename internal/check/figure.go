@@ -233,19 +233,22 @@ func (t *statement) clause(i int) *clause {
 	return c
 }
 
-// beside is the next number from the i-th on, in steps of step, that is no length of time; -1 where there is none.
+// beside is the next number from the i-th on, in steps of step, that is no length of time and in no name; -1 where there is none.
 func (t *statement) beside(i, step int) int {
 	for n := i + step; n >= 0 && n < len(t.numbers); n += step {
-		if t.numbers[n].Kind != prose.Span {
+		if t.numbers[n].Kind != prose.Span && !t.inName(t.numbers[n]) {
 			return n
 		}
 	}
 	return -1
 }
 
+// joining are words that part one statement of a sentence from the next.
+func joining() []string { return []string{" and ", " but ", " while ", " und ", " et ", " y "} }
+
 // lastCut is where the last part of a text begins that a comma or a joining word parts from what is before.
 func lastCut(t string) (cut int) {
-	for _, by := range []string{", ", "; ", ": ", " and ", " but ", " while "} {
+	for _, by := range append([]string{", ", "; ", ": "}, joining()...) {
 		if i := strings.LastIndex(t, by); i >= 0 {
 			cut = max(cut, i+1)
 		}
@@ -256,7 +259,7 @@ func lastCut(t string) (cut int) {
 // firstCut is where a joining word ends the first part of a text, -1 for nowhere.
 func firstCut(t string) int {
 	cut := -1
-	for _, by := range []string{" and ", " but ", " while "} {
+	for _, by := range joining() {
 		if i := strings.Index(t, by); i >= 0 && (cut < 0 || i < cut) {
 			cut = i
 		}
@@ -379,6 +382,9 @@ func (c *clause) fields() {
 		list = slices.DeleteFunc(list, func(m measured) bool { return !m.byDefault })
 	} else {
 		list = slices.DeleteFunc(list, func(m measured) bool { return m.words < best })
+		if slices.ContainsFunc(list, func(m measured) bool { return m.own }) {
+			list = slices.DeleteFunc(list, func(m measured) bool { return !m.own })
+		}
 	}
 	list = c.timed(list)
 	c.fixed = c.fixed || c.metric || slices.ContainsFunc(c.before, func(w prose.Word) bool { return priced(w.Text) })
@@ -417,8 +423,10 @@ type measured struct {
 	row       *state.Row
 	field     string
 	words     int  // how many words for it stand there
+	own       bool // one of them is for no other field: input price
 	byDefault bool // it is meant without a word
 	inherited bool // a word for it stands earlier in the sentence
+	level     bool // it is a percentage that has no period and no sign: a yield
 }
 
 // measures are the fields of r with the unit of the figure.
@@ -440,25 +448,34 @@ func (c *clause) measures(r *state.Row) (list []measured) {
 		if !c.unitFits(f.Name) {
 			continue
 		}
-		m := measured{row: r, field: f.Name}
+		unit := human.FieldUnit(f.Name)
+		m := measured{row: r, field: f.Name, level: unit == "%" && !signed(f.Name) && periodOf(f.Name) == 0}
+		if m.level && c.moved() { // a volatility that rose 8% is not at 8%
+			continue
+		}
 		for _, w := range f.Words {
 			if periodic(w) || w == "trade" || w == "trades" {
 				continue
 			}
 			if strings.Contains(text, " "+w+" ") || strings.Contains(w, " ") && strings.Contains(name, " "+w+" ") {
 				m.words = max(m.words, 1+strings.Count(w, " "))
+				m.own = m.own || !slices.ContainsFunc(kind.Fields, func(o state.Field) bool {
+					return !strings.HasPrefix(o.Name, f.Name) && c.unitFits(o.Name) && slices.Contains(o.Words, w)
+				})
 			}
-			m.inherited = m.inherited || strings.Contains(earlier, " "+w+" ")
+			m.inherited = m.inherited || strings.Contains(earlier, " "+w+" ") || strings.Contains(name, " "+w+" ")
 		}
-		unit := human.FieldUnit(f.Name)
 		switch {
 		case unit == "%":
-			m.byDefault = changes(f.Name) || kind.Own && i == 0
+			rate := m.level && slices.ContainsFunc(f.Words, func(w string) bool { return w == "rate" || w == "yield" })
+			m.byDefault = changes(f.Name) || i == 0 && (kind.Own || rate) || periodOf(f.Name) != 0 && len(c.periods) > 0
 		case unit == "USD":
-			m.byDefault = strings.HasPrefix(f.Name, "price")
+			marked := strings.HasPrefix(f.Name, "mark") && slices.Contains(f.Words, "trade")
+			m.byDefault = strings.HasPrefix(f.Name, "price") || marked
 			m.inherited = m.inherited || amounts == 1
 		default:
-			m.byDefault = i == 0 && len(kind.Fields) < 8 || c.readings[0].Unit == prose.Other && unit != ""
+			m.byDefault = i == 0 && (len(kind.Fields) < 8 || slices.Contains(f.Words, "level"))
+			m.byDefault = m.byDefault || c.readings[0].Unit == prose.Other && unit != ""
 		}
 		list = append(list, m)
 	}
@@ -547,9 +564,9 @@ func (c *clause) timed(list []measured) []measured {
 	})
 }
 
-var periodForm = regexp.MustCompile(`change(\d+[hdwmy])`)
+var periodForm = regexp.MustCompile(`(\d+[hdwmy])pct$`)
 
-// periodOf is the period of a field that says how much something moved, 0 for others.
+// periodOf is the period of a field that is a percentage over one, as of a change or of what a position costs, 0 for others.
 func periodOf(field string) time.Duration {
 	m := periodForm.FindStringSubmatch(strings.ToLower(field))
 	if m == nil {
@@ -565,6 +582,13 @@ func priced(w string) bool {
 		return true
 	}
 	return false
+}
+
+// moved reports whether words before the figure say that something moved by it.
+func (c *clause) moved() bool {
+	f := c.w.Figure
+	f.Sign = 0
+	return prose.Direction(c.flat.Text[:f.End], f) != 0
 }
 
 func joined(words []prose.Word) string {

@@ -38,7 +38,7 @@ func (j *judge) find() (list []*mention) {
 	}
 	titles := map[int]*mention{} // by where they begin
 	for _, q := range prose.Quotations(t, 0) {
-		if rows := j.Tables.Titled(t[q[0]:q[1]]); len(rows) > 0 {
+		if rows := j.Tables.Titled(t[q[0]:q[1]]); len(rows) > 0 && !j.title {
 			titles[q[0]] = &mention{start: q[0], end: q[1], rows: rows, sure: true}
 		}
 	}
@@ -50,7 +50,7 @@ func (j *judge) find() (list []*mention) {
 			}
 			continue
 		}
-		n, rows, symbol := j.Tables.Named(texts[i:])
+		n, rows, symbol := j.called(texts[i:])
 		if lone, most := j.lonely(texts[i:]); most >= n && lone != nil {
 			n, rows, symbol = most, []*state.Row{lone}, false
 		}
@@ -64,7 +64,8 @@ func (j *judge) find() (list []*mention) {
 			continue
 		}
 		m := &mention{start: words[i].Start, end: words[i+n-1].End, rows: rows, symbol: symbol}
-		if last := len(list) - 1; last >= 0 && list[last].rows[0] == m.rows[0] && strings.Trim(t[list[last].end:m.start], " ") == "" {
+		last := len(list) - 1
+		if again := last >= 0 && list[last].rows[0] == m.rows[0]; again && goesOn(t[list[last].end:m.start], t[m.start:m.end]) {
 			list[last].end = m.end // Fear & Greed index
 		} else if j.counts(m, t) {
 			list = append(list, m)
@@ -72,6 +73,15 @@ func (j *judge) find() (list []*mention) {
 		i += n
 	}
 	return list
+}
+
+// called is the longest name that words begin with. A title is none in a title: it tells of what it names.
+func (j *judge) called(words []string) (n int, rows []*state.Row, symbol bool) {
+	own := func(r *state.Row) bool { return j.Tables.KindNamed(r.Kind).Own }
+	for n, rows, symbol = j.Tables.Named(words); j.title && n > 0 && slices.ContainsFunc(rows, own); {
+		n, rows, symbol = j.Tables.Named(words[:n-1])
+	}
+	return n, rows, symbol
 }
 
 // lonely is the row that is the only one of its kind, where words ask for that.
@@ -83,6 +93,11 @@ func (j *judge) lonely(words []string) (row *state.Row, n int) {
 		}
 	}
 	return nil, 0
+}
+
+// goesOn reports whether a name that is called again goes on with how it is: Chainlink (LINK).
+func goesOn(between, again string) bool {
+	return strings.Trim(between, " ") == "" || between == " (" && wordy(again)
 }
 
 // counts completes m, and reports whether it may be a name at all.
@@ -113,7 +128,7 @@ func (j *judge) counts(m *mention, t string) bool {
 			return false
 		}
 	default:
-		m.sure = capital && (len(written) > 3 || strings.EqualFold(written, m.rows[0].Name))
+		m.sure = (capital || strings.Count(written, " ") > 1) && (len(written) > 3 || strings.EqualFold(written, m.rows[0].Name))
 	}
 	first := m.rows[0].Entity
 	m.several = slices.ContainsFunc(m.rows, func(r *state.Row) bool { return r.Entity != first && !j.Tables.KindNamed(r.Kind).Own })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -118,7 +119,8 @@ func keptHalf(field string, v float64) float64 {
 	case strings.HasPrefix(field, "price"):
 		return math.Pow10(int(math.Floor(math.Log10(math.Abs(v))))-5) / 2
 	case human.FieldUnit(field) == "%":
-		return 0.005
+		_, decimals, _ := strings.Cut(strings.TrimRight(strconv.FormatFloat(v, 'f', 4, 64), "0"), ".")
+		return 0.5 * math.Pow10(-max(2, len(decimals)))
 	}
 	return 0
 }
@@ -133,7 +135,7 @@ func (c *clause) compare(f prose.Figure, field string, v float64) outcome {
 	magnitude := math.Abs(v)
 	if !signed(field) {
 		magnitude = v
-		if c.w.Sign < 0 {
+		if c.w.Sign < 0 || v < 0 && prose.Direction(c.flat.Text, c.w.Figure) < 0 {
 			magnitude = -v
 		}
 	}
@@ -236,10 +238,13 @@ func (c *clause) judge(f *api.CheckFinding) {
 	}
 }
 
-// digresses reports whether v is of another period than the sentences are about, which c leaves unsaid.
+// digresses reports whether v is of another period than the sentences are about, which c leaves unsaid: of a day, where they name none.
 func (c *clause) digresses(v value) bool {
-	of := periodOf(v.field)
-	return of != 0 && len(c.periods) == 0 && c.period != 0 && of != c.period
+	of, about := periodOf(v.field), c.period
+	if about == 0 && slices.ContainsFunc(c.values, func(o value) bool { return periodOf(o.field) == prose.Day }) {
+		about = prose.Day
+	}
+	return of != 0 && len(c.periods) == 0 && about != 0 && of != about
 }
 
 // uncited reports whether the sentence cites another row that c may be of, and not that of v.
@@ -269,11 +274,11 @@ func (c *clause) elsewhere(f *api.CheckFinding) bool {
 	if c.paired || c.touches() || len(c.values) > 0 && c.subject.sure && c.subject.end <= c.w.Start && c.closed() {
 		others = nil // it says whose figure it is
 	}
-	if c.subject.sure && c.subject.end <= c.w.Start {
+	if c.subject.end <= c.w.Start {
 		others = slices.DeleteFunc(others, func(m *mention) bool { return m.start >= c.w.End && !c.attached(c.w.End, m.start) })
 	}
 	for _, row := range c.single() {
-		if slices.Contains(c.Anchors, row.Ref) && !(c.metric && slices.Contains(c.subject.rows, row)) {
+		if slices.Contains(c.Anchors, row.Ref) && !(len(c.values) > 0 && slices.Contains(c.subject.rows, row)) {
 			others = append(others, &mention{start: c.w.End, rows: []*state.Row{row}})
 		}
 	}
@@ -286,7 +291,8 @@ func (c *clause) elsewhere(f *api.CheckFinding) bool {
 			continue
 		}
 		for _, v := range append(other.values, other.inherits...) {
-			if c.best(v.field, v.now) == same {
+			level := human.FieldUnit(v.field) == "%" && !signed(v.field) && c.moved() // up by no share
+			if !level && c.best(v.field, v.now) == same {
 				f.Reason = ""
 				c.matched(f, v)
 				return true
@@ -321,10 +327,21 @@ func (c *clause) witnessed() bool {
 		names = []*mention{c.subject}
 	}
 	return slices.ContainsFunc(strings.Split(c.texts, "\n"), func(line string) bool {
-		return holds(line, raw) && slices.ContainsFunc(names, func(m *mention) bool {
+		return holds(line, raw) && c.goes(line) && slices.ContainsFunc(names, func(m *mention) bool {
 			return m.sure && holds(line, c.flat.Text[m.start:m.end])
 		})
 	})
+}
+
+// goes reports whether a text says of the figure that it goes the way that c says, where it is a percentage and c says one.
+func (c *clause) goes(text string) bool {
+	way := prose.Direction(c.flat.Text, c.w.Figure)
+	for _, w := range prose.Numbers(text, api.MaxCheckFigures) {
+		if w.Raw == c.w.Raw && prose.Direction(text, w.Figure) == way {
+			return true
+		}
+	}
+	return way == 0 || c.w.Unit != prose.Percent
 }
 
 // cited are the numbers of a row with the unit of the figure.
@@ -405,10 +422,12 @@ func (c *clause) spread(v value) span {
 	const few = 12 // an hour
 	s := span{low: v.now, high: v.now}
 	points := c.earlier(v)
-	at, last, moves := c.At, v.now, 0.0
+	at, last, moves := c.At, v.now, make([]float64, 0, len(points))
 	for _, p := range points {
 		s.low, s.high, s.since = min(s.low, p.Value), max(s.high, p.Value), p.At
-		moves += math.Abs(p.Value-last) * math.Sqrt(float64(looked)/float64(max(at.Sub(p.At), looked)))
+		if p.Value != last { // one that is published once an hour moves less often, and further
+			moves = append(moves, math.Abs(p.Value-last)*math.Sqrt(float64(looked)/float64(max(at.Sub(p.At), looked))))
+		}
 		at, last = p.At, p.Value
 	}
 	if was, known := dayAgo(v); known {
@@ -418,8 +437,22 @@ func (c *clause) spread(v value) span {
 		s.slack, s.since = usual(v), time.Time{}
 		return s
 	}
-	s.slack = 3 * moves / float64(len(points))
+	s.slack = apart(v)
+	if slices.Sort(moves); len(moves) > 0 {
+		s.slack = max(s.slack, 3*moves[len(moves)/2])
+	}
 	return s
+}
+
+// apart is how far sources are from each other that are both right.
+func apart(v value) float64 {
+	switch unit := human.FieldUnit(v.field); {
+	case unit == "USD":
+		return 0.001 * math.Abs(v.now)
+	case unit == "%" && changes(v.field):
+		return 0.1
+	}
+	return 0
 }
 
 // dayAgo is what an amount was a day ago, by how much its row says that it changed.
@@ -454,7 +487,7 @@ func (c *clause) refute(f *api.CheckFinding, opposed *value) {
 	case c.w.Odd || c.ranged():
 		f.Reason = api.CheckNumberFormat
 		return
-	case !c.subject.sure || c.subject.several && !(c.metric && c.entities() == 1):
+	case !c.subject.sure || c.subject.several && !(c.metric && c.entities() == 1) && !c.alike():
 		f.Reason = api.CheckAmbiguousSubject
 		return
 	case late:
@@ -463,13 +496,16 @@ func (c *clause) refute(f *api.CheckFinding, opposed *value) {
 	case c.ended(true) != "":
 		f.Reason = c.ended(true)
 		return
-	case !c.closed() || c.entities() > 1 || c.cites:
+	case slices.ContainsFunc(c.words, func(w prose.Word) bool { return w.Text == "yesterday" }): // any time of it may be meant
+		f.Reason = api.CheckOtherTime
+		return
+	case !c.closed() || c.entities() > 1 && !c.alike() || c.cites, !c.metric && len(c.subject.rows) > 1 && c.leveled():
 		f.Reason = api.CheckAmbiguousField
 		return
 	case c.moves():
 		f.Reason = api.CheckComputed
 		return
-	case c.has() || !c.w.Bare() && c.inTexts(c.w.Raw) || c.inTexts(strings.TrimLeft(c.w.Raw, "+-–$")) && len(c.w.Raw) > 3:
+	case c.has() || c.inHeadlines():
 		f.Reason = api.CheckAmbiguousSubject
 		return
 	}
@@ -546,6 +582,55 @@ func (c *clause) entities() int {
 		}
 	}
 	return len(list)
+}
+
+// leveled reports whether a percentage may be the level of something.
+func (c *clause) leveled() bool {
+	return slices.ContainsFunc(c.values, func(v value) bool {
+		return human.FieldUnit(v.field) == "%" && !signed(v.field) && periodOf(v.field) == 0
+	})
+}
+
+// inHeadlines reports whether a text of the state, or of a row such as a headline, has the figure. Where words say which change of its
+// subject is meant, one that tells of other things alone is no excuse.
+func (c *clause) inHeadlines() bool {
+	plain := strings.TrimLeft(c.w.Raw, "+-–$")
+	raws := []string{c.w.Raw, plain}
+	if c.w.Bare() {
+		raws = raws[1:]
+	}
+	if len(c.w.Raw) <= 3 {
+		raws = raws[:len(raws)-1]
+	}
+	raws = slices.DeleteFunc(raws, func(raw string) bool { return !c.inTexts(raw) })
+	if len(raws) == 0 || !c.fixed || !changes(c.values[0].field) {
+		return len(raws) > 0
+	}
+	for line := range strings.SplitSeq(c.texts, "\n") {
+		if !slices.ContainsFunc(raws, func(raw string) bool { return holds(line, raw) }) {
+			continue
+		}
+		of := judge{Material: c.Material, flat: prose.Flatten(line), lone: c.lone, title: true}
+		about := slices.DeleteFunc(of.find(), func(m *mention) bool { return !m.sure })
+		own := func(m *mention) bool {
+			return slices.ContainsFunc(m.rows, func(r *state.Row) bool {
+				return slices.ContainsFunc(c.subject.rows, func(s *state.Row) bool { return s.Entity == r.Entity })
+			})
+		}
+		if len(about) == 0 || slices.ContainsFunc(about, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// alike reports whether the values are all of the same field of things that are called so: whichever is meant, it is none of them.
+func (c *clause) alike() bool {
+	name := c.flat.Text[c.subject.start:c.subject.end]
+	return !slices.ContainsFunc(c.values, func(v value) bool {
+		called := func(s string) bool { return strings.EqualFold(s, name) }
+		return v.field != c.values[0].field || !called(v.row.Name) && !slices.ContainsFunc(v.row.Aliases, called)
+	})
 }
 
 // has reports whether any number of anything that the sentence names, or the one before, is the figure. Where words say which number of

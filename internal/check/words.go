@@ -103,7 +103,7 @@ func (t *statement) endings() (list []reason) {
 // partOfNumber reports whether w is some of the digits of a number, as 2078 is in 0.2078.
 func (t *statement) partOfNumber(w prose.Word) bool {
 	return slices.ContainsFunc(t.numbers, func(n *prose.Written) bool {
-		return n.Kind == prose.Number && n.Loose && n.Start <= w.Start && w.End <= n.End && n.End-n.Start > w.End-w.Start
+		return n.Kind == prose.Number && n.Loose && !t.inName(n) && n.Start <= w.Start && w.End <= n.End && n.End-n.Start > w.End-w.Start
 	})
 }
 
@@ -116,9 +116,11 @@ func year(w string) bool {
 func (c *clause) ended(whole bool) api.CheckReason {
 	own := map[string]bool{}   // words for the fields that c may be of: yesterday, week ago, market cap
 	kinds := map[string]bool{} // and for all that such rows have: options, spread
+	called := map[string]bool{}
 	for _, v := range slices.Concat(c.values, c.inherits) {
 		kind := c.Tables.KindNamed(v.row.Kind)
 		words(kinds, kind.Words)
+		words(called, kind.Words)
 		for _, f := range kind.Fields {
 			words(kinds, f.Words)
 			if f.Name == v.field {
@@ -139,7 +141,11 @@ func (c *clause) ended(whole bool) api.CheckReason {
 			continue // a reported loss
 		}
 		word := strings.ToLower(c.flat.Text[e.start:e.end])
-		if kinds[word] && e.why == api.CheckOtherVenue || e.why == api.CheckOtherTime && c.ofMoment(word) ||
+		if c.w.Start <= e.start && e.end <= c.w.End && own[c.after(c.w.End)] { // 1914 likes
+			continue
+		}
+		if kinds[word] && e.why == api.CheckOtherVenue || called[word] && e.why == api.CheckComputed ||
+			e.why == api.CheckOtherTime && c.ofMoment(word) ||
 			c.last != nil && word == "between" {
 			continue
 		}
@@ -216,11 +222,11 @@ func plain(w string) bool {
 		"are", "was", "has", "s", "have", "stands", "stand", "sits", "sit", "trades", "trade", "trading", "traded", "changes",
 		"hands", "quoted", "priced", "price", "costs", "cost", "now", "currently", "today", "right", "presently", "worth",
 		"valued", "roughly", "about", "around", "some", "nearly", "almost", "over", "under", "just", "only", "still", "also",
-		"usd", "dollars", "percent", "us", "coin", "token", "protocol", "chain", "network", "index", "cryptocurrency", "crypto",
+		"usd", "dollars", "percent", "us", "coin", "token", "tokens", "protocol", "chain", "network", "index", "cryptocurrency", "crypto",
 		"approximately", "more", "least", "reads", "reading", "past", "last", "hours", "hour", "day", "days", "week", "24", "7",
 		"1", "24h", "7d", "1h", "utc", "after", "this", "seven", "moved", "move", "change", "changed", "tvl", "cap", "market",
 		"volume", "supply", "hovers", "hovering", "near", "daily", "weekly", "hourly", "whose", "meanwhile", "which", "period",
-		"moment", "between":
+		"moment", "between", "itself", "again":
 		return true
 	}
 	return prose.Heading(w, "") != 0
@@ -229,11 +235,18 @@ func plain(w string) bool {
 // closed reports whether every word of the clause is known, so that the figure can be of nothing else.
 func (c *clause) closed() bool {
 	known := func(w prose.Word) bool {
+		if prose.Unspaced(w.Text) { // a name may be in it
+			return false
+		}
 		if plain(w.Text) || strings.Trim(w.Text, "0123456789") == "" {
 			return true
 		}
 		for _, v := range c.values {
-			for _, f := range c.Tables.KindNamed(v.row.Kind).Fields {
+			kind := c.Tables.KindNamed(v.row.Kind)
+			if slices.ContainsFunc(kind.Words, func(p string) bool { return p == w.Text || p == w.Text+"s" }) { // the perps of Bitcoin
+				return true
+			}
+			for _, f := range kind.Fields {
 				own := f.Name == v.field // Tether minted $5 is not about its price
 				if own && slices.ContainsFunc(f.Words, func(p string) bool { return slices.Contains(strings.Fields(p), w.Text) }) {
 					return true
@@ -242,12 +255,7 @@ func (c *clause) closed() bool {
 		}
 		return false
 	}
-	for _, w := range slices.Concat(c.before, c.behind) {
-		if !known(w) {
-			return false
-		}
-	}
-	for _, w := range c.between(c.Start, c.w.Start) {
+	for _, w := range slices.Concat(c.before, c.behind, c.between(c.Start, c.w.Start)) {
 		if !known(w) {
 			return false
 		}

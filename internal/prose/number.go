@@ -49,6 +49,9 @@ func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
+// Unspaced reports whether a text begins with a letter of a script that has no spaces between words.
+func Unspaced(t string) bool { return unspacedAt(t, 0) }
+
 // numeral is one way to read digits with separators.
 type numeral struct {
 	value    float64

@@ -29,10 +29,12 @@
 // a flag, another count, another market or a part in place of a total, are reversed, or of another week, direction or unit. 2,000 more are
 // true ones of which one thing was changed: subject, figure, field, unit, span or direction.
 //
-// With -check it holds texts against the operation check: true sentences (A), false ones with one thing changed (B), such as were true
-// before (C), such as no data decide (D), those of other languages (E), and each brief of the service with one figure changed after the
-// other (F). The sentences are made of what upstream said, rounded here, and the naive rule, that the figure stands anywhere in the
-// state, is told beside. Of the crypto pack alone: the golden briefs of the others are held against it by daemon/packtest.
+// With -check it holds texts against the operation check, of each pack or that of -pack: true sentences (A), false ones with one thing
+// changed (B), such as were true before (C), such as no data decide (D), those of other languages (E), each brief of the service with one
+// figure changed after the other (F), texts that are made to take long (G), and false ones in which the figure stands next to the name (T).
+// Of B and T it also tells how many are refuted of those that lie beyond where upstream was all day and three usual moves: what lies nearer
+// is not to be refuted. The sentences are made of what upstream said, rounded here, and the naive rule, that the figure stands anywhere in
+// the state, is told beside.
 //
 // There is no network, no language model and no chance but the seed's: the same seed gives the same scores. What the daemon
 // does not serve is "not measured". A test below its aim ends the program with status 1, after the table.

@@ -173,7 +173,8 @@ func readContexts(text []byte) (list []fact, err error) {
 		}
 		name := symbol
 		if known := map[string]string{"BTC": "Bitcoin", "ETH": "Ethereum", "SOL": "Solana", "DOGE": "Dogecoin", "ADA": "Cardano",
-			"LINK": "Chainlink", "AVAX": "Avalanche", "UNI": "Uniswap", "PEPE": "Pepe", "LTC": "Litecoin"}[symbol]; known != "" {
+			"LINK": "Chainlink", "AVAX": "Avalanche", "UNI": "Uniswap", "PEPE": "Pepe", "LTC": "Litecoin", "TRUMP": "Official Trump",
+			"PUMP": "Pump.fun"}[symbol]; known != "" {
 			name = known
 		}
 		mark := atof(c.MarkPx)
