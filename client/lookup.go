@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,8 +47,8 @@ func newAsk(f *factory) *cobra.Command {
 			"comparison. Each argument is a question, and so is each part between commas. The lookup covers everything fetched,\n" +
 			"not only the rows in the state. @ stands for the names in the watchlist. Below the rows stand how a question was\n" +
 			"read, where that is not plain, and the words that cannot be given. Outside a terminal, each figure is a line:\n" +
-			"question, kind, key, name, field, value, age, stale, url and match, separated by tabs. A question without a result\n" +
-			"is free.\n\n" +
+			"question, kind, key, name, field, value, age, stale, url and match, separated by tabs; a total has a field and a value\n" +
+			"alone, and what cannot be given is on stderr. A question without a result is free.\n\n" +
 			"With --price, the arguments are names, and an unknown one is an error. With --text, they are words to find among\n" +
 			"the names and values of the newest state: a whole word scores 1, a part of one 0.5. Outside a terminal, each match\n" +
 			"is a line: path, value and score, separated by tabs.",
@@ -122,7 +123,24 @@ func (o lookupOptions) run(ctx context.Context, args []string) error {
 	if err := o.Print(ctx, cli.Answer{JSON: doc, Rows: figures(found), Text: o.text(found)}); err != nil {
 		return err
 	}
+	if err := o.lacking(found); err != nil {
+		return err
+	}
 	return o.unknown(found)
+}
+
+// lacking says on stderr what cannot be given, where the figures stand alone.
+func (o lookupOptions) lacking(found *api.LookupResponse) error {
+	p, err := o.Printer()
+	if err != nil || p.Machine() || p.Format == cli.Text || p.Format == "" && p.TTY {
+		return err
+	}
+	for _, r := range found.Results {
+		for _, m := range r.Missing {
+			o.Note("%s: %s", human.Label(r.Q, api.MaxLookupQuery), m)
+		}
+	}
+	return nil
 }
 
 func (o lookupOptions) questions(args []string) (list []string, err error) {
@@ -179,6 +197,11 @@ func (o lookupOptions) unknown(found *api.LookupResponse) error {
 func figures(found *api.LookupResponse) *cli.Rows {
 	rows := &cli.Rows{Columns: []string{"question", "kind", "key", "name", "field", "value", "age", "stale", "url", "match", "of"}, Wide: 3}
 	for _, result := range found.Results {
+		for _, name := range slices.Sorted(maps.Keys(result.Aggregates)) {
+			if sum := result.Aggregates[name]; sum.Value != nil {
+				rows.Rows = append(rows.Rows, []string{result.Q, "", "", "", name, human.Plain(*sum.Value), "", "", "", "", ""})
+			}
+		}
 		for _, r := range result.Rows {
 			for _, f := range r.Shown(max(1, len(r.Asked))) {
 				rows.Rows = append(rows.Rows, []string{result.Q, r.Kind, r.Key, r.Name, f.Name, plainValue(f.Value),

@@ -488,8 +488,39 @@ func TestBounds(t *testing.T) {
 		"coins that rose more than 5 today":        "assets where change24hPct > 5, field change24hPct, limit 3, count",
 		"coins above 10 that are down": "assets where priceUsd > 10 and change24hPct < 0 and derivative = false, " +
 			"fields change24hPct priceUsd, order change24hPct, limit 3, count",
-		"stablecoins above 1.001":  "stablecoins where priceUsd > 1.001, limit 3, count",
+		"stablecoins above 1.001": "stablecoins where priceUsd > 1.001, limit 3, count",
+		"anything down >5% in 1h": "assets where change1hPct < -5, field change1hPct, limit 3, count",
+		"protocols with category Liquid Staking and tvlUsd >= 1,000,000,000": "protocols where category = \"Liquid Staking\" " +
+			"and tvlUsd >= 1000000000, fields tvlUsd category, limit 3, count",
 		"protocols over 1 billion": "protocols where tvlUsd > 1000000000, limit 3, count",
+	})
+}
+
+// TestOfTheBiggest: one figure of the biggest of a kind, by their rank alone.
+func TestOfTheBiggest(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"average 24h change of the 20 largest coins by market cap": "assets where rank <= 20, limit 3, avg:change24hPct",
+		"total market cap of the top 5 coins":                      "assets where rank <= 5, limit 3, sum:marketCapUsd",
+		"how many coins of the top 100 are down more than 10% over the week": "assets where rank <= 100 and change7dPct < -10, " +
+			"limit 3, count",
+		"average market cap of the top 5 coins by volume": "",
+		"average change of the top 5 gainers":             "",
+		"median change of the top 10 coins":               "",
+		"average tvl of the top 5 chains":                 "",
+		"how many coins are in the top 10":                "",
+		"rank of avalanche by volume":                     "",
+		"rank of avalanche by market cap":                 "assets where key = avalanche-2, fields marketCapUsd rank",
+		"are more coins green or red":                     "breadths where key = crypto, fields advancing declining",
+		"are more protocols up or down":                   "",
+		"is eth bigger than sol":                          "assets where key in (ethereum, solana), field marketCapUsd",
+		"doge volume / market cap":                        "",
+		"eth/btc ratio":                                   "",
+		"average change of majors vs stablecoins":         "",
+		"highest price of eth":                            "",
+		"eth max in the last hour":                        "",
+		"highest eth price in the next 6 hours":           "",
+		"lowest solana change24hPct in the last 2 hours":  "",
 	})
 }
 

@@ -168,6 +168,12 @@ func (r *Reader) answers(ctx context.Context, v View, q string, limit int, windo
 	if slices.ContainsFunc(list, func(a answered) bool { return !empty(a) }) {
 		list = slices.DeleteFunc(list, empty)
 	}
+	guessed := func(a answered) bool { // where one pack has the name, what another found by its texts is something else
+		return len(a.Aggregates) == 0 && !slices.ContainsFunc(a.Rows, func(r state.FoundRow) bool { return r.Match.Sure() })
+	}
+	if slices.ContainsFunc(list, func(a answered) bool { return !guessed(a) }) {
+		list = slices.DeleteFunc(list, guessed)
+	}
 	switch {
 	case len(totals) > 1: // there is no one figure of them
 		return []answered{{Found: state.Found{Missing: []api.LookupMissing{{Word: q, Why: api.MissingAmbiguous, Instead: totals}}}}}, nil
@@ -207,7 +213,7 @@ func (r *Reader) found(ctx context.Context, v View, a asked, q string, limit int
 	v.pack, v.edition = a.pack, a.edition
 	now := r.cfg.Now()
 	found, err := a.edition.Question(q, v.Kinds, limit).Answer(now, a.pack.ID, of, func(q api.RowQuery) (state.Asked, error) {
-		return r.then(ctx, v, q, of, window)
+		return r.then(ctx, v, a, q, window)
 	})
 	found.Rows = slices.DeleteFunc(found.Rows, func(row state.FoundRow) bool {
 		_, gone := a.edition.RowAt(row.Row, now)
@@ -217,32 +223,18 @@ func (r *Reader) found(ctx context.Context, v View, a asked, q string, limit int
 }
 
 // then is what q, which names a moment or a span, is asked of.
-func (r *Reader) then(ctx context.Context, v View, q api.RowQuery, of state.Asked, window time.Duration) (state.Asked, error) {
-	if q.At != "" {
-		at, err := api.ParseMoment(q.At)
-		if err != nil {
+func (r *Reader) then(ctx context.Context, v View, a asked, q api.RowQuery, window time.Duration) (of state.Asked, err error) {
+	if a.query = q; q.At != "" {
+		if v.At, err = api.ParseMoment(q.At); err != nil {
 			return of, err
 		}
-		v.At = at
-		pulse, err := r.past(ctx, v, window)
-		if err != nil {
+	}
+	if q.Over != "" {
+		if v.Over, err = api.ParseSpan(q.Over); err != nil {
 			return of, err
 		}
-		pulse.Doc = pulse.Read()
-		of.State, of.Past = pulse, true
-		return of, nil
 	}
-	span, err := api.ParseSpan(q.Over)
-	if err != nil {
-		return of, err
-	}
-	v.At = api.Moment{At: r.cfg.Now().UTC().Add(-span).Truncate(time.Millisecond), Exact: true, Ago: span}
-	before, err := r.past(ctx, v, window)
-	if err != nil {
-		return of, err
-	}
-	of.Before = &before
-	return of, nil
+	return r.asked(ctx, v, a, window)
 }
 
 // next separates an element of an array from the one before.

@@ -218,10 +218,11 @@ func TestLookupPacks(t *testing.T) {
 	figure := func(name string, x float64) api.Field { return api.Field{Name: name, Value: x} }
 	w.has(t, state.NewTables(coins(state.Field{Name: "rank", Words: []string{"rank"}}), []state.Row{
 		row("bitcoin", "BTC", api.Fields{figure("priceUsd", 90_000), figure("rank", 1)}),
-		row("ether", "ETH", api.Fields{figure("priceUsd", 3_000), figure("rank", 2)})}))
+		row("ether", "ETH", api.Fields{figure("priceUsd", 3_000), figure("rank", 2)}),
+		row("platinum token", "PTK", api.Fields{figure("rank", 3)})}))
 	other := state.NewTables(coins(state.Field{Name: "fundingPct", Words: []string{"funding"}}), []state.Row{
 		row("bitcoin", "BTC", api.Fields{figure("priceUsd", 90_001), figure("fundingPct", 0.01)}),
-		row("gold", "XAU", api.Fields{figure("priceUsd", 4_000)})})
+		row("gold", "XAU", api.Fields{figure("priceUsd", 4_000)}), row("platinum", "XPT", api.Fields{figure("fundingPct", 0.02)})})
 	if err := w.feed.Publish(pulse("ai", newest().Add(-5*time.Second), `{}`), state.Narration{}, other); err != nil {
 		t.Fatal(err)
 	}
@@ -241,6 +242,8 @@ func TestLookupPacks(t *testing.T) {
 		{"*", "btc funding", true, "bitcoin[ai:1][fundingPct]", ""},
 		{"*", "btc funding", false, "", ""},
 		{"*", "eth price", true, "ether[crypto:1][priceUsd]", ""},
+		{"*", "platinum", true, "platinum[ai:1][]", ""}, // by words alone it is another thing
+		{"crypto", "platinum", true, "platinum token[1][]", ""},
 		{"*", "btc price", true, "bitcoin[crypto:1][priceUsd] bitcoin[ai:1][priceUsd]", ""},
 		{"*", "highest price", true, "bitcoin[crypto:1][priceUsd] ether[crypto:1][priceUsd] bitcoin[ai:1][priceUsd] gold[ai:1][priceUsd]", ""},
 		{"*", "how many coins with price above 5", true, "", "crypto ai"}, // there is no one figure of both

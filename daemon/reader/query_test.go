@@ -3,6 +3,7 @@ package reader_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ func queryWorld(t *testing.T) *world {
 		return state.Row{Kind: "asset", Key: key, Entity: key, Name: key, Symbol: symbol, Size: price, Ref: ref, FetchedAt: newest().Add(1234),
 			Fields: api.Fields{{Name: "priceUsd", Value: price}}}
 	}
-	kinds := []state.Kind{{Name: "asset", Size: "priceUsd", Fields: []state.Field{{Name: "priceUsd"}}}}
+	kinds := []state.Kind{{Name: "asset", Size: "priceUsd", Fields: []state.Field{{Name: "priceUsd", Words: []string{"price"}}}}}
 	w.has(t, state.NewTables(kinds, []state.Row{asset("bitcoin", "BTC", 91_000, 1), asset("ether", "ETH", 3_000, 2)}))
 	if err := w.feed.Publish(pulse("ai", newest().Add(-time.Second), `{}`), state.Narration{}, state.NewTables(
 		append(kinds, state.Kind{Name: "model", Fields: []state.Field{{Name: "likes"}}}),
@@ -152,6 +153,32 @@ func TestQueryPast(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, %v, want %s", query, got, err, want)
 		}
+	}
+}
+
+// TestPeaks: the most and the least that a figure of one thing was in a span are those of all its states.
+func TestPeaks(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[string]string{
+		"highest btc price in the last 2 hours": "max:priceUsd 99000.5 of 3",
+		"btc low of the last 2 hours":           "min:priceUsd 90000 of 3",
+		"btc high of the last hour":             "max:priceUsd 91000 of 2",
+		"highest btc in the last 2 hours":       "",
+		"btc high":                              "",
+		"highest eth price in the last 2 hours": "",
+		"highest btc price in the last 2 weeks": "",
+	} {
+		t.Run(q, func(t *testing.T) {
+			t.Parallel()
+			r := queryWorld(t).looked(t, api.Query{Op: api.OpLookup, Pack: "crypto", Text: q, Limit: 3}).Results[0]
+			got := ""
+			for agg, a := range r.Aggregates {
+				got = fmt.Sprintf("%s %s of %d", agg, plain(*a.Value), a.States)
+			}
+			if got != want || (len(r.Missing) > 0) != (want == "") {
+				t.Errorf("%s, missing %v, want %q", got, r.Missing, want)
+			}
+		})
 	}
 }
 

@@ -37,7 +37,7 @@ func eastern() *strings.Replacer {
 		"手数料", " fee ", "ガス代", " gas ", "いくら", " price ", "教えて", " ", "ください", " ", "ですか", " ", "です", " ", "ステーブルコイン",
 		" stablecoin ", "ビットコインキャッシュ", " bitcoin cash ", "ビットコイン", " bitcoin ", "イーサリアムクラシック", " ethereum classic ",
 		"イーサリアム", " ethereum ", "リップル", " xrp ", "ソラナ", " solana ", "ドージコイン", " dogecoin ", "カルダノ", " cardano ",
-		"ライトコイン", " litecoin ", "テザー", " tether ", "モネロ", " monero ", "ポルカドット", " polkadot ", "トロン", " tron ", "上位", " top ",
+		"ライトコイン", " litecoin ", "テザー", " tether ", "モネロ", " monero ", "ポルカドット", " polkadot ", "トロン", " tron ", "トップ", " top ", "上位", " top ", "コイン", " coins ",
 		"は", " ", "の", " ", "を", " ", "と", " and ", "が", " ", "に", " ", "？", " ", "、", " ", "。", " ", "か", " ",
 	)
 }
@@ -154,7 +154,7 @@ func foreignWords() map[string]string {
 		"prices":    "preise, kurse, precios",
 		"yesterday": "gestern, ayer, hier, ieri, ontem, gisteren, wczoraj, dün, вчера",
 		"today":     "heute, hoy, aujourd hui, aujourdhui, oggi, hoje, vandaag, dzisiaj, dziś, bugün, сегодня",
-		"now": "jetzt, aktuell, aktueller, aktuelle, derzeit, gerade, momentan, ahora, actual, actualmente, maintenant, " +
+		"now": "ahora mismo, en este momento, en ce moment, im moment, gerade jetzt, jetzt, aktuell, aktueller, aktuelle, derzeit, gerade, momentan, ahora, actual, actualmente, maintenant, " +
 			"actuel, actuellement",
 		"this week":  "diese woche, esta semana, cette semaine",
 		"last week":  "letzte woche, semana pasada, semaine dernière, semaine derniere",
@@ -163,15 +163,26 @@ func foreignWords() map[string]string {
 		"market cap": "капитализация, capitalizzazione, capitalização, capitalizacao, marktwaarde, kapitalizacja, " +
 			"piyasa değeri, marktkapitalisierung, capitalización de mercado, capitalizacion de mercado, capitalización, capitalizacion, " +
 			"capitalisation boursière, capitalisation boursiere, capitalisation",
-		"volume": "volumen, handelsvolumen, umsatz, volumen de negociación, volume d échange, volume d echange",
-		"news":   "nachrichten, neuigkeiten, noticias, actualités, actualites, nouvelles",
-		"fee":    "gebühr, gebuehr, comisión, comision, frais",
-		"fees":   "gebühren, gebuehren, comisiones",
-		"change": "änderung, aenderung, veränderung, veraenderung, cambio, variación, variacion, variation, changement",
-		"up":     "вырос, выросла, gestiegen, steigt, subido, sube, monté, augmenté, gestegen, salito, subiu, wzrósł, wzrosło, yükseldi",
-		"down":   "упал, упала, gefallen, fällt, faellt, bajado, baja, baissé, chuté, gedaald, sceso, caiu, spadł, spadło, düştü",
-		"and":    "und, y, et",
-		"total":  "gesamt, gesamte, insgesamt",
+		"volume":    "volumen, handelsvolumen, umsatz, volumen de negociación, volume d échange, volume d echange",
+		"news":      "nachrichten, neuigkeiten, noticias, actualités, actualites, nouvelles",
+		"fee":       "gebühr, gebuehr, comisión, comision, frais",
+		"fees":      "gebühren, gebuehren, comisiones",
+		"change":    "änderung, aenderung, veränderung, veraenderung, cambio, variación, variacion, variation, changement",
+		"up":        "вырос, выросла, gestiegen, steigt, subido, sube, monté, augmenté, gestegen, salito, subiu, wzrósł, wzrosło, yükseldi",
+		"down":      "упал, упала, gefallen, fällt, faellt, bajado, baja, baissé, chuté, gedaald, sceso, caiu, spadł, spadło, düştü",
+		"and":       "und, y, et",
+		"or":        "oder",
+		"since":     "seit, desde, depuis",
+		"hours":     "stunden, horas, heures",
+		"days":      "tagen, días, dias, jours",
+		"more than": "mehr als, más de, mas de, plus de",
+		"less than": "weniger als, menos de, moins de",
+		"million":   "millionen, millones, millions",
+		"billion":   "milliarde, milliarden, milliards, mil millones",
+		"sorted by": "sortiert nach, ordenados por, ordenadas por, triés par, triées par, trié par",
+		"tvl":       "valeur verrouillée, valeur verrouillee, valor bloqueado",
+		"protocols": "protokolle, protocolos, protocoles",
+		"total":     "gesamt, gesamte, insgesamt",
 		"of": "der, die, das, den, dem, des, ein, eine, einen, von, vom, für, fuer, wie, ist, war, hoch, was, wieviel, viel, mir, " +
 			"bitte, zeig, sag, im, wo, " +
 			"steht, liegt, hat, zu, el, la, los, las, un, una, del, de, en, cual, cuál, es, cuanto, cuánto, está, esta, por, favor, " +

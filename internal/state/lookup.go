@@ -236,9 +236,11 @@ func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit 
 		whole.Parts, whole.Named = append(whole.Parts, got.Parts...), whole.Named || got.Named
 	}
 	sums := func(clause []piece) bool {
-		return slices.ContainsFunc(clause, func(p piece) bool { return p.role == summing })
+		return slices.ContainsFunc(clause, func(p piece) bool { return p.role == summing || p.role == averaging })
 	}
-	apart := func(p Part) bool { return p.Query.Table != whole.Parts[0].Query.Table }
+	apart := func(p Part) bool {
+		return p.Query.Table != whole.Parts[0].Query.Table || !slices.Equal(p.Query.Agg, whole.Parts[0].Query.Agg)
+	}
 	if slices.ContainsFunc(clauses, sums) && slices.ContainsFunc(whole.Parts, apart) {
 		return Question{} // of things of several kinds there is no sum
 	}
@@ -449,7 +451,10 @@ func (q Question) Answer(now time.Time, pack string, of Asked, past func(q api.R
 	}
 	f.newest(of.Tables)
 	if len(f.Missing) > 0 {
-		f.Rows, f.Aggregates = slices.DeleteFunc(f.Rows, func(r FoundRow) bool { return r.Match.Sure() }), nil
+		f.Rows = slices.DeleteFunc(f.Rows, func(r FoundRow) bool { return r.Match.Sure() })
+		if slices.ContainsFunc(q.Parts, func(p Part) bool { return p.Match.Sure() }) {
+			f.Aggregates = nil
+		}
 	}
 	return f, nil
 }

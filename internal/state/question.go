@@ -54,8 +54,14 @@ func readWords(q string) (words []term) {
 		q = ungrouped(q)
 	}
 	q = exStables.ReplaceAllString(leftOut.ReplaceAllString(q, "$1 excluding $2 "), "$1 stablecoins")
+	q = compared.Replace(q)
 	q = perMillion.ReplaceAllString(dominanceForm.ReplaceAllString(q, "$1 dominance"), " per million")
+	parted := false // by a slash that stands alone
 	for chunk := range strings.FieldsSeq(q) {
+		if chunk == "/" {
+			parted = true
+			continue
+		}
 		if chunk == "&" || chunk == "+" {
 			chunk = "and"
 		}
@@ -64,8 +70,9 @@ func readWords(q string) (words []term) {
 			words = append(words, term{text: whole, raw: bare, cent: strings.HasSuffix(bare, "%")})
 			continue
 		}
-		slash, hash := false, false
+		slash, hash := parted, false
 		at := 0
+		parted = false
 		for i, r := range chunk + " " {
 			if wordRune(r) {
 				continue
@@ -84,6 +91,7 @@ var (
 	leftOut = regexp.MustCompile(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:[\w.-]+ ){0,3}[\w.-]+) ` +
 		`(?:excluded|(?:left|put|set) (?:out|aside)|aside|omitted|not (?:included|counted)|(?:doesnt|dont|does not|do not|not) count(?:ing)?)\b`)
 	exStables     = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|minus|excl)[ -]stables\b`)
+	compared      = strings.NewReplacer(">=", " at least ", "≥", " at least ", "<=", " at most ", "≤", " at most ", ">", " above ", "<", " below ")
 	dominanceForm = regexp.MustCompile(`(?i)\b(\w+)\.d\b`)                   // BTC.D
 	perMillion    = regexp.MustCompile(`(?i)(?:^|\s)(?:\$|usd)/m(?:tok)?\b`) // $/M
 	shareForm     = regexp.MustCompile(`\b` + partForm + ` of (\w+(?: \w+)?) (?:in|of|within) ` + marketForm + `$`)

@@ -135,6 +135,9 @@ func (a *asking) collect(list []piece) {
 			negated = false
 			continue
 		}
+		if last.role == ofField && p.role >= ofKind && p.role <= naming && a.words[p.from].slash { // one through the other
+			a.miss(last.text+" / "+p.text, api.MissingNoSuchField)
+		}
 		switch p.role {
 		case unknown, spanning:
 			a.miss(p.text, api.MissingUnknownWord)
@@ -246,6 +249,14 @@ func (a *asking) aside() {
 			case "cheaper", "dearer", "pricier", "more expensive", "less expensive":
 				of.text = "price"
 				a.fields = append(a.fields, of)
+			case "bigger", "larger", "smaller", "bigger than", "larger than", "smaller than":
+				of.text = "how big"
+				a.fields = append(a.fields, of)
+			case "more": // coins green or red
+				if a.opposed() {
+					a.all = append(a.all, counting)
+					continue
+				}
 			}
 			if len(a.fields) == 0 && a.alike(p) {
 				k := a.t.kinds[a.t.kindOf[a.subjects[0].rows[0]]]
@@ -264,6 +275,11 @@ func (a *asking) aside() {
 	if word := a.beyondRows(); word != "" {
 		a.miss(word, api.MissingUnknownWord)
 	}
+}
+
+// opposed reports whether the question asks for what of a kind rose and for what of it fell.
+func (a *asking) opposed() bool {
+	return len(a.kinds) == 1 && len(a.fields) == 2 && a.fields[0].role != a.fields[1].role && moving(a.fields[0]) && moving(a.fields[1])
 }
 
 // alike reports whether a word that compares says above or below, of things of which one figure is all that can be meant.
@@ -465,8 +481,10 @@ func (a *asking) resolve() (parts []Part) {
 			}
 		}
 		return a.askRows()
-	case len(a.subjects) > 0 && len(a.sorted) == 0 && a.order == nil && a.rank == 0:
+	case len(a.subjects) > 0 && len(a.sorted) == 0 && a.order == nil && a.rank == 0 && !a.peaked():
 		return a.askSubjects()
+	case a.peaked():
+		return a.askPeak()
 	case len(a.subjects) > 0:
 		a.miss(a.subjects[0].text, api.MissingAmbiguous)
 		return nil

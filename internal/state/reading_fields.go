@@ -176,7 +176,7 @@ func (a *asking) changeOf(k Kind) lacks {
 		}
 		for _, q := range a.fields {
 			list := having(k.Fields, func(f Field) bool { return f.means(q.text) })
-			if q.role != ofField || len(list) == 0 ||
+			if q.role != ofField || len(list) == 0 || a.ahead(q.from) == "by" ||
 				slices.ContainsFunc(list, func(f Field) bool { return changes(f) || f.Name == first || !a.t.isNumber(k.Name, f.Name) }) {
 				continue
 			}

@@ -168,7 +168,14 @@ func moving(p piece) bool {
 // answer to
 // how many there are.
 func (a *asking) askAggregate() *Part {
-	if len(a.all) != 1 || len(a.sorted) > 0 || a.order != nil || a.rank > 0 || a.first+a.loose > 0 {
+	biggest := len(a.sorted) == 1 && a.first > 0 && (a.sorted[0] == top || a.sorted[0] == most && a.sized) // the average of the top 10
+	if len(a.all) != 1 || a.opposed() || len(a.sorted)+a.first > 0 && !biggest || a.order != nil || a.rank > 0 || a.loose > 0 {
+		return nil
+	}
+	if against := slices.ContainsFunc(a.words, func(w term) bool {
+		return slices.Contains([]string{"vs", "versus", "v", "against", "compared"}, w.text)
+	}); against && len(a.values) > 1 { // each has one of its own
+		a.miss(a.values[1].text, api.MissingAmbiguous)
 		return nil
 	}
 	for kind, k := range a.t.kinds {
@@ -184,6 +191,18 @@ func (a *asking) askAggregate() *Part {
 		p.Query.Where, p.Asked = where, nil
 		if p.over {
 			continue
+		}
+		if biggest && (k.field("rank") == nil || a.all[0] == counting && len(names) == 0) {
+			continue
+		} else if biggest {
+			size := k.field(k.Size)
+			names = slices.DeleteFunc(names, func(n string) bool { // the volume of the top 10 by market cap
+				return n == k.Size && slices.ContainsFunc(a.fields, func(p piece) bool { return a.ahead(p.from) == "by" && size.means(p.text) })
+			})
+			if slices.ContainsFunc(a.fields, func(p piece) bool { return a.ahead(p.from) == "by" && (size == nil || !size.means(p.text)) }) {
+				continue
+			}
+			p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareAtMost, Value: strconv.Itoa(a.first)})
 		}
 		field := a.sorting(k, names)
 		bounds, moved, lacking := a.bounded(k, names)

@@ -184,6 +184,13 @@ func (a *asking) askSubjects() (parts []Part) {
 	if n := max(a.first, a.loose); n > 0 && n != len(a.subjects) {
 		a.miss(strconv.Itoa(n), api.MissingUnknownWord)
 	}
+	ranked := slices.ContainsFunc(a.fields, func(p piece) bool { return p.text == "rank" || p.text == "ranking" })
+	for _, p := range a.fields { // it is by the size of things, and by nothing else
+		k := a.t.kinds[a.t.kindOf[a.subjects[0].rows[0]]]
+		if size := k.field(k.Size); ranked && a.ahead(p.from) == "by" && (size == nil || !size.means(p.text)) {
+			a.miss("rank by "+p.text, api.MissingNoSuchField)
+		}
+	}
 	if n := len(a.bounds); n > 1 || n > 0 && len(a.subjects) != 1 {
 		a.miss(a.bounds[n-1].text, api.MissingUnknownWord)
 	}
@@ -287,6 +294,66 @@ func (a *asking) askSubjects() (parts []Part) {
 	return parts
 }
 
+// peak is the way that p asks for the most or the least that a figure was, 0 for none.
+func peak(p piece) role {
+	switch p.text {
+	case "high", "high of the day":
+		return most
+	case "low", "low of the day":
+		return least
+	}
+	return 0
+}
+
+// peaked reports whether the question asks for the most or the least that a figure of one thing was in a span.
+func (a *asking) peaked() bool {
+	if len(a.subjects) != 1 || len(a.times) != 1 || len(a.kinds)+len(a.values)+len(a.bounds)+len(a.all)+len(a.others) > 0 || a.order != nil ||
+		a.rank > 0 || a.first+a.loose > 0 {
+		return false
+	}
+	ways := len(a.sorted)
+	for _, p := range a.fields {
+		if peak(p) > 0 {
+			ways++
+		}
+	}
+	w := a.times[0].when
+	return ways == 1 && (len(a.sorted) == 0 || a.sorted[0] == most || a.sorted[0] == least) && (w.Span > 0 || w.Since) && w.End().IsZero() && !w.Future
+}
+
+// askPeak asks for it: by all states of the span.
+func (a *asking) askPeak() []Part {
+	way := most
+	if len(a.sorted) == 1 {
+		way = a.sorted[0]
+	}
+	a.fields = slices.DeleteFunc(a.fields, func(p piece) bool {
+		if peak(p) > 0 {
+			way = peak(p)
+		}
+		return peak(p) > 0
+	})
+	when := a.times
+	a.times = nil
+	f, ok := a.about(a.subjects[0])
+	a.times = when
+	k := Kind{}
+	if ok {
+		k = a.t.kinds[f.kind]
+	}
+	if len(f.fields) == 0 && len(a.sorted) == 0 && len(a.fields) == 0 && len(k.Fields) > 0 { // the high of the week is that of the price
+		f.fields = []string{k.Fields[0].Name}
+	}
+	if len(f.fields) != 1 || k.Own || spanForm.MatchString(f.fields[0]) || !a.t.isNumber(k.Name, f.fields[0]) {
+		a.miss(a.subjects[0].text, api.MissingAmbiguous)
+		return nil
+	}
+	f.left = &when[0]
+	parts := a.put(nil, a.subjects[0], f)
+	parts[0].Query.Agg = []string{map[role]string{most: aggMax, least: aggMin}[way] + ":" + f.fields[0]}
+	return parts
+}
+
 // ordinary reports whether a name is made of words that mean something in every question.
 func (t *Tables) ordinary(name string) bool {
 	words := strings.Fields(name)
@@ -296,7 +363,7 @@ func (t *Tables) ordinary(name string) bool {
 // pair reports whether two names beside each other may be a price of one in the other.
 func (a *asking) pair() bool {
 	first, second := a.subjects[0], a.subjects[1]
-	price := func(p piece) bool { return p.text == "price" || p.text == "rate" }
+	price := func(p piece) bool { return slices.Contains([]string{"price", "rate", "ratio"}, p.text) }
 	if first.to < second.from && slices.ContainsFunc(a.fields, price) { // the price of one in the other, in terms of it
 		between := texts(a.words[first.to:second.from])
 		other := func(w string) bool { return !slices.Contains([]string{"in", "terms", "of", "per", "price"}, w) }
@@ -336,7 +403,7 @@ func (a *asking) named(s subject) (parts []Part) {
 			p.Query.Where = append(p.Query.Where, api.Condition{Field: "name", Op: api.CompareHasWords, Value: t.nameOf(s)})
 			return []Part{p}
 		}
-		for _, i := range rows[:min(len(rows), a.limit)] { // where the name is a word too, those count that are written as it is
+		for _, i := range rows[:min(len(rows), a.most(p))] { // where the name is a word too, those count that are written as it is
 			p.keys = append(p.keys, t.rows[i].Key)
 		}
 		p.Query.Where = append(p.Query.Where, t.keyed(k.Name, p.keys, ""))
@@ -359,7 +426,7 @@ func (a *asking) put(parts []Part, s subject, f offer) []Part {
 		p.Query.Where = append(p.Query.Where, f.where...)
 		p.Match = api.MatchExact
 		if len(a.subjects) > 1 {
-			p.Query.Limit = 1
+			p.Query.Limit, p.Query.Agg = 1, nil
 		}
 		if len(a.subjects) == 1 && len(f.rows) < p.Query.Limit {
 			return append(append(parts, p), a.named(s)...)
@@ -370,15 +437,15 @@ func (a *asking) put(parts []Part, s subject, f offer) []Part {
 	if match == api.MatchExact {
 		match = t.matched(s, f.rows)
 	}
-	rows := f.rows[:min(len(f.rows), a.limit)]
+	p := a.part(f.kind, f.fields, f.left)
+	rows := f.rows[:min(len(f.rows), a.most(p))]
 	if k.Own && len(a.subjects) > 1 {
-		rows = rows[:1]
+		rows, p.Query.Agg = rows[:1], nil
 	}
 	keys := make([]string, len(rows))
 	for i, row := range rows {
 		keys[i] = t.rows[row].Key
 	}
-	p := a.part(f.kind, f.fields, f.left)
 	p.Match, p.keys = match, keys
 	for _, had := range parts {
 		if had.Query.Table == k.Name && !slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(had.keys, key) }) {
@@ -396,7 +463,9 @@ func (a *asking) put(parts []Part, s subject, f offer) []Part {
 		last.Query.Where[0] = t.keyed(k.Name, last.keys, "")
 		return parts
 	}
-	p.Query.Limit = max(api.DefaultQueryLimit, len(keys))
+	if p.since == "" {
+		p.Query.Limit = max(api.DefaultQueryLimit, len(keys))
+	}
 	symbol := ""
 	if match == api.MatchSymbol && len(rows) == 1 {
 		symbol = t.rows[rows[0]].Symbol
@@ -444,6 +513,17 @@ func (t *Tables) matched(s subject, rows []int) api.Match {
 	return api.MatchExact
 }
 
+// maxKeys is how many rows a query names at most where what it has a limit of is chosen among them.
+const maxKeys = 100
+
+// most is how many rows the query of p names at most.
+func (a *asking) most(p Part) int {
+	if p.since != "" {
+		return maxKeys
+	}
+	return a.limit
+}
+
 // part is a query for rows of a kind.
 func (a *asking) part(kind int, names []string, left *piece) Part {
 	k := a.t.kinds[kind]
@@ -454,7 +534,7 @@ func (a *asking) part(kind int, names []string, left *piece) Part {
 	p.when, p.word = &left.when, left.text
 	switch clock := clockOf(k); {
 	case clock != "" && k.Own && (left.when.Span > 0 || left.when.Since || !left.when.End().IsZero()):
-		p.since = clock
+		p.since, p.Query.Agg = clock, []string{aggCount} // more than are shown may have come
 	case left.when.Span > 0 || left.when.Since:
 		p.over = true
 	}

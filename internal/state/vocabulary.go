@@ -62,7 +62,7 @@ func vocabulary() map[string]role {
 			"farthest above, heaviest, hardest, " +
 			"furthest, farthest",
 		least: "least, the least, most negative, the most negative, " +
-			"lowest, smallest, fewest, minimum, min, weakest, furthest below, farthest below, tiniest",
+			"lowest, smallest, fewest, minimum, min, weakest, furthest below, farthest below, tiniest, ascending, in ascending order",
 		rising: "up, rise, rises, rose, rising, risen, gain, gains, gained, gaining, growth, ripping, climbed, climbing, rallied, " +
 			"rallying, pumped, " +
 			"pumping, " +
@@ -82,7 +82,7 @@ func vocabulary() map[string]role {
 			"altogether, in total, entire, whole, aggregate, agg, " +
 			"all together, taken together, in all, in sum",
 		counting:  "how many, number of, count, count of, the number of",
-		averaging: "average, avg, mean, median, on average",
+		averaging: "average, avg, mean, on average",
 		happening: "what happened to, what happened with, what has happened to, what s happening with, whats happening with, " +
 			"what is happening with, " +
 			"what is going on with, what s going on with, whats going on with, what s up with, whats up with, what s new with, why, " +
@@ -116,12 +116,12 @@ func vocabulary() map[string]role {
 			"greater than that of, more than that of, less than that of",
 		doing: "made, make, makes, making, take, takes, taking, taken, took, put, puts, keep, keeps, kept, come, " +
 			"comes, came, coming, think, thinks, thinking, thought, believe, guess, suppose, hear, heard, " +
-			"hearing, learn, learning, say, says, said, saying, mention, happen, happens, went, go, goes, gone, " +
+			"hearing, learn, learning, say, says, said, saying, mention, publish, publishes, publishing, happen, happens, went, go, goes, gone, " +
 			"gonna, going, read, reading, write, writing, how deep, how far, how fast, how strong, how high, " +
 			"how low",
 		every:    "every",
 		everTime: "ever, ever recorded, of all time, in history, on record",
-		unkept: "ath, atl, all time high, all time low, all time highs, all time lows, apy, apr, yield, yields, holders, holder, fdv, " +
+		unkept: "median, ath, atl, all time high, all time low, all time highs, all time lows, apy, apr, yield, yields, holders, holder, fdv, " +
 			"fully diluted valuation, rsi, macd, moving average, prediction target, target, forecast, hash rate, hashrate, " +
 			"difficulty, halving, " +
 			"circulating supply, max supply, maximum supply, total supply, supply, funding, funding rate, open interest, " +
@@ -133,7 +133,7 @@ func vocabulary() map[string]role {
 			"52 week low, high, low, " +
 			"p e, high of the day, low of the day, opening price, closing price, open price, bid, ask, spread, order book, staked, " +
 			"staking rewards",
-		top:       "top, first, leading, tops, in order of, ordered by, sorted by, ranked by, in descending order, in descending order of",
+		top:       "top, first, leading, tops, in order of, ordered by, sorted by, ranked by, in descending order, in descending order of, descending",
 		expensive: "most expensive, priciest, dearest, highest priced, costliest",
 		cheap:     "cheapest, least expensive, lowest priced, most affordable",
 		above: "harder than, by more than, north of, in excess of, above, over, more than, greater than, " +
