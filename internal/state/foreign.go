@@ -37,7 +37,8 @@ func eastern() *strings.Replacer {
 		"手数料", " fee ", "ガス代", " gas ", "いくら", " price ", "教えて", " ", "ください", " ", "ですか", " ", "です", " ", "ステーブルコイン",
 		" stablecoin ", "ビットコインキャッシュ", " bitcoin cash ", "ビットコイン", " bitcoin ", "イーサリアムクラシック", " ethereum classic ",
 		"イーサリアム", " ethereum ", "リップル", " xrp ", "ソラナ", " solana ", "ドージコイン", " dogecoin ", "カルダノ", " cardano ",
-		"ライトコイン", " litecoin ", "テザー", " tether ", "モネロ", " monero ", "ポルカドット", " polkadot ", "トロン", " tron ", "トップ", " top ", "上位", " top ", "コイン", " coins ",
+		"ライトコイン", " litecoin ", "テザー", " tether ", "モネロ", " monero ", "ポルカドット", " polkadot ", "トロン", " tron ",
+		"トップ", " top ", "上位", " top ", "コイン", " coins ",
 		"は", " ", "の", " ", "を", " ", "と", " and ", "が", " ", "に", " ", "？", " ", "、", " ", "。", " ", "か", " ",
 	)
 }
@@ -154,7 +155,9 @@ func foreignWords() map[string]string {
 		"prices":    "preise, kurse, precios",
 		"yesterday": "gestern, ayer, hier, ieri, ontem, gisteren, wczoraj, dün, вчера",
 		"today":     "heute, hoy, aujourd hui, aujourdhui, oggi, hoje, vandaag, dzisiaj, dziś, bugün, сегодня",
-		"now": "ahora mismo, en este momento, en ce moment, im moment, gerade jetzt, jetzt, aktuell, aktueller, aktuelle, derzeit, gerade, momentan, ahora, actual, actualmente, maintenant, " +
+		"now": "ahora mismo, en este momento, en ce moment, im moment, gerade jetzt, " +
+			"jetzt, aktuell, aktueller, aktuelle, derzeit, gerade, momentan, " +
+			"ahora, actual, actualmente, maintenant, " +
 			"actuel, actuellement",
 		"this week":  "diese woche, esta semana, cette semaine",
 		"last week":  "letzte woche, semana pasada, semaine dernière, semaine derniere",

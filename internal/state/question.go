@@ -90,8 +90,9 @@ func readWords(q string) (words []term) {
 var (
 	leftOut = regexp.MustCompile(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:[\w.-]+ ){0,3}[\w.-]+) ` +
 		`(?:excluded|(?:left|put|set) (?:out|aside)|aside|omitted|not (?:included|counted)|(?:doesnt|dont|does not|do not|not) count(?:ing)?)\b`)
-	exStables     = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|minus|excl)[ -]stables\b`)
-	compared      = strings.NewReplacer(">=", " at least ", "≥", " at least ", "<=", " at most ", "≤", " at most ", ">", " above ", "<", " below ")
+	exStables = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|minus|excl)[ -]stables\b`)
+	compared  = strings.NewReplacer(">=", " at least ", "≥", " at least ", "<=", " at most ", "≤", " at most ",
+		">", " above ", "<", " below ")
 	dominanceForm = regexp.MustCompile(`(?i)\b(\w+)\.d\b`)                   // BTC.D
 	perMillion    = regexp.MustCompile(`(?i)(?:^|\s)(?:\$|usd)/m(?:tok)?\b`) // $/M
 	shareForm     = regexp.MustCompile(`\b` + partForm + ` of (\w+(?: \w+)?) (?:in|of|within) ` + marketForm + `$`)

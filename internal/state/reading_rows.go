@@ -195,13 +195,11 @@ func (a *asking) askAggregate() *Part {
 		if biggest && (k.field("rank") == nil || a.all[0] == counting && len(names) == 0) {
 			continue
 		} else if biggest {
-			size := k.field(k.Size)
-			names = slices.DeleteFunc(names, func(n string) bool { // the volume of the top 10 by market cap
-				return n == k.Size && slices.ContainsFunc(a.fields, func(p piece) bool { return a.ahead(p.from) == "by" && size.means(p.text) })
-			})
-			if slices.ContainsFunc(a.fields, func(p piece) bool { return a.ahead(p.from) == "by" && (size == nil || !size.means(p.text)) }) {
+			by, other := a.sizedBy(k)
+			if other != "" {
 				continue
 			}
+			names = slices.DeleteFunc(names, func(n string) bool { return by && n == k.Size }) // the volume of the top 10 by market cap
 			p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareAtMost, Value: strconv.Itoa(a.first)})
 		}
 		field := a.sorting(k, names)
@@ -227,6 +225,21 @@ func (a *asking) askAggregate() *Part {
 		return &p
 	}
 	return nil
+}
+
+// sizedBy says whether the question wants a place or a choice by the size of rows, and by what else it wants it, "" for nothing else.
+func (a *asking) sizedBy(k Kind) (size bool, other string) {
+	f := k.field(k.Size)
+	for _, p := range a.fields {
+		if a.ahead(p.from) != "by" {
+			continue
+		}
+		if f == nil || !f.means(p.text) {
+			return false, p.text
+		}
+		size = true
+	}
+	return size, ""
 }
 
 // direction is how figures that move as the question says compare with none, "" where it does not say.

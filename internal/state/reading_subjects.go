@@ -185,11 +185,8 @@ func (a *asking) askSubjects() (parts []Part) {
 		a.miss(strconv.Itoa(n), api.MissingUnknownWord)
 	}
 	ranked := slices.ContainsFunc(a.fields, func(p piece) bool { return p.text == "rank" || p.text == "ranking" })
-	for _, p := range a.fields { // it is by the size of things, and by nothing else
-		k := a.t.kinds[a.t.kindOf[a.subjects[0].rows[0]]]
-		if size := k.field(k.Size); ranked && a.ahead(p.from) == "by" && (size == nil || !size.means(p.text)) {
-			a.miss("rank by "+p.text, api.MissingNoSuchField)
-		}
+	if _, other := a.sizedBy(a.t.kinds[a.t.kindOf[a.subjects[0].rows[0]]]); ranked && other != "" {
+		a.miss("rank by "+other, api.MissingNoSuchField)
 	}
 	if n := len(a.bounds); n > 1 || n > 0 && len(a.subjects) != 1 {
 		a.miss(a.bounds[n-1].text, api.MissingUnknownWord)
@@ -307,8 +304,8 @@ func peak(p piece) role {
 
 // peaked reports whether the question asks for the most or the least that a figure of one thing was in a span.
 func (a *asking) peaked() bool {
-	if len(a.subjects) != 1 || len(a.times) != 1 || len(a.kinds)+len(a.values)+len(a.bounds)+len(a.all)+len(a.others) > 0 || a.order != nil ||
-		a.rank > 0 || a.first+a.loose > 0 {
+	other := len(a.kinds) + len(a.values) + len(a.bounds) + len(a.all) + len(a.others) + a.first + a.loose
+	if len(a.subjects) != 1 || len(a.times) != 1 || other > 0 || a.order != nil || a.rank > 0 {
 		return false
 	}
 	ways := len(a.sorted)
@@ -318,7 +315,8 @@ func (a *asking) peaked() bool {
 		}
 	}
 	w := a.times[0].when
-	return ways == 1 && (len(a.sorted) == 0 || a.sorted[0] == most || a.sorted[0] == least) && (w.Span > 0 || w.Since) && w.End().IsZero() && !w.Future
+	return ways == 1 && (len(a.sorted) == 0 || a.sorted[0] == most || a.sorted[0] == least) &&
+		(w.Span > 0 || w.Since) && w.End().IsZero() && !w.Future
 }
 
 // askPeak asks for it: by all states of the span.

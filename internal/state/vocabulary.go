@@ -116,12 +116,14 @@ func vocabulary() map[string]role {
 			"greater than that of, more than that of, less than that of",
 		doing: "made, make, makes, making, take, takes, taking, taken, took, put, puts, keep, keeps, kept, come, " +
 			"comes, came, coming, think, thinks, thinking, thought, believe, guess, suppose, hear, heard, " +
-			"hearing, learn, learning, say, says, said, saying, mention, publish, publishes, publishing, happen, happens, went, go, goes, gone, " +
+			"hearing, learn, learning, say, says, said, saying, mention, publish, publishes, publishing, " +
+			"happen, happens, went, go, goes, gone, " +
 			"gonna, going, read, reading, write, writing, how deep, how far, how fast, how strong, how high, " +
 			"how low",
 		every:    "every",
 		everTime: "ever, ever recorded, of all time, in history, on record",
-		unkept: "median, ath, atl, all time high, all time low, all time highs, all time lows, apy, apr, yield, yields, holders, holder, fdv, " +
+		unkept: "median, " +
+			"ath, atl, all time high, all time low, all time highs, all time lows, apy, apr, yield, yields, holders, holder, fdv, " +
 			"fully diluted valuation, rsi, macd, moving average, prediction target, target, forecast, hash rate, hashrate, " +
 			"difficulty, halving, " +
 			"circulating supply, max supply, maximum supply, total supply, supply, funding, funding rate, open interest, " +
@@ -133,7 +135,8 @@ func vocabulary() map[string]role {
 			"52 week low, high, low, " +
 			"p e, high of the day, low of the day, opening price, closing price, open price, bid, ask, spread, order book, staked, " +
 			"staking rewards",
-		top:       "top, first, leading, tops, in order of, ordered by, sorted by, ranked by, in descending order, in descending order of, descending",
+		top: "top, first, leading, tops, in order of, ordered by, sorted by, ranked by, in descending order, in descending order of, " +
+			"descending",
 		expensive: "most expensive, priciest, dearest, highest priced, costliest",
 		cheap:     "cheapest, least expensive, lowest priced, most affordable",
 		above: "harder than, by more than, north of, in excess of, above, over, more than, greater than, " +
