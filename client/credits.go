@@ -98,7 +98,7 @@ func (o *creditOptions) left(ctx context.Context) error {
 		&cli.Rows{Columns: []string{"left"}, Rows: [][]string{{words}}})
 }
 
-// offer is a credit pack as JSON shows it.
+// offer is a package of credits as JSON shows it.
 type offer struct {
 	api.CreditOffer
 	Price string `json:"price"` // USDG
@@ -107,7 +107,7 @@ type offer struct {
 // packs shows the packs, which are the same everywhere.
 func (o *creditOptions) packs(ctx context.Context, _ []string) error {
 	var list []offer
-	table := &cli.Rows{Columns: []string{"pack", "credits", "price", "discount", "tier"}, Right: []bool{false, true, true, true}}
+	table := &cli.Rows{Columns: []string{"package", "credits", "price", "discount", "tier"}, Right: []bool{false, true, true, true}}
 	for _, p := range api.CreditPacks() {
 		credits, _ := p.Offer() // there is one for each
 		price := strconv.FormatInt(credits.PriceMicros/1_000_000, 10)

@@ -45,9 +45,9 @@ type buyOptions struct {
 func newBuy(f *factory) *cobra.Command {
 	o := &buyOptions{factory: f, given: f.KeyOut()}
 	c := f.Command(&cobra.Command{
-		Use: "buy PACK", Short: "Buy a pack of credits with USDG", Args: cobra.ExactArgs(1),
+		Use: "buy PACKAGE", Short: "Buy a package of credits with USDG", Args: cobra.ExactArgs(1),
 		ValidArgs: []string{string(api.CreditStarter), string(api.CreditHobby), string(api.CreditPro), string(api.CreditTeam)},
-		Long: "Buy a pack of credits. With --pay, the wallet transfers the price after you confirm. Otherwise ctx shows the\n" +
+		Long: "Buy a package of credits. With --pay, the wallet transfers the price after you confirm. Otherwise ctx shows the\n" +
 			"transfer to make, as text, as a link for wallets and as a QR code. Then it waits for the credits. A transfer\n" +
 			"counts if its block comes within 30 minutes and its amount is exact; the amount is reserved for you during that\n" +
 			"time.\n\n" +
@@ -101,7 +101,7 @@ func (o *buyOptions) check() error {
 func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 	offer, ok := pack.Offer()
 	if !ok {
-		return cli.Invalid("there is no credit pack %q", pack).WithHint("ctx credits packages")
+		return cli.Invalid("there is no package %q of credits", pack).WithHint("ctx credits packages")
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -123,14 +123,14 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 		if done, err := o.goOn(ctx, pack); done || err != nil {
 			return err
 		}
-		if err := o.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
-			return err
-		}
 		if err := o.Payments.Open(ctx); err != nil { // before a purchase is begun that it cannot pay
 			return err
 		}
+		if err := o.Askable("buy " + what + " from the wallet"); err != nil {
+			return err
+		}
 	}
-	return o.begin(ctx, pack)
+	return o.begin(ctx, pack, what)
 }
 
 // checkMost refuses a price above --max-amount.
@@ -166,7 +166,7 @@ func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, 
 }
 
 // begin begins a purchase and waits for its end.
-func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
+func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack, what string) error {
 	intent, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
 		return c.BuyOn(ctx, o.rail, pack, o.key, opts...)
 	})
@@ -180,11 +180,11 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	if err := o.checkMost(pack, amount); err != nil { // the price, and what makes the amount the purchase's own
 		return err
 	}
-	if err := o.heed(ctx, intent); err != nil {
-		return err
-	}
+	o.heed(intent)
 	if !o.pays() {
 		o.showTransfer(intent, amount)
+	} else if err := o.agree(ctx, intent, what); err != nil {
+		return err
 	}
 	if o.noWait && !o.pays() {
 		return o.Show(ctx, intent, &cli.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
@@ -221,24 +221,54 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	return o.end(ctx, d, err)
 }
 
-// heed tells what of the pack the service does not deliver. Before a wallet pays for that it asks.
-func (o *buyOptions) heed(ctx context.Context, i *api.DepositIntent) error {
+// heed tells what of the package the service does not deliver.
+func (o *buyOptions) heed(i *api.DepositIntent) {
 	for _, notice := range i.Notices {
 		o.Note("%s", human.Line(notice))
 	}
-	if i.Warning == "" {
-		return nil
+	if i.Warning != "" {
+		o.Note("warning: %s", i.Warning)
 	}
-	o.Note("warning: %s", i.Warning)
-	if !o.pays() {
-		return nil
+}
+
+// agree shows what the wallet would pay, to whom and until when, and asks whether it is to.
+func (o *buyOptions) agree(ctx context.Context, i *api.DepositIntent, what string) error {
+	console, err := o.Account.Console(true)
+	if err != nil {
+		return err
 	}
-	return o.Confirm(ctx, "buy it all the same")
+	v, has, err := o.Payments.Preview(ctx, console.Quote(i))
+	if err == nil {
+		err = v.Why
+	}
+	if err != nil {
+		return err
+	}
+	o.Note("pay exactly %s %s\n  from     %s, which has %s %s and %s ether\n  to       %s\n  network  %s, token %s\n"+
+		"  fee      at most %s ether\n  until    %s",
+		i.AmountUSDC, api.AssetUSDG, has.Address, has.USDG, api.AssetUSDG, wallet.Ether(has.Wei),
+		v.Recipient, network(i.ChainID), i.Token, wallet.Fee(v.MaxFee), o.until(i))
+	err = o.Confirm(ctx, "buy "+what+" from the wallet")
+	if err != nil {
+		o.Note("nothing is due: purchase %s ends unpaid at %s", i.ID, o.until(i))
+	}
+	return err
+}
+
+// network is what people call a chain.
+func network(chainID int64) string {
+	name := map[int64]string{
+		1: "Ethereum", 8453: "Base", 84532: "Base Sepolia", api.ChainIDMain: "Robinhood Chain", api.ChainIDTest: "Robinhood Chain testnet",
+	}[chainID]
+	if name == "" {
+		return fmt.Sprintf("chain %d", chainID)
+	}
+	return fmt.Sprintf("%s, chain %d", name, chainID)
 }
 
 // until is the end of a purchase, for people.
 func (o *buyOptions) until(i *api.DepositIntent) string {
-	return time.Unix(i.ExpiresAt, 0).In(o.Now().Location()).Format(time.DateTime)
+	return time.Unix(i.ExpiresAt, 0).In(o.Now().Location()).Format(time.DateTime + " MST")
 }
 
 func (o *buyOptions) showTransfer(i *api.DepositIntent, amount usdg.Amount) {
@@ -246,10 +276,10 @@ func (o *buyOptions) showTransfer(i *api.DepositIntent, amount usdg.Amount) {
 	if i.NonceRequired {
 		link = "data   " + usdg.TransferData(i.Recipient, amount, i.Nonce)
 	}
-	o.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  %s",
-		i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID, o.until(i), link)
+	o.Note("transfer exactly %s %s\n  to     %s\n  token  %s on %s\n  until  %s\n  %s",
+		i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, network(i.ChainID), o.until(i), link)
 	if i.NonceRequired {
-		o.Note("very many people are buying this pack: the transfer counts only if it carries the nonce of this purchase, as the\n"+
+		o.Note("very many people are buying this package: the transfer counts only if it carries the nonce of this purchase, as the\n"+
 			"wallet of ctx does (ctx credits buy %s --pay). A wallet that sends data has to send the data above to the token.\n"+
 			"A plain transfer pays for nothing.", i.Pack)
 	} else if lines := view.QRCode(i.PaymentURI, view.QuietZone, o.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
@@ -275,7 +305,7 @@ func (o *buyOptions) end(ctx context.Context, d *api.Deposit, err error) error {
 		return err
 	}
 	if d.Status == api.DepositExpired {
-		until := d.ExpiresAt.In(o.Now().Location()).Format(time.DateTime)
+		until := d.ExpiresAt.In(o.Now().Location()).Format(time.DateTime + " MST")
 		return &cli.Failure{Exit: cli.ExitChain, Reason: "expired",
 			Err:  fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, until),
 			Hint: "if you have paid, tell the operator the hash of the transaction: nothing that arrived is lost"}
@@ -306,6 +336,11 @@ func (o *buyOptions) buyKey(ctx context.Context, pack api.CreditPack, what strin
 	if err != nil {
 		return err
 	}
+	address, err := o.Wallets.Address(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	o.Note("wallet %s pays, and no fee: the service settles", address)
 	if err := o.Confirm(ctx, "buy "+what+" from the wallet, on a new key"); err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 func depositRows(list []api.Deposit, zone *time.Location) *cli.Rows {
-	rows := &cli.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"},
-		Right: []bool{false, false, true, true}, Wide: 6, Empty: "no purchase yet; ctx credits buy PACK makes one"}
+	rows := &cli.Rows{Columns: []string{"purchase", "package", "credits", "usdg", "status", "until", "transaction"},
+		Right: []bool{false, false, true, true}, Wide: 6, Empty: "no purchase yet; ctx credits buy PACKAGE makes one"}
 	rails := slices.ContainsFunc(list, api.Deposit.Elsewhere)
 	if rails {
 		rows.Columns = append(rows.Columns, "rail")

@@ -277,7 +277,7 @@ func (o *urlOptions) show(ctx context.Context, ask *asker) error {
 	}
 	fee := "not asked: ctx does not know the chain"
 	if v.MaxFee != "" {
-		fee = "at most " + wallet.Ether(v.MaxFee) + " ether"
+		fee = "at most " + wallet.Fee(v.MaxFee) + " ether"
 	}
 	token := ""
 	if q.Token != "" {

@@ -77,6 +77,19 @@ func (p *payments) Open(ctx context.Context) error {
 	return err
 }
 
+// Preview is what the wallet would pay for q, and what it has.
+func (p *payments) Preview(ctx context.Context, q sdk.Quote) (v wallet.Preview, b wallet.Balance, err error) {
+	payer, err := p.wallet().open(ctx, true)
+	if err != nil {
+		return v, b, err
+	}
+	if v, err = payer.Preview(ctx, q); err != nil {
+		return v, b, err
+	}
+	b, err = payer.Balance(ctx)
+	return v, b, err
+}
+
 // close notes what is left to note and ends the connections.
 func (p *payments) close() {
 	if p.shared != nil {

@@ -249,7 +249,6 @@ func TestLossesArePrompted(t *testing.T) {
 		acts           int32
 	}{
 		{"keys revoke " + id, "with 50 credits) [y/N] ", 1},
-		{"credits buy starter --pay", "buy 1000 credits for 1 USDG from the wallet [y/N] ", 0}, // it has no node, and asks for nothing that it cannot pay
 		{"credits buy starter --x402", "buy 1000 credits for 1 USDG from the wallet, on a new key [y/N] ", 1},
 		{"profile remove other", "remove profile other with its key and session [y/N] ", 0},
 	} {
@@ -259,6 +258,14 @@ func TestLossesArePrompted(t *testing.T) {
 			if (code == cli.ExitDeclined) != (answer == 0) || acts.Load() != want {
 				t.Errorf("%s, %d: exit %d, %d acts\n%s", c.args, answer, code, acts.Load(), seen)
 			}
+		}
+	}
+	acts.Store(0)
+	for what, key := range map[string]string{"needs the settings of the chain": "0x" + lightKey, "no wallet is configured": ""} {
+		x.env["CTX_WALLET_PRIVATE_KEY"] = key
+		args := map[bool]string{true: "credits buy starter --x402", false: "credits buy starter --pay"}[key == ""]
+		if code, seen := x.run(strings.Fields(args)); code != cli.ExitUsage || !strings.Contains(seen, what) || strings.Contains(seen, "[y/N]") || acts.Load() != 0 {
+			t.Errorf("%s: exit %d, %d acts\n%s", args, code, acts.Load(), seen)
 		}
 	}
 }

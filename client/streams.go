@@ -208,8 +208,8 @@ func (s *streams) Confirm(ctx context.Context, question string) error {
 	if s.Flags.Yes {
 		return nil
 	}
-	if !s.InTTY || !s.ErrTTY || s.Flags.NoInput {
-		return cli.Invalid("%s: there is nobody to ask", question).WithHint("add --yes")
+	if err := s.Askable(question); err != nil {
+		return err
 	}
 	fmt.Fprintf(s.Err, "%s [y/N] ", question)
 	// What cannot be read is no consent.
@@ -221,6 +221,14 @@ func (s *streams) Confirm(ctx context.Context, question string) error {
 		fmt.Fprintln(s.Err)
 	}
 	return &cli.Failure{Exit: cli.ExitDeclined, Reason: "declined", Err: fmt.Errorf("nothing was changed")}
+}
+
+// Askable reports that Confirm could not ask a question.
+func (s *streams) Askable(question string) error {
+	if !s.Flags.Yes && (!s.InTTY || !s.ErrTTY || s.Flags.NoInput) {
+		return cli.Invalid("%s: there is nobody to ask", question).WithHint("add --yes")
+	}
+	return nil
 }
 
 // Ask asks for a line on the terminal. Where nobody can be asked it fails at once and names what to give instead.

@@ -77,11 +77,16 @@ func (s *Console) BuyCredits(ctx context.Context, pack api.CreditPack, keyID str
 	return s.PayDeposit(ctx, intent, payer)
 }
 
+// Quote is what PayDeposit pays for an open purchase.
+func (s *Console) Quote(intent *api.DepositIntent) Quote {
+	return Quote{
+		PaymentRequirements: intent.Requirements(), Service: s.client.BaseURL(), Request: "deposit " + intent.ID, Purchase: intent,
+	}
+}
+
 // PayDeposit pays an open purchase and waits for the credits.
 func (s *Console) PayDeposit(ctx context.Context, intent *api.DepositIntent, payer Payer) (*api.Deposit, error) {
-	paid, err := payer.Pay(ctx, Quote{
-		PaymentRequirements: intent.Requirements(), Service: s.client.BaseURL(), Request: "deposit " + intent.ID, Purchase: intent,
-	})
+	paid, err := payer.Pay(ctx, s.Quote(intent))
 	if err != nil {
 		return nil, err
 	}

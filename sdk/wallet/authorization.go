@@ -68,7 +68,7 @@ func (p *Payer) allowExact(q sdk.Quote, amount usdg.Amount, past []entry) error 
 		return p.cfg.Policy.allow(amount, usdg.Amount(q.Price), past, p.cfg.Now())
 	}
 	if offer, ok := q.Pack.Offer(); !ok || amount != usdg.Amount(offer.PriceMicros) {
-		return fmt.Errorf("%w: the service wants %s for the credit pack %s, which costs %s", ErrPolicy, amount, quote(string(q.Pack)),
+		return fmt.Errorf("%w: the service wants %s for the package %s, which costs %s", ErrPolicy, amount, quote(string(q.Pack)),
 			usdg.Amount(offer.PriceMicros))
 	}
 	return nil

@@ -98,9 +98,9 @@ func (p *Payer) checkPurchase(intent api.DepositIntent, amount usdg.Amount) erro
 	price := usdg.Amount(offer.PriceMicros)
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: the price of the credit pack %q is not known", ErrPolicy, human.Short(string(intent.Pack), human.Quoted))
+		return fmt.Errorf("%w: the price of the package %q is not known", ErrPolicy, human.Short(string(intent.Pack), human.Quoted))
 	case amount < price || amount >= price+api.DepositSlots:
-		return fmt.Errorf("%w: the service wants %s for the credit pack %s, which costs %s", ErrPolicy, amount, intent.Pack, price)
+		return fmt.Errorf("%w: the service wants %s for the package %s, which costs %s", ErrPolicy, amount, intent.Pack, price)
 	case intent.ChainID != p.cfg.ChainID:
 		return fmt.Errorf("%w: the purchase is on chain %d, the wallet pays on %d", ErrPolicy, intent.ChainID, p.cfg.ChainID)
 	case !common.IsHexAddress(intent.Token) || common.HexToAddress(intent.Token) != p.token:

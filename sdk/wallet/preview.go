@@ -94,6 +94,7 @@ type Preview struct {
 	Calldata  string // of the transaction to the token, for wallets that send it by themselves; "" for an authorization
 	MaxFee    string // wei, the most that the chain may take for a transfer; "" where it was not asked
 	Refusal   string // why it would not be paid; "" if it would be
+	Why       error  // the Refusal, nil if there is none
 	Unable    bool   // another scheme may do
 }
 
@@ -115,7 +116,7 @@ func (p *Payer) Preview(ctx context.Context, q sdk.Quote) (v Preview, err error)
 	} else {
 		amount, nonce, err := p.judgeTransfer(q, past)
 		if nonce == nil {
-			return Preview{Refusal: err.Error()}, nil
+			return Preview{Refusal: err.Error(), Why: err}, nil
 		}
 		recipient := common.HexToAddress(q.Recipient)
 		data = append(transferData(recipient, amount), nonce...)
@@ -128,7 +129,7 @@ func (p *Payer) Preview(ctx context.Context, q sdk.Quote) (v Preview, err error)
 		v.MaxFee, refusal = p.previewFee(ctx, v.Amount, data)
 	}
 	if refusal != nil {
-		v.Refusal, v.Unable = refusal.Error(), sdk.IsUnable(refusal)
+		v.Refusal, v.Why, v.Unable = refusal.Error(), refusal, sdk.IsUnable(refusal)
 	}
 	return v, nil
 }
@@ -183,4 +184,16 @@ func Ether(wei string) string {
 	const decimals = 18
 	digits := strings.Repeat("0", max(0, decimals+1-len(wei))) + wei
 	return strings.TrimRight(strings.TrimRight(digits[:len(digits)-decimals]+"."+digits[len(digits)-decimals:], "0"), ".")
+}
+
+// Fee converts wei, in decimal digits, to ether with three significant digits, rounded up: it bounds what is paid.
+func Fee(wei string) string {
+	const significant = 3
+	n, ok := new(big.Int).SetString(wei, 10)
+	if extra := len(wei) - significant; ok && extra > 0 {
+		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(extra)), nil)
+		n.Add(n, unit).Sub(n, big.NewInt(1)).Div(n, unit).Mul(n, unit)
+		wei = n.String()
+	}
+	return Ether(wei)
 }

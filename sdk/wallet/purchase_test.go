@@ -68,7 +68,7 @@ func TestPackIsAsOffered(t *testing.T) {
 		amount string
 		want   string // in the error; "" is paid
 	}{
-		{api.CreditStarter, "999999", "wants 0.999999 for the credit pack"},
+		{api.CreditStarter, "999999", "wants 0.999999 for the package"},
 		{api.CreditStarter, "1000000", ""},
 		{api.CreditStarter, "1000001", "which costs 1"},
 		{api.CreditHobby, "8000000", ""},

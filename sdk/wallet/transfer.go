@@ -77,7 +77,7 @@ func (p *Payer) signTransfer(ctx context.Context, q sdk.Quote, past []entry) (_ 
 		return entry{}, "", fmt.Errorf("sign proof: %w", err)
 	}
 	notice = fmt.Sprintf("paying %s %s to %s; the chain takes at most %s ether for it",
-		amount, api.AssetUSDG, recipient, Ether(maxFee(tx).String()))
+		amount, api.AssetUSDG, recipient, Fee(maxFee(tx).String()))
 	return e, notice, nil
 }
 
@@ -108,11 +108,11 @@ func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*ty
 	}
 	fee := maxFee(tx)
 	if fee.Cmp(big.NewInt(p.cfg.Policy.withDefaults().MaxFee)) > 0 {
-		return nil, fmt.Errorf("%w: the fee may reach %s ether; credits are cheaper", ErrPolicy, Ether(fee.String()))
+		return nil, fmt.Errorf("%w: the fee may reach %s ether; credits are cheaper", ErrPolicy, Fee(fee.String()))
 	}
 	if ether.Cmp(fee) < 0 {
 		return nil, fmt.Errorf("%w: the fee may reach %s ether, the wallet has %s; send some to %s",
-			ErrNoGas, Ether(fee.String()), Ether(ether.String()), from)
+			ErrNoGas, Fee(fee.String()), Ether(ether.String()), from)
 	}
 	return tx, nil
 }
