@@ -93,7 +93,7 @@ func greet(w io.Writer, cfg daemon.Config, url, in string) {
 	}
 	fmt.Fprintf(w, "  address  %s\n  packs    %s\n  data     %s\n\nIn another terminal:\n\n", url, strings.Join(packs, ", "), cfg.DataDir)
 	for _, line := range []string{
-		"contextd keys create my-agent" + in, "export CTX_BASE_URL=" + url, "export CTX_API_KEY=the key",
+		"contextd keys create my-agent" + in, "export CTX_BASE_URL=" + url, "export CTX_API_KEY=KEY",
 		ctxCommand() + " state", ctxCommand() + " ui", "contextd doctor" + in,
 	} {
 		fmt.Fprintln(w, "  "+line)

@@ -83,5 +83,5 @@ func mayPrompt(tier api.Tier) error {
 		return nil
 	}
 	return api.Errorf(api.ReasonPackAccessDenied, "brief prompts need tier %s; yours is %s", api.TierPro, tier).
-		WithHint("buy a credit pack of that tier")
+		WithHint("buy a package of credits of that tier")
 }

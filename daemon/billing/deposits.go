@@ -127,7 +127,7 @@ type Order struct {
 func (d *Deposits) Open(ctx context.Context, ownerID string, o Order, stranger func() error) (Deposit, error) {
 	offer, ok := o.Pack.Offer()
 	if !ok {
-		return Deposit{}, api.Errorf(api.ReasonInvalidRequest, "there is no credit pack %q", o.Pack).
+		return Deposit{}, api.Errorf(api.ReasonInvalidRequest, "there is no package %q of credits", o.Pack).
 			WithHint("packs: %s", api.List(api.CreditPacks()))
 	}
 	rail, err := d.rail(o.Rail)

@@ -83,7 +83,7 @@ func New(now func() time.Time) *Metrics {
 		quotes:  counter("quotes_total", "Quotes made for calls that are to be paid."),
 		proofs:  counters("proofs_total", "Proofs of payment, by outcome: paid, replayed, or why one was refused.", "outcome"),
 		rpc:     counters("chain_calls_total", "Calls of the chain's node, by method and outcome: ok or error.", "method", "outcome"),
-		bought:  counters("deposits_verified_total", "Purchases of credits that were paid, by pack of credits.", "pack"),
+		bought:  counters("deposits_verified_total", "Purchases of credits that were paid, by package of credits.", "pack"),
 		alerts: counters("alert_deliveries_total", "Deliveries of the operator's alerts, by alert, way and outcome: ok or error.",
 			"alert", "by", "outcome"),
 		watched: counters("watch_deliveries_total", "Attempts to deliver events of watches, by outcome: ok, or a word for what failed.",

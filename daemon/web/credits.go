@@ -18,7 +18,7 @@ func (s *Server) sellCredits(w http.ResponseWriter, r *http.Request) error {
 	}
 	pack := api.CreditPack(values.Get("pack"))
 	if _, ok := pack.Offer(); !ok {
-		return api.Errorf(api.ReasonInvalidRequest, "there is no credit pack %q", pack).
+		return api.Errorf(api.ReasonInvalidRequest, "there is no package %q of credits", pack).
 			WithHint("POST %s?pack=%s; packs: %s", api.PathPurchase, api.CreditStarter, api.List(api.CreditPacks()))
 	}
 	who := gate.Credentials{

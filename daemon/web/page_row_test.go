@@ -156,7 +156,7 @@ func TestPastPage(t *testing.T) {
 	key := api.Minute(first.Add(time.Minute)).Key()
 	status, body := page("?at=" + key)
 	for _, want := range []string{
-		`data-at="` + key + `"`, "As of ", "91,240", "Leaf <code>", "logged as 0", `<meta name="robots" content="noindex">`,
+		`data-at="` + key + `"`, "As of ", "91,240", "Leaf <code>", "log entry 0", `<meta name="robots" content="noindex">`,
 		"ctx verify --at " + key + " --pack crypto", `href="?at=` + strings.ReplaceAll(key, ":", "%3A") + `&amp;row=asset%2Fbitcoin#row"`, ">Now</a>",
 	} {
 		if status != http.StatusOK || !strings.Contains(body, want) {

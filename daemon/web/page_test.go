@@ -250,7 +250,7 @@ func TestPageIsWhole(t *testing.T) {
 	got := p.get(t, "/", "192.0.2.7:1", "context.example.org")
 	body := got.Body.String()
 	for _, want := range []string{
-		"<title>· notice: ", "crypto 42s old · contextd</title>", `<progress max="300" value="42"`, "18 of 18 sources", ">logged as 41<", `href="log/crypto/checkpoint"`, `aria-current="page"`,
+		"<title>· notice: ", "crypto 42s old · contextd</title>", `<progress max="300" value="42"`, "18 of 18 sources", ">log entry 41<", `href="log/crypto/checkpoint"`, `aria-current="page"`,
 		`<a class="fig" href="#s1">$91,240<span class="tip">Bitcoin: `, `<a class="rf" href="#s16" aria-label="source 16">16</a>`, "&lt;b&gt;now",
 		`<td class="n dn">-1.84%</td>`, "&lt;script&gt;alert(1)", `id="s18"`, `<th scope="row">`, `<caption`, "Fear &amp; Greed",
 		`id="ask"`, `action="./#ask"`, // answers are where the eyes are, below flags of any height

@@ -22,7 +22,7 @@ func (s *Settler) purchase(ctx context.Context, e Exact, sub Subject) (*account.
 	case sub.Pack == "":
 		return nil, nil
 	case s.cfg.Shop == nil:
-		return nil, fmt.Errorf("packs of credits are not sold here")
+		return nil, fmt.Errorf("packages of credits are not sold here")
 	}
 	p, err := s.cfg.Shop.Purchase(s.paid(e.Authorization))
 	if err != nil {

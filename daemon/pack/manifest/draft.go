@@ -388,7 +388,7 @@ func (d *draft) text() []byte {
 	kind := strings.ReplaceAll(d.pack, "-", "_")
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# A pack of contextd; contextd help packs tells all that can stand here.")
+	line("# A pack of contextd; contextd help packs describes every setting.")
 	line("pack: %s", d.pack)
 	line("version: 1 # grows when the order of sources changes")
 	line("title: %s", strings.ToUpper(d.pack[:1])+strings.ReplaceAll(d.pack[1:], "-", " "))
@@ -433,7 +433,7 @@ func (d *draft) text() []byte {
 func (d *draft) flagAndBrief(line func(format string, args ...any), id string) {
 	first := d.fields[0]
 	line("")
-	line("# What is out of the ordinary. Take the # away and choose bounds; until clear holds, the flag stays up.")
+	line("# What is out of the ordinary. Remove the # and choose bounds; until clear holds, the flag stays up.")
 	if slices.Contains([]string{typeTime, typeDate, typeText, typeBool}, first.kind) {
 		line("# flags: a flag needs a field that is a number")
 	} else {
