@@ -28,6 +28,7 @@ type streams struct {
 
 	settings *settings // say how answers are written
 	warned   bool      // that a secret goes over plain http
+	demo     bool      // that the data is of a demo was told
 	above    string    // of answers: what was told of them on stderr
 }
 
@@ -148,7 +149,8 @@ func (s *streams) Note(format string, args ...any) {
 // ReportMeta tells people what the HTTP side of an answer says: that its data is of the demo and, with --verbose, its request id.
 func (s *streams) ReportMeta(meta *sdk.Response) {
 	spec, err := s.Spec()
-	if meta.Demo() && err == nil && (!spec.Machine() || s.ErrTTY) {
+	if meta.Demo() && !s.demo && err == nil && (!spec.Machine() || s.ErrTTY) {
+		s.demo = true
 		s.warn("demo data: synthetic values")
 	}
 	if meta.Replayed {

@@ -30,9 +30,14 @@ func readyCheck(q api.Query) error {
 	return nil
 }
 
-// Check judges a text that somebody wrote against what all sources last gave, with what is verified.
-func (r *Reader) Check(ctx context.Context, pack, text string, window time.Duration) (api.CheckResponse, error) {
-	q, err := api.Parse(api.OpCheck, api.FaceHTTP, url.Values{"pack": {pack}, "text": {text}, "all": {"true"}})
+// Check judges a text that somebody wrote against what all sources last gave, or with at against a state of the past, with what is
+// verified.
+func (r *Reader) Check(ctx context.Context, pack, text, at string, window time.Duration) (api.CheckResponse, error) {
+	params := url.Values{"pack": {pack}, "text": {text}, "all": {"true"}}
+	if at != "" {
+		params.Set("at", at)
+	}
+	q, err := api.Parse(api.OpCheck, api.FaceHTTP, params)
 	if err != nil {
 		return api.CheckResponse{}, err
 	}

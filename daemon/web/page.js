@@ -224,6 +224,28 @@
   sift();
   mark();
 
+  // What is critical is told by the browser where its reader has allowed that, once for each flag while the page is open.
+  const tell = byId('notify'), telling = 'contextd-notify', told = new Set();
+  const critical = () => Array.from(document.querySelectorAll('.flag.critical[data-flag]'));
+  const notify = () => {
+    const now = critical().filter(f => !told.has(f.dataset.flag));
+    told.clear();
+    critical().forEach(f => told.add(f.dataset.flag));
+    if (!tell || !tell.checked || Notification.permission !== 'granted') return;
+    for (const f of now) new Notification(pack + ': critical', {body: f.querySelector('b + span').textContent, tag: pack + f.dataset.flag});
+  };
+  const offer = () => {
+    if (!tell || !byId('live') || !('Notification' in window) || Notification.permission === 'denied') return;
+    byId('tell').hidden = false;
+    try { tell.checked = Notification.permission === 'granted' && localStorage.getItem(telling) === '1'; } catch { /* it is of this visit then */ }
+    tell.addEventListener('change', async () => {
+      if (tell.checked && await Notification.requestPermission() !== 'granted') tell.checked = false;
+      try { localStorage.setItem(telling, tell.checked ? '1' : '0'); } catch { /* it is of this visit then */ }
+    });
+  };
+  critical().forEach(f => told.add(f.dataset.flag));
+  offer();
+
   // put puts what changed in place.
   const put = e => {
     for (const [id, html] of e.parts || []) {
@@ -253,6 +275,7 @@
     }
     version = e.v;
     sift();
+    notify();
     document.querySelectorAll('th[aria-sort]').forEach(th => sort(th.closest('table')));
     mark();
     if (byId('row')) show(location.search, true);

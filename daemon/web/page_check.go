@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/internal/human"
@@ -14,6 +15,7 @@ import (
 // pageCheck is the form for a text that is to be checked, and what became of one.
 type pageCheck struct {
 	Self    string
+	At      string // the moment of the past that the page is of, "" for now
 	Text    string // that was sent
 	Problem string
 	Found   *api.CheckResponse
@@ -36,10 +38,13 @@ type checkMark struct {
 }
 
 // check is the form on the page of a pack, with what became of the text that r sends.
-func (p *Page) check(w http.ResponseWriter, r *http.Request, at place) (*feed.Frame, error) {
-	c := pageCheck{Self: at.self()}
+func (p *Page) check(w http.ResponseWriter, r *http.Request, at place, v pageVisitor, made *pageMade) (*feed.Frame, error) {
+	c, window := pageCheck{Self: at.self(), At: made.moment}, api.TierFree.SnapshotWindow()
+	if c.At != "" {
+		c.Self, window = c.Self+"?"+url.Values{"at": {c.At}}.Encode(), v.window
+	}
 	if r.Method == http.MethodPost {
-		if err := p.judge(&c, w, r, at.Pack); err != nil {
+		if err := p.judge(&c, w, r, at.Pack, window); err != nil {
 			e := api.AsError(err)
 			c.Problem = strings.TrimSuffix(e.Message+". "+e.Hint, ". ")
 		}
@@ -48,7 +53,7 @@ func (p *Page) check(w http.ResponseWriter, r *http.Request, at place) (*feed.Fr
 	return feed.NewText([]byte(text)), err
 }
 
-func (p *Page) judge(c *pageCheck, w http.ResponseWriter, r *http.Request, pack string) error {
+func (p *Page) judge(c *pageCheck, w http.ResponseWriter, r *http.Request, pack string, window time.Duration) error {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return api.Errorf(api.ReasonCrossOrigin, "the form is for the pages of this service")
 	}
@@ -67,7 +72,7 @@ func (p *Page) judge(c *pageCheck, w http.ResponseWriter, r *http.Request, pack 
 	if len(text) <= api.MaxCheckBytes {
 		c.Text = human.Text(text)
 	}
-	found, err := p.cfg.Sheets.Check(r.Context(), pack, text, api.TierFree.SnapshotWindow())
+	found, err := p.cfg.Sheets.Check(r.Context(), pack, text, c.At, window)
 	if err != nil {
 		return err
 	}
@@ -87,7 +92,11 @@ func (c *pageCheck) mark(text []rune, found api.CheckResponse) {
 	for _, f := range found.Findings {
 		m := checkMark{CheckFinding: f, N: len(c.Marks) + 1, Sign: api.CheckMark(f.Verdict)}
 		if f.Path != "" {
-			m.Row = "?" + url.Values{"row": {f.Row}}.Encode() + "#row"
+			row := url.Values{"row": {f.Row}}
+			if c.At != "" {
+				row.Set("at", c.At)
+			}
+			m.Row = "?" + row.Encode() + "#row"
 		}
 		m.Text, m.Marked = human.Text(f.Text), done <= f.Start && f.End <= len(text)
 		c.Marks = append(c.Marks, m)

@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -172,6 +173,16 @@ func TestPastPage(t *testing.T) {
 	if _, row := page("?at=" + key + "&row=asset/bitcoin"); !strings.Contains(row, `id="row"`) || strings.Contains(row, `class="chart"`) ||
 		!strings.Contains(row, `name="at" value="`+key+`"`) {
 		t.Error("a row of the past has no view, or a chart of now")
+	}
+	judged := string(get(t, d.URL()+"/?at="+key, asBrowser, with("X-Forwarded-For", "192.0.2.7"), sends("Bitcoin trades at $91,240.")).Body)
+	for _, want := range []string{
+		"1 verified, 0 refuted, 0 stale, 0 unknown</b>, by the state of " + first.UTC().Format("2006-01-02 15:04:05") + "Z",
+		`action="./?at=` + url.QueryEscape(key) + `#check"`, `href="?at=` + url.QueryEscape(key) + `&amp;row=asset%2Fbitcoin#row">row`,
+	} {
+		if !strings.Contains(judged, want) {
+			_, box, _ := strings.Cut(judged, `id="check"`)
+			t.Errorf("a text is judged without %q: %s", want, box[:min(len(box), 1500)])
+		}
 	}
 	d.Clock.Advance(24*time.Hour + time.Minute)
 	for query, says := range map[string]string{

@@ -44,7 +44,7 @@ type Sheets interface {
 	SheetAt(ctx context.Context, pack string, at api.Moment, window time.Duration) (*reader.Sheet, error)
 	Course(ctx context.Context, s *reader.Sheet, span time.Duration, points int) (*reader.Course, error)
 	Find(ctx context.Context, pack, text string, everywhere bool, window time.Duration) (reader.Found, error)
-	Check(ctx context.Context, pack, text string, window time.Duration) (api.CheckResponse, error)
+	Check(ctx context.Context, pack, text, at string, window time.Duration) (api.CheckResponse, error)
 }
 
 // PageConfig is what a Page needs.
@@ -277,7 +277,7 @@ func (p *Page) frames(w http.ResponseWriter, r *http.Request, at place, v pageVi
 	if err != nil {
 		return nil, err
 	}
-	check, err := p.check(w, r, at)
+	check, err := p.check(w, r, at, v, made)
 	if err != nil {
 		return nil, err
 	}
