@@ -58,6 +58,7 @@ func TestAlert(t *testing.T) {
 	if got != "\x1b]9;ctx crypto: alert: Bitcoin priceUsd is $91,501.00: > 91500\x1b\\\a" {
 		t.Errorf("the terminal is told %q", got)
 	}
+	d.fake.events <- sdk.Event{Type: api.EventPulse, State: delta(priced(t, "91501"), at).State} // as is
 	next("91502")
 	d.shows("#3: ")
 	next("91400")

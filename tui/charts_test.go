@@ -75,7 +75,11 @@ func TestSpans(t *testing.T) {
 	d.shows("Oct 29")
 	d.press("z")
 	d.shows("[1h] 24h 7d 30d")
-	d.hides("Load")
+	d.fake.events <- delta(moved(t), -time.Second)
+	d.shows("#1: ")
+	if v := d.view(); strings.Contains(v, "Load 1h") {
+		t.Errorf("a question about what is known:\n%s", v)
+	}
 	d.press("z", "z", "z")
 	d.shows("1h 24h 7d [30d]")
 	if n := d.fake.calls("series"); n != 2 {
@@ -205,7 +209,17 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%d series, want at most the five of the trends", n)
 		}
 	}
-	d := live(t, 80, 24, func(c *tui.Config) { c.ASCII = true })
+	d := live(t, 120, 40)
+	d.press("j", "C", "k")
+	d.shows("○ ETH -1.88%")
+	d.over("other")
+	d.fake.events <- delta(state(t), 42*time.Second)
+	d.fake.events <- delta(moved(t), 12*time.Second)
+	d.shows("#1: ")
+	if v := d.view(); strings.Contains(v, "○ ETH") {
+		t.Errorf("a row of another pack is compared with:\n%s", v)
+	}
+	d = live(t, 80, 24, func(c *tui.Config) { c.ASCII = true })
 	d.press("C", "j", "enter")
 	golden(t, "chart-compare-ascii", d.view(), 80, 24)
 	d.press("esc", "f", "C")
