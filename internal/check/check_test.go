@@ -121,7 +121,7 @@ func TestWhatRefutes(t *testing.T) {
 		"Widget fell 41.1% today.": "refuted other_value", "Gadget Chain fell 42.2% today.": "unknown ambiguous_subject",
 		"Widget has risen 44.4%.": "verified", "Widget fell 45.5%.": "unknown ambiguous_subject",
 		"In 2021 Widget cost $140.": "unknown other_time", "Widget has fallen 44.4%.": "unknown ambiguous_subject",
-		"ビットコインは $140。 Widget": "unknown ambiguous_field", "Widget itself trades at $140.": "refuted other_value",
+		"ビットコインは140ドルで取引されています。Widget 14ドル。": "unknown ambiguous_field", "Widget itself trades at $140.": "refuted other_value",
 		"Widget trades at $14 y la capitalización total es $9.": "verified",
 		"Widget fell 42.2% today.":                              "unknown ambiguous_subject", "Widget trades at $43.3.": "unknown ambiguous_subject",
 		"Widget is down 0.4% in the last hour.": "verified", "Widget is down 0.4%.": "unknown near", "Widget is up 3.1%.": "verified",
@@ -132,6 +132,21 @@ func TestWhatRefutes(t *testing.T) {
 		f := check.Judge(text, m).Findings[0]
 		if got := strings.TrimSpace(string(f.Verdict) + " " + string(f.Reason)); got != want {
 			t.Errorf("%q is %s, want %s: %+v", text, got, want, f)
+		}
+	}
+}
+
+// TestOfTheFirstFigure: words that lead to the second figure of a sentence say nothing of the first.
+func TestOfTheFirstFigure(t *testing.T) {
+	t.Parallel()
+	kinds := []state.Kind{{Name: "perp", Words: []string{"perps"}, Fields: []state.Field{{Name: "markUsd", Words: []string{"trade", "mark"}},
+		{Name: "openInterestUsd", Words: []string{"open interest"}}}}}
+	m := check.Material{At: time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC), State: state.Read([]byte(`{}`)), All: true,
+		Tables: state.NewTables(kinds, []state.Row{{Kind: "perp", Key: "g", Entity: "g", Name: "Gadget", Ref: 1, Fields: api.Fields{
+			{Name: "markUsd", Value: 14.0}, {Name: "openInterestUsd", Value: 9e6}}}})}
+	for _, f := range check.Judge("The Gadget perp trades at $14 with open interest of $9 million.", m).Findings {
+		if f.Verdict != api.CheckVerified {
+			t.Errorf("%+v", f)
 		}
 	}
 }

@@ -259,7 +259,7 @@ func lastCut(t string) (cut int) {
 // firstCut is where a joining word ends the first part of a text, -1 for nowhere.
 func firstCut(t string) int {
 	cut := -1
-	for _, by := range joining() {
+	for _, by := range append(joining(), " with ") {
 		if i := strings.Index(t, by); i >= 0 && (cut < 0 || i < cut) {
 			cut = i
 		}

@@ -234,10 +234,12 @@ func plain(w string) bool {
 
 // closed reports whether every word of the clause is known, so that the figure can be of nothing else.
 func (c *clause) closed() bool {
-	known := func(w prose.Word) bool {
-		if prose.Unspaced(w.Text) { // a name may be in it
+	for i := range c.flat.Text[c.Start:c.w.Start] {
+		if prose.Unspaced(c.flat.Text[c.Start+i:]) { // a name may be among such letters
 			return false
 		}
+	}
+	known := func(w prose.Word) bool {
 		if plain(w.Text) || strings.Trim(w.Text, "0123456789") == "" {
 			return true
 		}
