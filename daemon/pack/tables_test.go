@@ -517,10 +517,20 @@ func TestOfTheBiggest(t *testing.T) {
 		"doge volume / market cap":                        "",
 		"eth/btc ratio":                                   "",
 		"average change of majors vs stablecoins":         "",
-		"highest price of eth":                            "",
-		"eth max in the last hour":                        "",
-		"highest eth price in the next 6 hours":           "",
-		"lowest solana change24hPct in the last 2 hours":  "",
+		"which coins are over 1000 dollar each":           "assets where priceUsd > 1000, limit 3, count",
+		"wich coins are over 1000 dollar each":            "assets where priceUsd > 1000, limit 3, count",
+		"coins over 1e12":                                 "assets where marketCapUsd > 1000000000000, limit 3, count",
+		"coins with change24hPct > 5 and marketCapUsd > 50B": "assets where change24hPct > 5 and marketCapUsd > 50000000000, " +
+			"fields change24hPct marketCapUsd, limit 3, count",
+		"coins with marketCapUsd > 50B and change24hPct < 0": "assets where marketCapUsd > 50000000000 and change24hPct < 0, " +
+			"fields change24hPct marketCapUsd, limit 3, count",
+		"how much money aave has inside on arbitrum":                  "",
+		"the market is soured":                                        "",
+		"btc priceUsd at 2026-11-20T12:00Z and percent change to now": "",
+		"highest price of eth":                                        "",
+		"eth max in the last hour":                                    "",
+		"highest eth price in the next 6 hours":                       "",
+		"lowest solana change24hPct in the last 2 hours":              "",
 	})
 }
 

@@ -93,6 +93,8 @@ func short(w string) string {
 		return "version"
 	case "ctx":
 		return "context"
+	case "scared", "fearful", "greedy":
+		return "fear and greed"
 	case "fng":
 		return "fear and greed"
 	case "oi":

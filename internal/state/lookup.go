@@ -72,6 +72,9 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	if len(read.Parts) == 0 && slices.ContainsFunc(said, leaves) { // of what it is left out, what stands before says
 		read.Partial = true
 	}
+	if len(said) > 0 && slices.Contains([]string{"sorted", "ordered", "ranked", "limit", "ascending", "descending"}, said[0]) {
+		read.Partial = true
+	}
 	read.Partial = read.Partial || timed == len(said) || slices.ContainsFunc(words, func(w term) bool {
 		return w.text == "one" || w.text == "ones" || w.text == "if"
 	}) || len(words) > 0 && slices.Contains([]string{"of", "among", "amongst", "out", "within"}, words[0].text) // the top ten

@@ -45,7 +45,7 @@ var wholeForm = regexp.MustCompile(
 	`^(\d{4}-\d\d-\d\d(t\d\d:\d\d(:\d\d(\.\d+)?)?(z|[+-]\d\d:\d\d)?)?|\d{1,2}:\d\d(am|pm|z|utc)?|\d+\.\d+[kmbt]?)$`)
 
 // figureForm is a number as people write it.
-var figureForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmbt]|bn|mn|tn|k)?$`)
+var figureForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmbt]|bn|mn|tn|k|e\d{1,2})?$`)
 
 // readWords are the words of a question. What people of other languages call the commonest things is said in English.
 func readWords(q string) (words []term) {
@@ -54,7 +54,7 @@ func readWords(q string) (words []term) {
 		q = ungrouped(q)
 	}
 	q = exStables.ReplaceAllString(leftOut.ReplaceAllString(q, "$1 excluding $2 "), "$1 stablecoins")
-	q = compared.Replace(q)
+	q = compared.Replace(highLow.ReplaceAllString(q, "high low"))
 	q = perMillion.ReplaceAllString(dominanceForm.ReplaceAllString(q, "$1 dominance"), " per million")
 	parted := false // by a slash that stands alone
 	for chunk := range strings.FieldsSeq(q) {
@@ -91,6 +91,7 @@ var (
 	leftOut = regexp.MustCompile(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:[\w.-]+ ){0,3}[\w.-]+) ` +
 		`(?:excluded|(?:left|put|set) (?:out|aside)|aside|omitted|not (?:included|counted)|(?:doesnt|dont|does not|do not|not) count(?:ing)?)\b`)
 	exStables = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|minus|excl)[ -]stables\b`)
+	highLow   = regexp.MustCompile(`(?i)\bhi/lo\b`)
 	compared  = strings.NewReplacer(">=", " at least ", "≥", " at least ", "<=", " at most ", "≤", " at most ",
 		">", " above ", "<", " below ")
 	dominanceForm = regexp.MustCompile(`(?i)\b(\w+)\.d\b`)                   // BTC.D
@@ -147,6 +148,9 @@ func figure(text string) (x float64, ok bool) {
 	m := figureForm.FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
+	}
+	if power, ok := strings.CutPrefix(m[2], "e"); ok {
+		m[1] += "e" + power
 	}
 	x, err := strconv.ParseFloat(m[1], 64)
 	switch m[2] {
@@ -273,6 +277,8 @@ func unitOf(word string) (scale float64, percent bool) {
 		return 0.01, false
 	case "percent", "pct":
 		return 1, true
+	case "dollar", "dollars", "usd", "buck", "bucks":
+		return 1, false
 	}
 	return 0, false
 }

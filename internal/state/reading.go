@@ -215,6 +215,14 @@ func (a *asking) collect(list []piece) {
 	if negated {
 		a.miss("not", api.MissingAmbiguous)
 	}
+	moment := func(p piece) bool { return p.when.Span == 0 && !p.when.Since && !p.when.Loose }
+	if said := strings.Join(texts(a.words), " "); slices.ContainsFunc(a.times, moment) {
+		for _, until := range [...]string{"to now", "until now", "till now", "since then", "from then"} {
+			if strings.Contains(said, until) { // the changes of then are of the time before it
+				a.miss(until, api.MissingNoSuchSpan)
+			}
+		}
+	}
 	a.lend()
 	a.aside()
 }

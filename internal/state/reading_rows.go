@@ -458,7 +458,11 @@ func (a *asking) boundedField(k Kind, names []string, b bound) string {
 	}
 	moves := func(name string) bool { return changes(*k.field(name)) }
 	if b.by.role == ofField {
-		if list := of(func(f Field) bool { return f.means(b.by.text) && strings.HasSuffix(f.Name, "Pct") == b.percent }); len(list) > 0 {
+		named := func(f Field) bool { return f.means(b.by.text) }
+		if list := of(func(f Field) bool { return named(f) && strings.HasSuffix(f.Name, "Pct") == b.percent }); len(list) > 0 {
+			return a.sorting(k, list)
+		}
+		if list := of(named); len(list) > 0 && !b.percent { // funding below 0
 			return a.sorting(k, list)
 		}
 	}

@@ -154,6 +154,9 @@ func (t *Tables) spelled(w string, least int) (list []string) {
 		if d > nearest || d > 1 && w[0] != known[0] {
 			continue
 		}
+		if r := t.vocabulary[known]; (r == rising || r == falling) && len(known) == len(w) && !swapped(w, known) {
+			continue // scared is no word for soared
+		}
 		if d < nearest {
 			list, nearest = nil, d
 		}

@@ -181,6 +181,9 @@ func (a *asking) askSubjects() (parts []Part) {
 			a.miss([]string{"how many", "average"}[min(int(all-counting), 1)], api.MissingNoSuchField)
 		}
 	}
+	if said := texts(a.words); len(a.subjects) > 1 && slices.Contains(said, "ratio") && slices.Contains(said, "to") {
+		a.miss("ratio", api.MissingNoSuchField) // of one to the other
+	}
 	if n := max(a.first, a.loose); n > 0 && n != len(a.subjects) {
 		a.miss(strconv.Itoa(n), api.MissingUnknownWord)
 	}
@@ -188,7 +191,7 @@ func (a *asking) askSubjects() (parts []Part) {
 	if _, other := a.sizedBy(a.t.kinds[a.t.kindOf[a.subjects[0].rows[0]]]); ranked && other != "" {
 		a.miss("rank by "+other, api.MissingNoSuchField)
 	}
-	if n := len(a.bounds); n > 1 || n > 0 && len(a.subjects) != 1 {
+	if n := len(a.bounds); n > 1 || n > 0 && (len(a.subjects) != 1 || a.match != "") {
 		a.miss(a.bounds[n-1].text, api.MissingUnknownWord)
 	}
 	if n := len(a.subjects); n > 1 && a.quoted() {
@@ -211,8 +214,9 @@ func (a *asking) askSubjects() (parts []Part) {
 	}
 	for i := 1; i < len(a.subjects); i++ { // a figure of one thing at another
 		between := texts(a.words[a.subjects[i-1].to:max(a.subjects[i-1].to, a.subjects[i].from)])
-		if len(between) == 1 && slices.Contains([]string{"on", "at", "in", "within", "inside"}, between[0]) {
-			a.miss(between[0]+" "+a.subjects[i].text, api.MissingNoSuchField)
+		joined := slices.ContainsFunc(between, func(w string) bool { return a.t.vocabulary[w] == joining })
+		if n := len(between); n > 0 && !joined && slices.Contains([]string{"on", "at", "in", "within", "inside"}, between[n-1]) {
+			a.miss(between[n-1]+" "+a.subjects[i].text, api.MissingNoSuchField)
 			return nil
 		}
 	}
