@@ -77,7 +77,7 @@ func (o verifyOptions) recheck(ctx context.Context, p *sdk.Proven, state json.Ra
 		}
 		i := slices.IndexFunc(p.Leaf.Sources, func(s api.LogSource) bool { return s.ID == id })
 		if i < 0 {
-			return cli.Invalid("--recheck: the state has no source %q", id).WithHint("ctx packs view %s", p.Leaf.Pack)
+			return cli.Invalid("--recheck: the state has no source %q", id).WithHint("ctx packs %s", p.Leaf.Pack)
 		}
 		sources = append(sources, p.Leaf.Sources[i])
 	}
