@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/event"
@@ -49,7 +50,7 @@ func (r *readings) PulseBefore(ctx context.Context, pack string, t time.Time) (s
 
 func newCrowd(tb testing.TB) *crowd {
 	tb.Helper()
-	d := daemontest.Start(tb)
+	d := daemontest.Start(tb, func(cfg *daemon.Config) { cfg.StoreURL = "" }) // its file is opened below
 	c := &crowd{key: d.Key(tb, api.TierPro)[:api.KeyIDLength]}
 	for range 3 {
 		d.Clock.Advance(5 * time.Minute)
