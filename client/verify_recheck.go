@@ -64,7 +64,7 @@ func (o verifyOptions) recheck(ctx context.Context, p *sdk.Proven, state json.Ra
 	}
 	if p.Leaf.Kind != api.LeafState || len(p.Leaf.Sources) == 0 {
 		return cli.Invalid("leaf %d names no sources, so that none can be asked again", p.Leaf.Seq).
-			WithHint("verify the answer of a state, as ctx state and ctx state give it")
+			WithHint("verify the answer of a state, as ctx state gives it")
 	}
 	if strings.HasPrefix(p.Checkpoint.Origin, demoOrigin) {
 		return cli.Invalid("the log %s is that of a demo, whose market is synthetic: no archive has it", p.Checkpoint.Origin)

@@ -515,11 +515,24 @@ func TestOfTheBiggest(t *testing.T) {
 		"are more protocols up or down":                   "",
 		"is eth bigger than sol":                          "assets where key in (ethereum, solana), field marketCapUsd",
 		"doge volume / market cap":                        "",
-		"eth/btc ratio":                                   "",
-		"average change of majors vs stablecoins":         "",
-		"which coins are over 1000 dollar each":           "assets where priceUsd > 1000, limit 3, count",
-		"wich coins are over 1000 dollar each":            "assets where priceUsd > 1000, limit 3, count",
-		"coins over 1e12":                                 "assets where marketCapUsd > 1000000000000, limit 3, count",
+		"total volume of the top 5 coins by market cap":   "assets where rank <= 5, limit 3, sum:volume24hUsd",
+		"coins sorted by price ascending":                 "assets where derivative = false, field priceUsd, order priceUsd, limit 3",
+	})
+}
+
+// TestNothingElse: what cannot be given is said, and no figure nearby is given in its place.
+func TestNothingElse(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"doge volume / market cap":                         "",
+		"eth/btc ratio":                                    "",
+		"average change of majors vs stablecoins":          "",
+		"average tvl of lending vs restaking protocols":    "",
+		"average market cap of majors and tron market cap": "",
+		"global price above 5":                             "",
+		"which coins are over 1000 dollar each":            "assets where priceUsd > 1000, limit 3, count",
+		"wich coins are over 1000 dollar each":             "assets where priceUsd > 1000, limit 3, count",
+		"coins over 1e12":                                  "assets where marketCapUsd > 1000000000000, limit 3, count",
 		"coins with change24hPct > 5 and marketCapUsd > 50B": "assets where change24hPct > 5 and marketCapUsd > 50000000000, " +
 			"fields change24hPct marketCapUsd, limit 3, count",
 		"coins with marketCapUsd > 50B and change24hPct < 0": "assets where marketCapUsd > 50000000000 and change24hPct < 0, " +
@@ -703,6 +716,52 @@ func TestNoMeaningIsDropped(t *testing.T) {
 			if len(f.Rows) > 0 && f.Rows[0].Match.Sure() && f.Read.String() == plain {
 				t.Errorf("%q is answered as the price alone", q)
 			}
+		}
+	}
+	for _, w := range strings.Split("no|sin|nicht|kein|ohne|pas|sans|non|senza|não|sem|niet|zonder|nie|bez|не|без|değil", "|") {
+		for _, q := range []string{"precio de ADA " + w, w + " precio de ADA", "Preis von ADA " + w} {
+			f := tables.Lookup(q, "", 3)
+			if len(f.Rows) > 0 && f.Rows[0].Match.Sure() && f.Read.String() == plain {
+				t.Errorf("%q is answered as the price alone", q)
+			}
+		}
+	}
+}
+
+// TestTotalOfWhatIsNearlySo: a total stands beside rows that were found by a word that is written wrong, and not alone.
+func TestTotalOfWhatIsNearlySo(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	f := tables.Lookup("total tvl of protocols alltogether", "", 3)
+	if len(f.Missing) == 0 || len(f.Rows) == 0 || f.Rows[0].Match.Sure() || f.Aggregates["sum:tvlUsd"].Value == nil {
+		t.Errorf("%d rows, missing %v, totals %v", len(f.Rows), f.Missing, f.Aggregates)
+	}
+}
+
+// TestWhatCame: of what came in a time, and is more than is shown, it is told how much there was.
+func TestWhatCame(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	for _, q := range []string{"which stories did decrypt publish in the last 3 days", "bitcoin news in the last 3 days"} {
+		parts := tables.Read(q, "", 3).Parts
+		if len(parts) == 0 || !slices.Equal(parts[0].Query.Agg, []string{"count"}) || parts[0].Query.Limit != 3 {
+			t.Errorf("%q asks for %+v", q, parts)
+		}
+	}
+	parts := tables.Read("stories about upgrade in the last 3 days", "", 1).Parts // of those that it names, one is shown
+	if len(parts) == 0 || len(parts[0].Query.Where[0].Values()) < 2 || parts[0].Query.Limit != 1 {
+		t.Errorf("a word of titles asks for %+v", parts)
+	}
+}
+
+// TestUnread: what would be of another time, or of an order that rows do not have, is no query.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	for _, q := range []string{"btc priceUsd at 2026-11-20T12:00Z and percent change to now", "eth change at 2026-11-20T12:00Z until now",
+		"total tvl of the top 5 protocols", "total tvl of the top 5 chains"} {
+		if read := tables.Read(q, "", 3); len(read.Parts) > 0 {
+			t.Errorf("%q is read as %+v", q, read.Parts)
 		}
 	}
 }

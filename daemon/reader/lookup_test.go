@@ -79,6 +79,7 @@ func TestCommasOfASentence(t *testing.T) {
 		"btc, price":                                      1,
 		"rises, news":                                     1, // what is found by words alone may be another thing
 		"assets, first two":                               1,
+		"assets, sorted by price":                         1,
 		"assets, highest":                                 1,
 		"of all assets, which one is highest":             1,
 		"if I went there, btc price":                      1,

@@ -9,7 +9,7 @@ import (
 
 // alsoEnglish are words of other languages that are English too, or the beginning of a name: they are foreign beside others alone.
 const alsoEnglish = "die war hat den des im hier vale actual y et en c du el la le los las del de was au un una es " +
-	"por wo sur a que total use l d n qu j capitalisation do o da no kurs cena hoe ne van wat het ile jest"
+	"por wo sur a que total use l d n qu j capitalisation do o da kurs cena hoe ne van wat het ile jest"
 
 // english says in English what a question has in a writing without spaces.
 func english(q string) string {
@@ -191,7 +191,7 @@ func foreignWords() map[string]string {
 		"of": "der, die, das, den, dem, des, ein, eine, einen, von, vom, für, fuer, wie, ist, war, hoch, was, wieviel, viel, mir, " +
 			"bitte, zeig, sag, im, wo, " +
 			"steht, liegt, hat, zu, el, la, los, las, un, una, del, de, en, cual, cuál, es, cuanto, cuánto, está, esta, por, favor, " +
-			"qué, que, dame, dime, какая, какой, у, il, lo, di, dello, della, qual, quale, è, é, o, do, da, em, na, no, " +
+			"qué, que, dame, dime, какая, какой, у, il, lo, di, dello, della, qual, quale, è, é, o, do, da, em, na, " +
 			"hoeveel, quanto, ile, kaç, kac, сколько, " +
 			"wat, het, van, een, hoe, jaka, jaki, jest, ne, teraz, adesso, agora, nu, сейчас, " +
 			"le, les, du, une, quel, quelle, est, combien, au, s il vous plaît, s il vous plait, sur, dernières, dernieres, últimas, " +

@@ -165,8 +165,7 @@ func moving(p piece) bool {
 }
 
 // askAggregate asks for one figure of the rows of a kind, nil where that says nothing: how many there are of what is fetched is no
-// answer to
-// how many there are.
+// answer to how many there are.
 func (a *asking) askAggregate() *Part {
 	biggest := len(a.sorted) == 1 && a.first > 0 && (a.sorted[0] == top || a.sorted[0] == most && a.sized) // the average of the top 10
 	if len(a.all) != 1 || a.opposed() || len(a.sorted)+a.first > 0 && !biggest || a.order != nil || a.rank > 0 || a.loose > 0 {

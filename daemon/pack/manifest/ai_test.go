@@ -10,7 +10,8 @@ import (
 func TestAIQuestions(t *testing.T) {
 	t.Parallel()
 	ask(t, api.PackAI, map[string]string{
-		"open incidents at openai": "service/openai incidents",
+		"average prompt price of OpenAI models versus Anthropic models": "missing average no_such_field, openai not_kept",
+		"open incidents at openai":                                      "service/openai incidents",
 		"gpt price": "prefix: model/openai/gpt-5.1 promptPerMillionUsd completionPerMillionUsd; " +
 			"prefix: model/openai/gpt-5.1-codex promptPerMillionUsd completionPerMillionUsd; " +
 			"prefix: model/openai/gpt-5-pro promptPerMillionUsd completionPerMillionUsd",

@@ -10,11 +10,16 @@ import (
 func TestPerpsQuestions(t *testing.T) {
 	t.Parallel()
 	ask(t, api.PackPerps, map[string]string{
-		"bybit funding rate of bitcoin":     "funding/BTC/Bybit funding8hPct fundingAnnualPct",
-		"btc hourly funding":                "perp/BTC funding1hPct",
-		"btc mark price and hourly funding": "perp/BTC markUsd funding1hPct",
-		"eth implied vol and put/call":      "volatility/ETH dvolPct; options/ETH putCall",
-		"eth options puts to calls":         "options/ETH putCall",
+		"ratio of the options open interest of bitcoin to that of ether": "missing ratio no_such_field",
+		"eth/btc ratio":  "missing eth btc ambiguous",
+		"dvol eth hi/lo": "volatility/ETH dvolPct high24hPct low24hPct",
+		"perps with openInterestUsd > 50M and funding1hPct < 0": "perp/SOL funding1hPct openInterestUsd; perp/PUMP funding1hPct openInterestUsd",
+		"perps with premiumPct > 0.03 and volume24hUsd >= 50M":  "perp/ZEC volume24hUsd premiumPct",
+		"bybit funding rate of bitcoin":                         "funding/BTC/Bybit funding8hPct fundingAnnualPct",
+		"btc hourly funding":                                    "perp/BTC funding1hPct",
+		"btc mark price and hourly funding":                     "perp/BTC markUsd funding1hPct",
+		"eth implied vol and put/call":                          "volatility/ETH dvolPct; options/ETH putCall",
+		"eth options puts to calls":                             "options/ETH putCall",
 		"btc funding": "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; " +
 			"funding/BTC/Bybit funding8hPct fundingAnnualPct; funding/BTC/Binance funding8hPct fundingAnnualPct",
 		"what is bitcoin's funding rate?": "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; " +
