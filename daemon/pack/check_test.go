@@ -106,6 +106,8 @@ func TestCheck(t *testing.T) {
 		{"We bought Bitcoin at $45,000.", "own_position"}, {"Bitcoin is at $120,000 on Binance.", "other_venue"},
 		{"Bitcoin was at $120,000 yesterday.", "other_time"}, {"Bitcoin is down from $126,000.", "other_time"},
 		{"The hack of Bitcoin cost $5.", "ambiguous_field"}, {"Tether minted $500 on Solana.", "ambiguous_field"},
+		{"A TVL of $990 million in STON.fi.", refuted},
+		{"A TVL of $990 million in STON.fi was burned.", "ambiguous_field"},
 		{"Bitcoin costs 80.000 Euro.", "other_currency"}, {"Bitcoin lost $2,000 today.", "computed"},
 		{"Bitcoin's average price is $120,000.", "computed"}, {"The S&P 500 rose 2%.", "no_subject"}, {"It is at $120,000.", "no_subject"},
 		{"Bitcoin miners hold $120,000.", "ambiguous_field"}, {"Bitcoin kostet 120.443 Dollar.", "ambiguous_field"},

@@ -84,7 +84,7 @@ func (t *statement) inMention(w prose.Word) bool {
 func (t *statement) figure(i int) (f api.CheckFinding, counts bool) {
 	w := t.numbers[i]
 	switch {
-	case t.skip[i] || w.Kind != prose.Number || t.anchored(w) || t.dated(w) || t.inName(w) || within(t.links, w.Start):
+	case t.skip[i] || w.Kind != prose.Number || t.anchored(w) || t.dated(w) || t.inName(w.Start, w.End) || within(t.links, w.Start):
 		return f, false
 	}
 	f = t.finding(w)
@@ -139,9 +139,9 @@ func (t *statement) anchored(w *prose.Written) bool {
 	return w.Start > 0 && text[w.Start-1] == '[' && w.End < len(text) && text[w.End] == ']'
 }
 
-// inName reports whether w stands in a name.
-func (t *statement) inName(w *prose.Written) bool {
-	return slices.ContainsFunc(t.named, func(m *mention) bool { return m.start < w.End && w.Start < m.end })
+// inName reports whether a part of the text is in a name, as the end of ether.fi is.
+func (t *statement) inName(from, to int) bool {
+	return slices.ContainsFunc(t.named, func(m *mention) bool { return m.start < to && from < m.end })
 }
 
 // quotation is what becomes of a figure in words of somebody else: it is verified where the state has these words.
@@ -220,8 +220,11 @@ func (t *statement) clause(i int) *clause {
 		}
 	}
 	c.before = t.between(start, w.Start)
-	if stop := strings.IndexAny(t.flat.Text[end:to], ",;:.()—\n"); stop >= 0 {
-		to = end + stop
+	for stop, r := range t.flat.Text[end:to] {
+		if strings.ContainsRune(",;:.()—\n", r) && !t.inName(end+stop, end+stop+1) {
+			to = end + stop
+			break
+		}
 	}
 	for _, m := range t.named {
 		if m.start >= end && m != c.subject {
@@ -236,7 +239,7 @@ func (t *statement) clause(i int) *clause {
 // beside is the next number from the i-th on, in steps of step, that is no length of time and in no name; -1 where there is none.
 func (t *statement) beside(i, step int) int {
 	for n := i + step; n >= 0 && n < len(t.numbers); n += step {
-		if t.numbers[n].Kind != prose.Span && !t.inName(t.numbers[n]) {
+		if t.numbers[n].Kind != prose.Span && !t.inName(t.numbers[n].Start, t.numbers[n].End) {
 			return n
 		}
 	}

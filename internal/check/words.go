@@ -103,7 +103,8 @@ func (t *statement) endings() (list []reason) {
 // partOfNumber reports whether w is some of the digits of a number, as 2078 is in 0.2078.
 func (t *statement) partOfNumber(w prose.Word) bool {
 	return slices.ContainsFunc(t.numbers, func(n *prose.Written) bool {
-		return n.Kind == prose.Number && n.Loose && !t.inName(n) && n.Start <= w.Start && w.End <= n.End && n.End-n.Start > w.End-w.Start
+		return n.Kind == prose.Number && n.Loose && !t.inName(n.Start, n.End) &&
+			n.Start <= w.Start && w.End <= n.End && n.End-n.Start > w.End-w.Start
 	})
 }
 
