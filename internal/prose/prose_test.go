@@ -33,6 +33,8 @@ func TestSentences(t *testing.T) {
 		{"What matters now:\n\n1. First.\n2) Second.", []string{"First.", "Second."}},
 		{"At a price of 1.5 it. is odd", []string{"At a price of 1.5 it. is odd"}},
 		{"...!? ", nil},
+		{"! a", []string{"! a"}},
+		{"One thing.\n\n! a", []string{"One thing.", "! a"}},
 	} {
 		var got []string
 		for _, s := range prose.Sentences(c.text, prose.Find(c.text, names())) {

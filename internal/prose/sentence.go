@@ -100,7 +100,7 @@ func sentenceEnds(t string, from, to int, spans []Found) []int {
 		switch {
 		case rest == "" || !unicode.IsSpace(rune(rest[0])):
 		case !anchored && t[at:after] == "." && abbreviated.MatchString(lastBytes(t[from:at], 20)):
-		case unicode.IsLower(next) && !(t[at-1] == ']' && at > from) && !startsPhrase(spans, end, t):
+		case unicode.IsLower(next) && !(at > from && t[at-1] == ']') && !startsPhrase(spans, end, t):
 		default:
 			ends = append(ends, end)
 		}
