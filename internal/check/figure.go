@@ -167,8 +167,9 @@ type clause struct {
 	others   []*mention // that it may be of as well
 	before   []prose.Word
 	behind   []prose.Word
-	metric   bool // a word says what the figure measures
-	fixed    bool // words leave one number of the subject
+	metric   bool   // a word says what the figure measures
+	word     string // that says it of no other field, "" for none
+	fixed    bool   // words leave one number of the subject
 	values   []value
 	inherits []value // that a word for another figure of the sentence leads to
 	missing  bool    // the row is not in the state of the moment
@@ -385,8 +386,9 @@ func (c *clause) fields() {
 		list = slices.DeleteFunc(list, func(m measured) bool { return !m.byDefault })
 	} else {
 		list = slices.DeleteFunc(list, func(m measured) bool { return m.words < best })
-		if slices.ContainsFunc(list, func(m measured) bool { return m.own }) {
-			list = slices.DeleteFunc(list, func(m measured) bool { return !m.own })
+		if i := slices.IndexFunc(list, func(m measured) bool { return m.own != "" }); i >= 0 {
+			c.word = list[i].own
+			list = slices.DeleteFunc(list, func(m measured) bool { return m.own == "" })
 		}
 	}
 	list = c.timed(list)
@@ -425,11 +427,11 @@ func (c *clause) valueOf(r *state.Row, field string) (v value, ok bool) {
 type measured struct {
 	row       *state.Row
 	field     string
-	words     int  // how many words for it stand there
-	own       bool // one of them is for no other field: input price
-	byDefault bool // it is meant without a word
-	inherited bool // a word for it stands earlier in the sentence
-	level     bool // it is a percentage that has no period and no sign: a yield
+	words     int    // how many words for it stand there
+	own       string // one of them that is for no other field: input price; "" for none
+	byDefault bool   // it is meant without a word
+	inherited bool   // a word for it stands earlier in the sentence
+	level     bool   // it is a percentage that has no period and no sign: a yield
 }
 
 // measures are the fields of r with the unit of the figure.
@@ -462,9 +464,12 @@ func (c *clause) measures(r *state.Row) (list []measured) {
 			}
 			if strings.Contains(text, " "+w+" ") || strings.Contains(w, " ") && strings.Contains(name, " "+w+" ") {
 				m.words = max(m.words, 1+strings.Count(w, " "))
-				m.own = m.own || !slices.ContainsFunc(kind.Fields, func(o state.Field) bool {
-					return !strings.HasPrefix(o.Name, f.Name) && c.unitFits(o.Name) && slices.Contains(o.Words, w)
-				})
+				if !slices.ContainsFunc(kind.Fields, func(o state.Field) bool { // what it was before is no other
+					stem := strings.TrimSuffix(strings.TrimSuffix(f.Name, "Usd"), "Pct")
+					return !strings.HasPrefix(o.Name, stem) && c.unitFits(o.Name) && slices.Contains(o.Words, w)
+				}) {
+					m.own = w
+				}
 			}
 			m.inherited = m.inherited || strings.Contains(earlier, " "+w+" ") || strings.Contains(name, " "+w+" ")
 		}

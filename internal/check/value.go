@@ -327,9 +327,10 @@ func (c *clause) witnessed() bool {
 		names = []*mention{c.subject}
 	}
 	return slices.ContainsFunc(strings.Split(c.texts, "\n"), func(line string) bool {
-		return holds(line, raw) && c.goes(line) && slices.ContainsFunc(names, func(m *mention) bool {
-			return m.sure && holds(line, c.flat.Text[m.start:m.end])
-		})
+		return holds(line, raw) && strings.Contains(strings.ToLower(line), c.word) && c.goes(line) &&
+			slices.ContainsFunc(names, func(m *mention) bool {
+				return m.sure && holds(line, c.flat.Text[m.start:m.end])
+			})
 	})
 }
 
