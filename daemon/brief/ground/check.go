@@ -129,14 +129,14 @@ func (c *checker) orders() {
 func (c *checker) links() {
 	for _, m := range addresses(c.text) {
 		if !prose.Covered(c.spans, m[0], m[1]) {
-			c.add(KindLink, prose.Sentence{}, c.text[m[0]:m[1]], "a brief has no links, only anchors")
+			c.add(KindLink, prose.Sentence{}, c.text[m[0]:m[1]], "a brief has no links, only refs")
 		}
 	}
 }
 
 func (c *checker) check(s prose.Sentence) {
 	for _, a := range s.Bad {
-		c.add(KindAnchor, s, a, "only [N] is an anchor, one number in its own brackets from 1")
+		c.add(KindAnchor, s, a, "only [N] is a ref, one number in its own brackets from 1")
 	}
 	anchors := slices.DeleteFunc(slices.Clone(s.Anchors), func(n int) bool {
 		if n > len(c.citations) {

@@ -199,6 +199,8 @@ func TestCheckReadsAnyState(t *testing.T) {
 		{`{"a":{"ref":1e400,"x":1e400}}`, "It is 12.5 [2].", "figure"},
 		{`{"a":[{"ref":1,"n":"[2] Coin"}]}`, "It is (2) Coin [1].", ""},
 		{`{"a":[{"ref":1,"name":"A [1, 2]. Big"}]}`, "A [1, 2]. Big is up [1].", ""},
+		{`{"a":[{"ref":1,"name":"Yb","change7dPct":3389.2},{"ref":1,"name":"12:00 Coin","change7dPct":0}]}`,
+			"Over seven days Yb is up 3,389% and 12:00 Coin is unchanged [1].", ""},
 	} {
 		list := ground.Check(c.text, read(c.state), sources())
 		switch {

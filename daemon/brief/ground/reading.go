@@ -672,6 +672,9 @@ func (r *reading) attached(end int, also ...string) (best *mention) {
 
 // paired is the part of group that the i-th figure is of, where as many figures follow as there are names: A and B are at 1 and 2.
 func (r *reading) paired(i int, group []*mention) []*mention {
+	if len(group) == 1 {
+		return group
+	}
 	first, last := i, i
 	end := group[len(group)-1].end
 	for last+1 < len(r.figures) && r.figures[last+1].Unit == r.figures[first].Unit && r.lastIn(end, r.figures[last+1].Start, true) == nil {
