@@ -17,6 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/testbed"
+	"github.com/contextd/contextd/internal/chance"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -242,7 +243,7 @@ func outcome(err error) (api.Reason, time.Duration) {
 func TestBooksAreAsTheModelSays(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	rapid.Check(t, func(r *rapid.T) {
+	chance.Check(t, func(r *rapid.T) {
 		owner := fmt.Sprintf("owner-%d", serial.Add(1))
 		m := &model{clients: map[string][]time.Time{}}
 		o.restart()

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/internal/chance"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/internal/state"
@@ -153,7 +154,7 @@ var ugly = regexp.MustCompile(`  | [,;.]|NaN|Inf|%!|\[0\]|-0\.0|\.\.|\(\)|“”
 func TestBuiltInPassesItsCheckOnAnyState(t *testing.T) {
 	t.Parallel()
 	recorded := recordedStates(t)
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		s := drawState(t, recorded)
 		b, err := json.Marshal(s)
 		if err != nil {

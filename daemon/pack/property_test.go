@@ -11,6 +11,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/internal/chance"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -94,7 +95,7 @@ func drawInput(t *rapid.T) pack.Input {
 func TestAnyReadingsMakeAGoodState(t *testing.T) {
 	t.Parallel()
 	p := pack.Crypto()
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		in := drawInput(t)
 		before, err := json.Marshal(docs(in))
 		if err != nil {

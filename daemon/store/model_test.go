@@ -16,6 +16,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/internal/chance"
 )
 
 // modelKeys is how many keys the model has: two of each owner.
@@ -44,7 +45,7 @@ func TestModel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rapid.Check(t, func(r *rapid.T) {
+	chance.Check(t, func(r *rapid.T) {
 		m := &model{t: t, dir: t.TempDir(), used: opened()}
 		m.open(r)
 		defer m.close(r)

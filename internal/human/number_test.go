@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/contextd/contextd/internal/chance"
 	"github.com/contextd/contextd/internal/human"
 )
 
@@ -80,7 +81,7 @@ func TestNumbers(t *testing.T) {
 func TestNumbersNeverMislead(t *testing.T) {
 	t.Parallel()
 	wrong := regexp.MustCompile(`\b1,?000(\.0+)?( ?[KMBk]| [mb]illion)|^-\$?0(\.0*)?(%|$)|^\+0(\.0*)?(%|$)`)
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		n := int64(math.Pow10(rapid.IntRange(0, 15).Draw(t, "power"))) + rapid.Int64Range(-2000, 2000).Draw(t, "off")
 		x := float64(n)
 		small := rapid.Float64Range(-0.02, 0.02).Draw(t, "small")
@@ -121,7 +122,7 @@ func TestUSDProperty(t *testing.T) {
 		}
 		return x
 	})
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		x, y := amounts.Draw(t, "x"), amounts.Draw(t, "y")
 		if x > y {
 			x, y = y, x
@@ -138,7 +139,7 @@ func TestUSDProperty(t *testing.T) {
 
 func TestPercentProperty(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		x := rapid.Float64Range(-2000, 2000).Draw(t, "x")
 		if rapid.Bool().Draw(t, "small") {
 			x /= 1e5

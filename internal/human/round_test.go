@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/contextd/contextd/internal/chance"
 	"github.com/contextd/contextd/internal/human"
 )
 
@@ -50,7 +51,7 @@ func TestRoundPrice(t *testing.T) {
 
 func TestRoundPriceProperty(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		x := rapid.Float64().Draw(t, "x")
 		got := human.RoundPrice(&x)
 		if got == nil || math.Abs(*got-x) > math.Abs(x)*5.001e-6 && math.Abs(x) > 1e-300 {

@@ -22,7 +22,7 @@ func packages() []string {
 		"cmd/contextd", "cmd/contextd/config", "cmd/contextd/examine", "cmd/ctx", "client", "client/bridge", "client/config",
 		"tui", "tui/session", "tui/termguard", "tui/view",
 		"sdk", "sdk/api", "sdk/diff", "sdk/wallet",
-		"internal/alert", "internal/atomicfile", "internal/beacon", "internal/build", "internal/check", "internal/cli", "internal/devchain", "internal/doctor", "internal/handbook", "internal/human",
+		"internal/alert", "internal/atomicfile", "internal/beacon", "internal/build", "internal/chance", "internal/check", "internal/cli", "internal/devchain", "internal/doctor", "internal/handbook", "internal/human",
 		"internal/jsonx", "internal/listing", "internal/outbound", "internal/policy", "internal/prose", "internal/setting", "internal/skills", "internal/state", "internal/usdg",
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/mail",
 		"daemon/cluster", "daemon/cluster/clustertest", "daemon/demo", "daemon/operate", "daemon/translog/witness",

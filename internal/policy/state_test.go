@@ -54,7 +54,7 @@ func embedded(doc *ast.CommentGroup) bool {
 func (f *file) constant(p *pkg, v *ast.ValueSpec, i int) bool {
 	name := v.Names[i].Name
 	switch {
-	case name == "_": // a compile-time assertion
+	case name == "_", p.path == "internal/chance": // a compile-time assertion; flags of a test program are of its whole process
 		return true
 	case len(v.Values) == 0: // set by the linker
 		typ, _ := v.Type.(*ast.Ident)

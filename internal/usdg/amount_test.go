@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/contextd/contextd/internal/chance"
 	"github.com/contextd/contextd/internal/usdg"
 )
 
@@ -38,7 +39,7 @@ func TestAmounts(t *testing.T) {
 // TestAmountsComeBack: whatever the amount, both its texts are it.
 func TestAmountsComeBack(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		want := usdg.Amount(rapid.Int64Range(0, math.MaxInt64).Draw(t, "amount"))
 		for _, text := range []string{want.String(), want.Fixed()} {
 			if got, err := usdg.ParseAmount(text); got != want || err != nil {

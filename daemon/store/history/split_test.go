@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/internal/chance"
 )
 
 func TestNumbersApart(t *testing.T) {
@@ -35,7 +36,7 @@ func TestNumbersApart(t *testing.T) {
 // TestApartAndTogether: whatever the content, it comes back as it was.
 func TestApartAndTogether(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		content := rapid.OneOf(
 			rapid.SliceOf(rapid.Byte()),
 			rapid.SliceOf(rapid.SampledFrom([]byte("0019-. ,:\x00é{}"))),
@@ -62,7 +63,7 @@ func TestTogetherRefusesWhatApartDoesNotMake(t *testing.T) {
 			t.Errorf("%s: %q, %v; want ErrDamaged", what, content, err)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) { // and never panics
+	chance.Check(t, func(t *rapid.T) { // and never panics
 		_, _ = history.Together(rapid.SliceOf(rapid.Byte()).Draw(t, "moved"))
 	})
 }
