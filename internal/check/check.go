@@ -130,11 +130,12 @@ type judge struct {
 	links     [][2]int
 	bytes     []int // of text, by code points
 	lately    map[measure][]state.Point
+	decimals  map[measure]int // that are kept of a percentage
 }
 
 func newJudge(text string, m Material) *judge {
 	j := &judge{Material: m, text: text, flat: prose.Flatten(text), places: map[string]*state.Place{}, written: map[string]bool{},
-		lately: map[measure][]state.Point{}}
+		lately: map[measure][]state.Point{}, decimals: map[measure]int{}}
 	j.numbers = prose.Numbers(j.flat.Text, api.MaxCheckFigures+1)
 	if m.Past {
 		j.then = NewSample(m.At, m.State, m.Shown).rows
@@ -151,6 +152,7 @@ func newJudge(text string, m Material) *judge {
 	j.bytes = append(j.bytes, len(text))
 	j.lone, j.masked, j.links = m.Tables.Lone(), masks(j.flat.Text), addresses(j.flat.Text)
 	j.mentions = j.find()
+	j.unname()
 	spans := make([]prose.Found, len(j.mentions))
 	for i, n := range j.mentions {
 		spans[i] = prose.Found{Start: n.start, End: n.end, Named: true, Sure: n.sure}
@@ -158,6 +160,21 @@ func newJudge(text string, m Material) *judge {
 	j.sentences = prose.Sentences(j.flat.Text, spans)
 	j.quotes = prose.Quotations(j.flat.Text, 0)
 	return j
+}
+
+// unname takes from a number what is of a name before it: the USD of EUR/USD 1.16.
+func (j *judge) unname() {
+	for i := range j.numbers {
+		w := &j.numbers[i]
+		for _, m := range j.mentions {
+			if m.start < w.Start && w.Start < m.end && m.end < w.End {
+				if again := prose.Numbers(j.flat.Text[m.end:w.End], 1); len(again) == 1 {
+					*w = again[0]
+					w.Start, w.End = w.Start+m.end, w.End+m.end
+				}
+			}
+		}
+	}
 }
 
 // characters finds what cannot be seen, the first of each run.

@@ -76,6 +76,7 @@ func TestSourcesApart(t *testing.T) {
 	for text, want := range map[string]api.CheckVerdict{
 		"Widget's supply is $550.42 million.": api.CheckUnknown, "Widget's supply is $550.44 million.": api.CheckRefuted,
 		"Widget rose 3.21% today.": api.CheckUnknown, "Widget rose 3.23% today.": api.CheckRefuted,
+		"Widget's supply is $551.0 million.": api.CheckRefuted, "Widget's supply is $551 million.": api.CheckUnknown,
 		"Widget's share is 20.41%.": api.CheckUnknown, "Widget's share is 20.43%.": api.CheckRefuted,
 	} {
 		if f := check.Judge(text, m).Findings[0]; f.Verdict != want {
@@ -134,6 +135,16 @@ func TestWhatRefutes(t *testing.T) {
 			t.Errorf("%q is %s, want %s: %+v", text, got, want, f)
 		}
 	}
+	for _, text := range []string{ // what is of the other name of the sentence
+		"Gadget is at $14, and among the majors Widget is up 8.8%.", "Gadget, among the majors, with Widget is up 0.1%.",
+		"Among the majors Widget is at $14, down 41.1%, and Gadget is at $14.",
+	} {
+		for _, f := range check.Judge(text, m).Findings {
+			if f.Text != "$14" && f.Verdict != api.CheckUnknown {
+				t.Errorf("%q: %+v", text, f)
+			}
+		}
+	}
 }
 
 // TestOfTheFirstFigure: words that lead to the second figure of a sentence say nothing of the first.
@@ -177,6 +188,7 @@ func TestFieldOfFigure(t *testing.T) {
 		row("perp", "Gadget", api.Field{Name: "markUsd", Value: 14.0}, api.Field{Name: "openInterestUsd", Value: 9e6},
 			api.Field{Name: "funding1hPct", Value: -0.0004}, api.Field{Name: "openInterestChange1hPct", Value: 6.1}),
 		row("rate", "SOFR", api.Field{Name: "ratePct", Value: 4.1}, api.Field{Name: "sharePct", Value: 61.0}),
+		row("rate", "ESTR", api.Field{Name: "ratePct", Value: 1.9}), row("volatility", "ESTR", api.Field{Name: "change24hPct", Value: 0.3}),
 		row("rate", "effective funds rate", api.Field{Name: "ratePct", Value: 4.2}),
 		row("model", "Giro 4.5", api.Field{Name: "inPerMillionUsd", Value: 2.1}, api.Field{Name: "inPerMillionWasUsd", Value: 3.3},
 			api.Field{Name: "outPerMillionUsd", Value: 12.5}, api.Field{Name: "likes", Value: 1914.0}),
@@ -184,7 +196,7 @@ func TestFieldOfFigure(t *testing.T) {
 		row("index", "Vexo", api.Field{Name: "level", Value: 18.2}, api.Field{Name: "previous", Value: 17.7}),
 		row("jobs", "Payrolls", api.Field{Name: "ratePct", Value: 4.0}, api.Field{Name: "added", Value: -17000.0}),
 		row("debt", "US public debt", api.Field{Name: "debtUsd", Value: 38.2e12}, api.Field{Name: "heldUsd", Value: 30e12}),
-		row("index", "USD/XYZ", api.Field{Name: "level", Value: 16.5}),
+		row("index", "USD/XYZ", api.Field{Name: "level", Value: 16.5}), row("index", "XYZ/USD", api.Field{Name: "level", Value: 6.05}),
 	}
 	m := check.Material{At: time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC), State: state.Read([]byte(`{}`)), All: true,
 		Tables: state.NewTables(kinds, rows)}
@@ -193,7 +205,7 @@ func TestFieldOfFigure(t *testing.T) {
 		"Widget implied volatility rose 38% in 24 hours.": "refuted", "Widget implied volatility rose 72.5% in 24 hours.": "refuted",
 		"Gadget costs longs 0.0004% an hour.": "verified", "Gadget costs longs 0.0029% an hour.": "unknown", "Gadget trades at $14.": "verified",
 		"Gadget perps trade at $41.": "refuted", "The oi of Gadget perps is $19 million.": "refuted", "Gadget is at $9 million.": "unknown",
-		"SOFR is at 4.1%.": "verified", "SOFR is at 61%.": "unknown", "SOFR: 9.1%": "refuted", "effective funds rate: 9.2%": "refuted",
+		"SOFR is at 4.1%.": "verified", "SOFR is at 61%.": "unknown", "SOFR: 9.1%": "refuted", "ESTR: 9.1%": "unknown", "effective funds rate: 9.2%": "refuted",
 		"Giro 4.5 costs $12.50 per million input tokens.": "refuted",
 		"Giro 4.5 costs $2.10 per million input tokens.":  "verified",
 		"The input cost of Giro 4.5 is $2.10.":            "verified", "The input cost of Giro 4.5 is $12.50.": "refuted",
@@ -205,10 +217,79 @@ func TestFieldOfFigure(t *testing.T) {
 		"Payrolls fell by 17,000 added jobs.": "verified", "Payrolls rose by 17,000 added jobs.": "unknown",
 		"US public debt is $38.2 trillion.": "verified", "US public debt is $48.2 trillion.": "unknown",
 		"In 2021 USD/XYZ was at 21.5.": "unknown", "USD/XYZ is at 21.5.": "refuted",
+		"XYZ/USD 21.5": "refuted", "XYZ/USD 6.05": "verified", "XYZ/USD is at 21.5.": "refuted",
 	} {
 		list := check.Judge(text, m).Findings
 		if f := list[len(list)-1]; string(f.Verdict) != want {
 			t.Errorf("%q is %s %s, want %s: %+v", text, f.Verdict, f.Reason, want, f)
+		}
+	}
+}
+
+// TestNameAndKind: words behind a name that say which of the things with it is meant, a venue in it, and what a number was before.
+func TestNameAndKind(t *testing.T) {
+	t.Parallel()
+	field := func(name string, words ...string) state.Field { return state.Field{Name: name, Words: words} }
+	kinds := []state.Kind{
+		{Name: "perp", Words: []string{"perps"}, Fields: []state.Field{field("markUsd", "mark"), field("change24hPct", "change"),
+			field("openInterestUsd", "oi", "open interest"), field("funding1hPct", "hourly", "funding")}},
+		{Name: "volatility", Words: []string{"implied volatility", "chain"}, Fields: []state.Field{field("dvolPct", "volatility"),
+			field("change24hPct", "change")}},
+		{Name: "term", Words: []string{"implied volatility"}, Fields: []state.Field{field("change7dPct", "change")}},
+		{Name: "funding", Fields: []state.Field{field("funding8hPct", "rate"), field("change24hPct", "change")}},
+		{Name: "model", Fields: []state.Field{field("inputUsd", "prompt"), field("inputUsdWas", "prompt"), field("outputUsd", "answer"),
+			field("likes", "likes")}},
+		{Name: "news", Own: true},
+	}
+	row := func(kind, key, of, name, symbol string, fields ...api.Field) state.Row {
+		return state.Row{Kind: kind, Key: key, Entity: of, Name: name, Symbol: symbol, Ref: 1, Fields: fields}
+	}
+	is := func(name string, v float64) api.Field { return api.Field{Name: name, Value: v} }
+	m := check.Material{At: time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC), State: state.Read([]byte(`{}`)), All: true,
+		Tables: state.NewTables(kinds, []state.Row{
+			row("perp", "wdg", "wdg", "Widget", "WDG", is("markUsd", 14), is("change24hPct", 1.2), is("funding1hPct", -0.001)),
+			row("volatility", "wdg", "wdg", "Widget", "WDG", is("dvolPct", 54), is("change24hPct", -8.5)),
+			row("volatility", "gdg", "gdg", "Gadget", "LINK", is("dvolPct", 61.24), is("change24hPct", 0.15)),
+			row("funding", "wdg/a", "wdg", "Widget on Avenue", "", is("funding8hPct", 0.0078)),
+			row("funding", "wdg/b", "wdg", "Widget on Boulevard", "", is("funding8hPct", 0.0088), is("change24hPct", 0.1234)),
+			row("term", "wdg", "wdg", "Widget", "WDG", is("change7dPct", 6.6)),
+			row("term", "gdg", "gdg", "Gadget", "LINK", is("change7dPct", 7.7)),
+			row("perp", "gdg", "gdg", "Gadget", "LINK", is("markUsd", 9), is("openInterestUsd", 51e6), is("funding1hPct", 0.0022)),
+			row("model", "giro", "giro", "Giro", "", is("inputUsd", 5.2), is("inputUsdWas", 4.2), is("outputUsd", 11)),
+			row("model", "giro20", "giro20", "giro-20b", "", is("likes", 1409)), row("perp", "time", "time", "Chrono", "TIME", is("markUsd", 5)),
+			{Kind: "news", Key: "1", Name: "Giro now costs $6.10 of the prompt and $11.50 of the answer"},
+			{Kind: "news", Key: "2", Name: "Giro 4 asks for the answer $12.60, of the prompt $6.20"},
+		})}
+	for text, want := range map[string]string{
+		"Widget implied volatility fell 8.5% in 24 hours.": "verified", "Widget implied volatility rose 8.5% in 24 hours.": "refuted",
+		"Widget implied volatility rose 38.4% in 24 hours.": "refuted", "Widget implied volatility rose 1.2% in 24 hours.": "refuted",
+		"Widget rose 1.2% in 24 hours.": "verified", "Widget implied volatility stands at 54%.": "verified",
+		"Widget implied volatility is at 94%.": "refuted", "Gadget implied volatility fell 0.15% in 24 hours.": "unknown",
+		"Widget implied volatility rose 6.6% this week.": "verified", "Widget chain rose 1.2% in 24 hours.": "verified",
+		"Gadget implied volatility is at 61.2437%.": "verified", "Widget rose 1.204% in 24 hours.": "verified",
+		"The mark of Widget is $14 after $14.": "verified, verified", "giro-20b has 5m likes.": "unknown",
+		"The Gadget perp is at 94% today.": "unknown", "Widget costs $1" + strings.Repeat("0", 400) + ".": "unknown",
+		"LINK open interest is $51 million.": "verified", "LINK open interest is $24.8 million.": "refuted",
+		"The LINK to it costs $24.8 million.":         "unknown",
+		"The rate of Widget on Avenue is +0.0078%.":   "verified",
+		"The rate of Widget on Avenue is +0.0088%.":   "unknown",
+		"The rate of Widget is +0.0088%.":             "verified",
+		"The hourly funding of WDG is -0.001%.":       "verified",
+		"The hourly funding of WDG is -0.0013%.":      "unknown",
+		"The hourly funding of WDG is -0.00104%.":     "verified",
+		"Of the prompt, Giro asks $5.20 after $4.20.": "verified, verified",
+		"Of the prompt, Giro asks $5.20 after $5.20.": "verified, unknown",
+		"Of the prompt, Giro asks $5.20 after $6.10.": "verified, unknown",
+		"The answer of Giro costs $11.50.":            "verified", "The prompt of Giro costs $11.50.": "unknown",
+		"The answer of Giro costs $12.60.": "verified", "The prompt of Giro costs $6.20.": "verified",
+		"The prompt of Giro costs $12.60.": "unknown", "The answer of Giro costs $6.10.": "unknown", "The prompt of Giro costs $6.10.": "verified",
+	} {
+		var got []string
+		for _, f := range check.Judge(text, m).Findings {
+			got = append(got, string(f.Verdict))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%q is %s, want %s: %+v", text, got, want, check.Judge(text, m).Findings)
 		}
 	}
 }

@@ -175,6 +175,7 @@ type clause struct {
 	missing  bool    // the row is not in the state of the moment
 	paired   bool    // it is of the name in its place in a list
 	cites    bool    // no word says what it measures: it is held against all that the cited row has
+	prior    bool    // it is what something was before: it asks $4 after $5
 	from     int     // where its part of the sentence begins
 }
 
@@ -371,6 +372,11 @@ func (c *clause) fields() {
 	var list []measured
 	for _, r := range c.subject.rows {
 		list = append(list, c.measures(r)...)
+	}
+	if n := len(c.before); n > 0 && c.before[n-1].Text == "after" {
+		if was := slices.DeleteFunc(slices.Clone(list), func(m measured) bool { return !strings.Contains(m.field, "Was") }); len(was) > 0 {
+			list, c.prior = was, true
+		}
 	}
 	best := 0
 	for _, m := range list {

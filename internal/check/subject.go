@@ -15,6 +15,7 @@ type mention struct {
 	symbol     bool
 	sure       bool // hardly an ordinary word
 	several    bool // the name is of several things
+	until      int  // where words behind it end that say which of them is meant: Bitcoin implied volatility
 }
 
 // wordy reports whether a symbol is a word of English too, which is a name only beside a figure or with a $ before it.
@@ -26,6 +27,11 @@ func wordy(symbol string) bool {
 		return true
 	}
 	return len(symbol) < 2
+}
+
+// heads reports whether a symbol that is a word hardly heads an amount as that word, in capitals before a colon.
+func heads(symbol string) bool {
+	return slices.Contains([]string{"NEAR", "LINK", "SAND", "MASK", "PUMP", "FLOW", "TRUMP"}, symbol)
 }
 
 // find finds the names in the text, the longest at each place.
@@ -67,12 +73,37 @@ func (j *judge) find() (list []*mention) {
 		last := len(list) - 1
 		if again := last >= 0 && list[last].rows[0] == m.rows[0]; again && goesOn(t[list[last].end:m.start], t[m.start:m.end]) {
 			list[last].end = m.end // Fear & Greed index
-		} else if j.counts(m, t) {
+		} else if j.counts(m, t, j.Tables.FieldPhrase(texts[i+n:]) > 1) {
 			list = append(list, m)
+			if of := j.kind(m, texts[i+n:]); of > 0 {
+				m.until = words[i+n+of-1].End
+			}
 		}
 		i += n
 	}
 	return list
+}
+
+// kind leaves m the rows of the kind whose phrase, of several words, words begin with, and is how many these are.
+func (j *judge) kind(m *mention, words []string) (n int) {
+	said := strings.Join(words[:min(4, len(words))], " ") + " "
+	var rows []*state.Row
+	for _, r := range m.rows {
+		for _, phrase := range j.Tables.KindNamed(r.Kind).Words {
+			long := strings.Count(phrase, " ") + 1
+			if long < 2 || long < n || !strings.HasPrefix(said, phrase+" ") {
+				continue
+			}
+			if long > n {
+				n, rows = long, nil
+			}
+			rows = append(rows, r)
+		}
+	}
+	if n > 0 {
+		m.rows = rows
+	}
+	return n
 }
 
 // called is the longest name that words begin with. A title is none in a title: it tells of what it names.
@@ -100,8 +131,8 @@ func goesOn(between, again string) bool {
 	return strings.Trim(between, " ") == "" || between == " (" && wordy(again)
 }
 
-// counts completes m, and reports whether it may be a name at all.
-func (j *judge) counts(m *mention, t string) bool {
+// counts completes m, and reports whether it may be a name at all. measured is set where words for a field follow.
+func (j *judge) counts(m *mention, t string, measured bool) bool {
 	written := t[m.start:m.end]
 	cash := m.start > 0 && t[m.start-1] == '$'
 	capital := written != strings.ToLower(written)
@@ -123,18 +154,24 @@ func (j *judge) counts(m *mention, t string) bool {
 		}
 		m.rows, m.sure = other, capital
 	case m.symbol:
-		m.sure = !wordy(written)
+		headed := heads(written) && strings.HasPrefix(t[m.end:], ": $") // LINK: $15
+		m.sure = !wordy(written) || measured || headed                  // LINK open interest
 		if !m.sure && !besideFigure(t, m.end) {
 			return false
 		}
 	default:
-		m.sure = (capital || strings.Count(written, " ") > 1) && (len(written) > 3 || strings.EqualFold(written, m.rows[0].Name))
+		rare := capital || strings.Count(written, " ") > 1 || strings.ContainsAny(written, "0123456789")
+		m.sure = rare && (len(written) > 3 || strings.EqualFold(written, m.rows[0].Name))
 	}
 	first := m.rows[0].Entity
 	m.several = slices.ContainsFunc(m.rows, func(r *state.Row) bool { return r.Entity != first && !j.Tables.KindNamed(r.Kind).Own })
-	m.rows = slices.Clone(m.rows)
-	for _, r := range slices.Clone(m.rows) {
+	named := m.rows
+	m.rows = slices.Clone(named)
+	for _, r := range named {
 		for _, other := range j.Tables.Alike(r) {
+			if slices.ContainsFunc(named, func(n *state.Row) bool { return n.Kind == other.Kind }) { // on another venue
+				continue
+			}
 			more := len(written) > len(other.Name) && strings.EqualFold(written[:len(other.Name)+1], other.Name+" ") // Bitcoin fees
 			if !slices.Contains(m.rows, other) && !more && !j.Tables.KindNamed(other.Kind).Own {
 				m.rows = append(m.rows, other)

@@ -58,7 +58,7 @@ const (
 type band struct{ low, high, least, most float64 }
 
 // band is that of one reading, in the unit of the field, its sign apart.
-func (c *clause) band(f prose.Figure, field string, v float64) band {
+func (c *clause) band(f prose.Figure, kind, field string, v float64) band {
 	said, half := f.Value, f.Half
 	if c.unitOf(f) == prose.Basis && human.FieldUnit(field) == "%" {
 		said, half = said/100, half/100
@@ -82,7 +82,7 @@ func (c *clause) band(f prose.Figure, field string, v float64) band {
 			b.low = min(b.low, said-half)
 		}
 	case exact:
-		kept := keptHalf(field, v)
+		kept := c.keptHalf(kind, field, v)
 		b.low, b.high, b.least, b.most = min(b.low, said-kept), max(b.high, said+kept), min(b.least, said-2*kept), max(b.most, said+2*kept)
 	case least:
 		b = band{said - half*0.01, said * 1.05, said * 0.95, math.Inf(1)}
@@ -111,27 +111,39 @@ func unitOfSecond(x float64) float64 {
 	return math.Pow10(int(math.Floor(math.Log10(math.Abs(x)))) - 1)
 }
 
-// keptHalf is half a unit of the last digit that a state keeps of v, which a text may have more of.
-func keptHalf(field string, v float64) float64 {
+// keptHalf is half a unit of the last digit that a state keeps of v, which a text may have more of. Of a percentage it keeps as many as
+// of any of its kind.
+func (j *judge) keptHalf(kind, field string, v float64) float64 {
 	switch {
 	case v == 0:
 		return 0
 	case strings.HasPrefix(field, "price"):
 		return math.Pow10(int(math.Floor(math.Log10(math.Abs(v))))-5) / 2
 	case human.FieldUnit(field) == "%":
-		_, decimals, _ := strings.Cut(strings.TrimRight(strconv.FormatFloat(v, 'f', 4, 64), "0"), ".")
-		return 0.5 * math.Pow10(-max(2, len(decimals)))
+		of := measure{kind: kind, field: field}
+		places, known := j.decimals[of]
+		if !known {
+			places = 2
+			for _, r := range j.Tables.Rows() {
+				if n, is := r.Number(field); is && r.Kind == kind {
+					_, decimals, _ := strings.Cut(strings.TrimRight(strconv.FormatFloat(n, 'f', 4, 64), "0"), ".")
+					places = max(places, len(decimals))
+				}
+			}
+			j.decimals[of] = places
+		}
+		return 0.5 * math.Pow10(-places)
 	}
 	return 0
 }
 
 // compare compares a reading with a value of a field.
-func (c *clause) compare(f prose.Figure, field string, v float64) outcome {
+func (c *clause) compare(f prose.Figure, kind, field string, v float64) outcome {
 	way := 0
 	if signed(field) {
 		way = prose.Direction(c.flat.Text, c.w.Figure)
 	}
-	b := c.band(f, field, v)
+	b := c.band(f, kind, field, v)
 	magnitude := math.Abs(v)
 	if !signed(field) {
 		magnitude = v
@@ -162,10 +174,10 @@ func (c *clause) compare(f prose.Figure, field string, v float64) outcome {
 }
 
 // best is the best outcome of all readings.
-func (c *clause) best(field string, v float64) (o outcome) {
+func (c *clause) best(kind, field string, v float64) (o outcome) {
 	for _, f := range c.readings {
 		if f.Kind == prose.Number {
-			o = max(o, c.compare(f, field, v))
+			o = max(o, c.compare(f, kind, field, v))
 		}
 	}
 	return o
@@ -193,7 +205,7 @@ func (c *clause) judge(f *api.CheckFinding) {
 	why := c.ended(false)
 	for i := range c.values {
 		v := c.values[i]
-		switch c.best(v.field, v.now) {
+		switch c.best(v.row.Kind, v.field, v.now) {
 		case same:
 			if c.digresses(v) || c.uncited(v) {
 				near = true
@@ -212,7 +224,7 @@ func (c *clause) judge(f *api.CheckFinding) {
 		}
 	}
 	for _, v := range c.inherits {
-		if why == "" && c.best(v.field, v.now) == same {
+		if why == "" && c.best(v.row.Kind, v.field, v.now) == same {
 			c.matched(f, v)
 			return
 		}
@@ -274,9 +286,7 @@ func (c *clause) elsewhere(f *api.CheckFinding) bool {
 	if c.paired || c.touches() || len(c.values) > 0 && c.subject.sure && c.subject.end <= c.w.Start && c.closed() {
 		others = nil // it says whose figure it is
 	}
-	if c.subject.end <= c.w.Start {
-		others = slices.DeleteFunc(others, func(m *mention) bool { return m.start >= c.w.End && !c.attached(c.w.End, m.start) })
-	}
+	others = slices.DeleteFunc(others, c.parted)
 	for _, row := range c.single() {
 		if slices.Contains(c.Anchors, row.Ref) && !(len(c.values) > 0 && slices.Contains(c.subject.rows, row)) {
 			others = append(others, &mention{start: c.w.End, rows: []*state.Row{row}})
@@ -292,7 +302,7 @@ func (c *clause) elsewhere(f *api.CheckFinding) bool {
 		}
 		for _, v := range append(other.values, other.inherits...) {
 			level := human.FieldUnit(v.field) == "%" && !signed(v.field) && c.moved() // up by no share
-			if !level && c.best(v.field, v.now) == same {
+			if !level && !other.digresses(v) && c.best(v.row.Kind, v.field, v.now) == same {
 				f.Reason = ""
 				c.matched(f, v)
 				return true
@@ -304,6 +314,15 @@ func (c *clause) elsewhere(f *api.CheckFinding) bool {
 		return true
 	}
 	return false
+}
+
+// parted reports whether m is of another part of the sentence than the figure, which has its subject before it.
+func (c *clause) parted(m *mention) bool {
+	if c.subject.end > c.w.Start {
+		return false
+	}
+	own := len(c.values) > 0 && c.subject.sure && m.end <= c.Start+lastCut(c.flat.Text[c.Start:c.subject.start])
+	return own || m.start >= c.w.End && !c.attached(c.w.End, m.start)
 }
 
 // touches reports whether the figure is of the name before it by where it stands: in brackets behind it, or with no figure between them
@@ -319,30 +338,43 @@ func (c *clause) touches() bool {
 // witnessed reports whether a text of the state, such as the message of a flag, has the figure beside a name of the sentence.
 func (c *clause) witnessed() bool {
 	raw := c.w.Raw
-	if c.w.Bare() || c.hedge != exact || c.last != nil || !c.inTexts(raw) {
+	if c.w.Bare() || c.hedge != exact || c.last != nil || c.prior || !c.inTexts(raw) {
 		return false
 	}
-	names := c.named
+	names := slices.DeleteFunc(slices.Clone(c.named), c.parted)
 	if c.touches() {
 		names = []*mention{c.subject}
 	}
 	return slices.ContainsFunc(strings.Split(c.texts, "\n"), func(line string) bool {
-		return holds(line, raw) && strings.Contains(strings.ToLower(line), c.word) && c.goes(line) &&
+		return holds(line, raw) && c.goes(line) &&
 			slices.ContainsFunc(names, func(m *mention) bool {
 				return m.sure && holds(line, c.flat.Text[m.start:m.end])
 			})
 	})
 }
 
-// goes reports whether a text says of the figure that it goes the way that c says, where it is a percentage and c says one.
+// goes reports whether a text says of the figure what c says: in its part of the text the word for what it measures, and the same way,
+// where it is a percentage and c says one.
 func (c *clause) goes(text string) bool {
 	way := prose.Direction(c.flat.Text, c.w.Figure)
-	for _, w := range prose.Numbers(text, api.MaxCheckFigures) {
-		if w.Raw == c.w.Raw && prose.Direction(text, w.Figure) == way {
+	list := slices.DeleteFunc(prose.Numbers(text, api.MaxCheckFigures), func(w prose.Written) bool { return w.Unit != c.w.Unit })
+	for i, w := range list {
+		from, to := 0, len(text)
+		if i > 0 {
+			from = list[i-1].End
+			from += lastCut(text[from:w.Start])
+		}
+		if i+1 < len(list) {
+			if to = list[i+1].Start; lastCut(text[w.End:to]) > 0 {
+				to = w.End + lastCut(text[w.End:to])
+			}
+		}
+		if strings.HasSuffix(w.Raw, c.w.Raw) && strings.Contains(strings.ToLower(text[from:to]), c.word) &&
+			(way == 0 || c.w.Unit != prose.Percent || prose.Direction(text, w.Figure) == way) {
 			return true
 		}
 	}
-	return way == 0 || c.w.Unit != prose.Percent
+	return false
 }
 
 // cited are the numbers of a row with the unit of the figure.
@@ -391,7 +423,7 @@ func (c *clause) old(f *api.CheckFinding) bool {
 			if !then.At.After(at) {
 				break
 			}
-			if c.best(v.field, then.Value) == same {
+			if c.best(v.row.Kind, v.field, then.Value) == same {
 				at = then.At
 				c.fill(f, v)
 				break
@@ -521,7 +553,7 @@ func (c *clause) refute(f *api.CheckFinding, opposed *value) {
 			if opposed != nil && went.since.IsZero() { // that the figure is right but for its sign is no accident
 				slack = 0
 			}
-			if r.Kind == prose.Number && c.reaches(r, v.field, went.low-slack, went.high+slack) {
+			if r.Kind == prose.Number && c.reaches(r, v.row.Kind, v.field, went.low-slack, went.high+slack) {
 				f.Reason = api.CheckNear
 				return
 			}
@@ -563,8 +595,8 @@ func (c *clause) ranged() bool {
 }
 
 // reaches reports whether a value that a reading may mean lies from low to high.
-func (c *clause) reaches(f prose.Figure, field string, low, high float64) bool {
-	b := c.band(f, field, low)
+func (c *clause) reaches(f prose.Figure, kind, field string, low, high float64) bool {
+	b := c.band(f, kind, field, low)
 	if signed(field) {
 		way := prose.Direction(c.flat.Text, c.w.Figure)
 		up := way >= 0 && b.least <= high && low <= b.most
@@ -644,7 +676,7 @@ func (c *clause) has() bool {
 			}
 			for _, field := range r.Fields {
 				v, ok := c.valueOf(r, field.Name)
-				if ok && c.unitFits(field.Name) && c.best(field.Name, v.now) == same {
+				if ok && c.unitFits(field.Name) && c.best(r.Kind, field.Name, v.now) == same {
 					return true
 				}
 			}

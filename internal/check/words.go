@@ -241,7 +241,7 @@ func (c *clause) closed() bool {
 		}
 	}
 	known := func(w prose.Word) bool {
-		if plain(w.Text) || strings.Trim(w.Text, "0123456789") == "" {
+		if plain(w.Text) || strings.Trim(w.Text, "0123456789") == "" || c.subject.end <= w.Start && w.End <= c.subject.until {
 			return true
 		}
 		for _, v := range c.values {
