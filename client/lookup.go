@@ -47,8 +47,8 @@ func newAsk(f *factory) *cobra.Command {
 			"comparison. Each argument is a question, and so is each part between commas. The lookup covers everything fetched,\n" +
 			"not only the rows in the state. @ stands for the names in the watchlist. Below the rows stand how a question was\n" +
 			"read, where that is not plain, and the words that cannot be given. Outside a terminal, each figure is a line:\n" +
-			"question, kind, key, name, field, value, age, stale, url and match, separated by tabs; a total has a field and a value\n" +
-			"alone, and what cannot be given is on stderr. A question without a result is free.\n\n" +
+			"question, kind, key, name, field, value, age, stale, url, match, of and from, separated by tabs; a total has a\n" +
+			"field and a value alone, and what cannot be given is on stderr. A question without a result is free.\n\n" +
 			"With --price, the arguments are names, and an unknown one is an error. With --text, they are words to find among\n" +
 			"the names and values of the newest state: a whole word scores 1, a part of one 0.5. Outside a terminal, each match\n" +
 			"is a line: path, value and score, separated by tabs.",
@@ -195,17 +195,21 @@ func (o lookupOptions) unknown(found *api.LookupResponse) error {
 
 // figures are the figures that were asked for, a row for each.
 func figures(found *api.LookupResponse) *cli.Rows {
-	rows := &cli.Rows{Columns: []string{"question", "kind", "key", "name", "field", "value", "age", "stale", "url", "match", "of"}, Wide: 3}
+	columns := []string{"question", "kind", "key", "name", "field", "value", "age", "stale", "url", "match", "of", "from"}
+	rows := &cli.Rows{Columns: columns, Wide: 3}
 	for _, result := range found.Results {
 		for _, name := range slices.Sorted(maps.Keys(result.Aggregates)) {
 			if sum := result.Aggregates[name]; sum.Value != nil {
-				rows.Rows = append(rows.Rows, []string{result.Q, "", "", "", name, human.Plain(*sum.Value), "", "", "", "", ""})
+				line := make([]string, len(columns))
+				line[0], line[4], line[5] = result.Q, name, human.Plain(*sum.Value)
+				rows.Rows = append(rows.Rows, line)
 			}
 		}
 		for _, r := range result.Rows {
 			for _, f := range r.Shown(max(1, len(r.Asked))) {
 				rows.Rows = append(rows.Rows, []string{result.Q, r.Kind, r.Key, r.Name, f.Name, plainValue(f.Value),
-					strconv.FormatInt(r.AgeSeconds, 10), strconv.FormatBool(r.Stale), r.URL, string(r.Match), r.Of})
+					strconv.FormatInt(r.AgeSeconds, 10), strconv.FormatBool(r.Stale), r.URL, string(r.Match), r.Of,
+					movedFrom(r.Over, f.Name)})
 			}
 		}
 	}

@@ -167,11 +167,7 @@ func queryFigures(found *api.QueryResponse) *cli.Rows {
 	rows := &cli.Rows{Columns: []string{"kind", "key", "name", "field", "value", "from", "age", "stale", "url", "of"}, Wide: 2}
 	for _, r := range found.Rows {
 		for _, f := range r.Fields {
-			from := ""
-			if m, moved := r.Over[f.Name]; moved {
-				from = human.Plain(m.From)
-			}
-			rows.Rows = append(rows.Rows, []string{r.Kind, r.Key, r.Name, f.Name, plainValue(f.Value), from,
+			rows.Rows = append(rows.Rows, []string{r.Kind, r.Key, r.Name, f.Name, plainValue(f.Value), movedFrom(r.Over, f.Name),
 				strconv.FormatInt(r.AgeSeconds, 10), strconv.FormatBool(r.Stale), r.URL, r.Of})
 		}
 	}
@@ -185,6 +181,14 @@ func queryFigures(found *api.QueryResponse) *cli.Rows {
 		rows.Rows = append(rows.Rows, []string{of, a.Row, "", name, value, "", "", "", ""})
 	}
 	return rows
+}
+
+// movedFrom is what a figure was at the beginning of the time that is asked about, "" where none is.
+func movedFrom(over map[string]api.Move, field string) string {
+	if m, moved := over[field]; moved {
+		return human.Plain(m.From)
+	}
+	return ""
 }
 
 // query shows rows for people: a line each, with as many figures as fit, then the aggregates and what is missing.

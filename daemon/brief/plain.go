@@ -12,12 +12,17 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// writePlain writes about a state whose members it does not know: what it holds, and how its sources do.
+// writePlain writes about a state whose members it does not know: what it holds, and which sources do not answer; where it holds
+// nothing, how each source does.
 func writePlain(in Input) (Draft, error) {
 	if err := object(in.State); err != nil {
 		return Draft{}, err
 	}
-	return compose(in, []paragraph{holdings(in), health(in, in.State.Sources())}), nil
+	held, status := holdings(in), in.State.Sources()
+	if len(held) == 0 {
+		return compose(in, []paragraph{health(in, status)}), nil
+	}
+	return compose(in, []paragraph{held, troubles(in, status)}), nil
 }
 
 // object is the error for a state that has no members.

@@ -16,7 +16,8 @@ func TestBuiltInKnowsOtherPacksALittle(t *testing.T) {
 		{"rows and health", `{"trending_models":[{"name":"x","ref":1},{"name":"y","ref":1}],"papers":[{"title":"z","ref":2}],"flags":[],
 			"source_status":[{"ref":1,"id":"hf-models","status":"ok"},{"ref":2,"id":"arxiv","status":"stale"},{"ref":3,"id":"hn","status":"error"}]}`,
 			"The state holds papers with 1 row [2] and trending models with 2 rows [1].\n\n" +
-				"Up to date: hf-models [1]. Carried from an earlier answer: arxiv [2]. Without usable data: hn [3]."},
+				"Carried from an earlier answer: arxiv [2]. Without usable data: hn [3]."},
+		{"health alone", `{"source_status":[{"ref":1,"id":"hf-models","status":"ok"}]}`, "Up to date: hf-models [1]."},
 		{"no status", `{"papers":[{"ref":2},{"ref":9}],"note":"x"}`,
 			"The state holds papers with 2 rows [2].\n\nIt is drawn from hf-models [1], arxiv [2] and hn (3) [3]."},
 		{"empty", `{}`, "It is drawn from hf-models [1], arxiv [2] and hn (3) [3]."},

@@ -203,6 +203,31 @@ func TestFullTable(t *testing.T) {
 	}
 }
 
+// TestSessionsThatOpen: those that have room and are not there yet count, for their owner and in all, until they are or have failed.
+func TestSessionsThatOpen(t *testing.T) {
+	t.Parallel()
+	none := func(context.Context, gate.Caller) (bool, error) { return false, nil }
+	table := mcp.NewSessionTable(mcp.SessionLimits{All: 3, PerOwner: 2}, time.Hour, none, time.Now)
+	defer table.Close()
+	room := func(owner string) (func(), error) { return table.Room(t.Context(), callerOf(owner, owner+"'s key")) }
+	var failed func()
+	for _, c := range []struct{ owner, refused string }{
+		{"a", ""}, {"a", ""}, {"a", "2 sessions of this owner"}, {"b", ""}, {"c", "3 sessions are open"},
+	} {
+		done, err := room(c.owner)
+		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
+			t.Errorf("a session of %s: %v", c.owner, err)
+		}
+		if failed == nil {
+			failed = done
+		}
+	}
+	failed()
+	if _, err := room("a"); err != nil {
+		t.Errorf("after one has failed: %v", err)
+	}
+}
+
 // TestSessionInUse goes only where no other is left.
 func TestSessionInUse(t *testing.T) {
 	t.Parallel()

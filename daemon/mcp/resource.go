@@ -205,8 +205,8 @@ func (s *Server) dailyBrief(_ context.Context, req *sdk.GetPromptRequest) (*sdk.
 	name := func(op api.Op) string { return toolName(s.cfg.Prefix, op) }
 	text := "Call " + name(api.OpBrief) + " with pack " + strings.Join(strings.Fields(pack), " ") + ". " +
 		"Report in at most ten sentences what changed and what needs attention, gravest first. " +
-		"Keep every [N] anchor next to the fact it supports and list the cited sources at the end; " +
-		name(api.OpCite) + " resolves an anchor. " +
+		"Keep every [N] ref next to the fact it supports and list the cited sources at the end; " +
+		name(api.OpCite) + " resolves a ref. " +
 		"If freshness.dataAgeSeconds is over 300, begin by saying how old the data is. " +
 		"State nothing that the brief does not; look up a single value with " + name(api.OpLookup) + "."
 	return &sdk.GetPromptResult{

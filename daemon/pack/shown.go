@@ -21,7 +21,10 @@ func cryptoShown() []state.Shown {
 		"capitalisation", "market capitalisation", "valuation", "valuable")
 	volume := number("volume24hUsd", "volume", "trading volume", "traded", "trades", "trade", "turnover",
 		"changed hands", "exchanged hands")
-	moves := []string{"change", "move", "moved", "moving", "percent change", "percentage change", "price change", "damage"}
+	moves := []string{
+		"change", "move", "moved", "moving", "percent change", "percentage change", "price change", "damage",
+		"how it did", "how it has done", "how it performed", "how did it do", "how has it done",
+	}
 	hour := number("change1hPct", append([]string{"1h", "hour", "hourly"}, moves...)...)
 	day := number("change24hPct", append([]string{"24h", "1d", "day", "daily", "performance"}, moves...)...)
 	week := number("change7dPct", append([]string{"7d", "week", "weekly", "performance"}, moves...)...)
@@ -29,10 +32,11 @@ func cryptoShown() []state.Shown {
 	lockedDay.In = "change1dPct"
 	locked := []state.ShownField{number("tvlUsd", "tvl", "locked", "deposits", "value", "value locked", "total value locked", "size",
 		"money",
-		"hold", "holds", "held", "holding", "worth", "parked", "locked up"), lockedDay, week}
+		"hold", "holds", "held", "holding", "worth", "parked", "locked up", "how much value", "value held"), lockedDay, week}
 	return []state.Shown{
 		{Kind: kindAsset, Path: "top_movers", Label: "name", Fields: []state.ShownField{
-			price, hour, day, week, cap, volume, number("rank", "rank", "ranking", "ranked", "position", "place"),
+			price, hour, day, week, cap, volume, number("rank", "rank", "ranking", "ranked", "position", "place",
+				"where it ranks", "which place"),
 		}},
 		{
 			Kind: kindProtocol, Path: "protocol_tvl", Label: "name", Groups: []string{api.GroupTop, api.GroupMover}, Fields: locked,

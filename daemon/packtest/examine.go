@@ -108,7 +108,7 @@ func (t *trial) checkAnchors(check string, p published, citations []api.Citation
 	for i, s := range t.pack.Sources {
 		status, cited := p.status[i], citations[i]
 		if status.ID != s.ID || status.Ref != i+1 || cited.Ref != i+1 || cited.URL != s.PublicURL || !clean(cited.Excerpt) {
-			t.fail(check, s.ID, "its anchor [%d] does not resolve: %+v", i+1, cited)
+			t.fail(check, s.ID, "its ref [%d] does not resolve: %+v", i+1, cited)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (t *trial) checkRow(check, member string, row map[string]any) int {
 	}
 	ref, _ := row["ref"].(float64)
 	if ref < 1 || int(ref) > len(t.pack.Sources) {
-		t.fail(check, "", "the anchor of %s of %s does not resolve", id, member)
+		t.fail(check, "", "the ref of %s of %s does not resolve", id, member)
 		return 0
 	}
 	return int(ref)

@@ -69,6 +69,25 @@ func TestLookupOnTheWire(t *testing.T) {
 	}
 }
 
+// TestGoesBack: what was told before is a part of the question where that goes back to it.
+func TestGoesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.has(t, rows(91240))
+	for text, want := range map[string]string{
+		"that was btc, and the price of it":                    "that was btc, and the price of it",
+		"that was btc, and the btc price":                      "and the btc price",
+		"Thanks, that settles odd. And btc, what's that price": "And btc, what's that price",
+		"You gave odd earlier; I'd now like the btc price":     "I'd now like the btc price",
+		"You gave odd earlier; I'd now like its price":         "You gave odd earlier; I'd now like its price",
+	} {
+		r := w.looked(t, api.Query{Op: api.OpLookup, Pack: "crypto", Text: text, Limit: 3})
+		if len(r.Results) != 1 || strings.Join(strings.Fields(r.Results[0].Q), " ") != want {
+			t.Errorf("%s: %+v", text, r.Results)
+		}
+	}
+}
+
 // TestCommasOfASentence: what a comma parts is a question of its own where it can be one, and belongs to the others where it cannot.
 func TestCommasOfASentence(t *testing.T) {
 	t.Parallel()
@@ -96,7 +115,29 @@ func TestCommasOfASentence(t *testing.T) {
 		"which has the better ratio, btc price":           2,
 		"how strange is btc, 24h":                         1,
 		"highest asset, btc doesn't count":                1,
+		"total price of btc, odd":                         1, // of both
+		"the whole price of btc, odd":                     1,
+		"price of the whole btc, odd":                     2,
 		"btc price,12,odd":                                3, // no thousands
+		"btc price, and its news":                         1,
+		"odd, btc price, its news":                        2,
+		"rank btc, odd by price":                          1,
+		"ok that was btc, and the price of assets":        1, // what was told before is no question
+		"thanks for btc, what does btc cost in price":     1,
+		"that was btc, and its price":                     1,
+		"that was btc, and odd":                           2,
+		"you told me the btc price, and what about odd":   1, // the price of it
+		"btc price, now the same for assets":              1, // of what was asked
+		"btc, newest oddities":                            1, // half of it is known, so it may be of btc
+		"btc, oddities":                                   2,
+		"odd as margin, the highest asset on it":          1, // of what cannot be read
+		"odd as margin, the highest asset there":          1,
+		"given these assets, odd":                         1,
+		"odd as margin, is there an asset":                2,
+		"oddly shaped, and the assets":                    1,
+		"oddly shaped, which assets":                      1,
+		"oddly shaped, and the btc price":                 2,
+		"got it for odd, but the btc price":               1,
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()

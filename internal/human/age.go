@@ -18,6 +18,9 @@ func Age(d time.Duration) string {
 	case d < day:
 		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
 	}
+	if d%day < time.Hour {
+		return fmt.Sprintf("%dd", d/day)
+	}
 	return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
 }
 

@@ -28,6 +28,123 @@ type When struct {
 	since    string        // unit of the calendar whose current one it is: month or year
 	clock    int           // 1 + minutes since midnight UTC, where one was written
 	exact    bool
+	month    bool          // the date is all of its month
+	yearly   bool          // or of its year
+	this     bool          // of what the present is in: this week
+	edge     edge          // before or after it
+	next     string        // unit of the calendar whose next one it is, or day for tomorrow
+	ahead    time.Duration // so long from now on
+	upto     *When         // the last day or month of several
+}
+
+// edge is the side of a day, a month or a moment that is meant.
+type edge uint8
+
+const (
+	midst edge = iota
+	after
+	before
+	through // to its end
+)
+
+// Ranges reports whether w bounds what has a time of its own, and says nothing of how anything was at one.
+func (w When) Ranges() bool {
+	return w.edge != midst || w.month && !w.Since || w.upto != nil || w.ahead > 0 || w.next != ""
+}
+
+// Day reports whether w is a day, without a time of the day.
+func (w When) Day() bool {
+	return !w.yearly && w.clock == 0 && !w.exact && !w.Since && w.Span == 0 && (w.days > 0 || w.week > 0 || !w.date.IsZero())
+}
+
+// Range is from when until when what has a time of its own is in w. A zero time is no bound. Of days and months that have no year,
+// and of weeks, those are meant that come, where ahead is set, and else those that were. ok is false for what lies on the other side.
+func (w When) Range(now time.Time, ahead bool) (from, to time.Time, ok bool) {
+	now = now.UTC()
+	midnight := now.Truncate(Day)
+	monday := midnight.AddDate(0, 0, -(int(now.Weekday())+6)%7)
+	first := midnight.AddDate(0, 0, 1-now.Day())
+	switch {
+	case w.ahead > 0:
+		return now, now.Add(w.ahead), ahead
+	case w.next == "day":
+		return midnight.Add(Day), midnight.Add(2 * Day), ahead
+	case w.next == "week":
+		return monday.Add(Week), monday.Add(2 * Week), ahead
+	case w.next == "month":
+		return first.AddDate(0, 1, 0), first.AddDate(0, 2, 0), ahead
+	case w.next != "" || ahead && w.Span > 0 && !w.this:
+		return from, to, false
+	case ahead && w.Span == Day:
+		return now, midnight.Add(Day), true
+	case ahead && w.Span == Week:
+		return now, monday.Add(Week), true
+	case ahead && w.since == "month":
+		return now, first.AddDate(0, 1, 0), true
+	case ahead && w.since == "year":
+		return now, time.Date(now.Year()+1, 1, 1, 0, 0, 0, 0, time.UTC), true
+	case ahead && w.Span > 0:
+		return from, to, false
+	case w.edge == midst && w.upto == nil && (w.Since || !w.month && !w.Day()):
+		from, ok = w.Begin(now)
+		return from, w.End(), ok && !(ahead && !w.End().IsZero() && !w.End().After(now))
+	}
+	if from, to, ok = w.whole(now, ahead); !ok {
+		return from, to, false
+	}
+	defer func() { ok = ok && !(ahead && !to.IsZero() && !to.After(now)) }() // what is to come lies not in what was
+	switch {
+	case w.upto != nil:
+		_, to, ok = w.upto.whole(now, ahead)
+		if last := to; w.upto.yearless && !w.yearless && last.Year() != from.Year() {
+			to = to.AddDate(from.Year()-last.Year(), 0, 0)
+		}
+		return from, to, ok && to.After(from)
+	case w.edge == after:
+		return to, time.Time{}, true
+	case w.edge == before:
+		return time.Time{}, from, true
+	case w.edge == through:
+		return time.Time{}, to, true
+	}
+	return from, to, true
+}
+
+// whole is when a day or month begins and ends; of a moment, when it is.
+func (w When) whole(now time.Time, ahead bool) (from, to time.Time, ok bool) {
+	if w.clock > 0 || w.exact || w.ago > 0 && w.days == 0 {
+		from, ok = w.Begin(now)
+		return from, from, ok
+	}
+	midnight := now.Truncate(Day)
+	switch {
+	case w.week > 0:
+		from = midnight.AddDate(0, 0, -(int(now.Weekday())-(w.week-1)+7)%7)
+		if ahead && (from.Before(midnight) || w.edge == before && from.Equal(midnight)) {
+			from = from.Add(Week)
+		}
+	case w.days > 0:
+		from = midnight.AddDate(0, 0, -w.days)
+	case w.yearless:
+		from = time.Date(now.Year(), w.date.Month(), w.date.Day(), 0, 0, 0, 0, time.UTC)
+	default:
+		from = w.date
+	}
+	end := func() time.Time {
+		switch {
+		case w.yearly:
+			return from.AddDate(1, 0, 0)
+		case w.month:
+			return from.AddDate(0, 1, 0)
+		}
+		return from.Add(Day)
+	}
+	if w.yearless && ahead && !end().After(now) {
+		from = from.AddDate(1, 0, 0)
+	} else if w.yearless && !ahead && from.After(now) {
+		from = from.AddDate(-1, 0, 0)
+	}
+	return from, end(), !from.IsZero()
 }
 
 // Begin is the moment, or when the span begins. ok is false for one that cannot be: a day without a time of day, or what is not over.
@@ -139,20 +256,37 @@ func number(word string) (n int, ok bool) {
 // A time of the day or a date is one word.
 func ReadWhen(words []string) (w When, taken int) {
 	r := whenReader{words: words}
-	if r.skip("tomorrow", "in the future") {
+	if r.skip("tomorrow") {
+		return When{Future: true, next: "day"}, r.at
+	}
+	if r.skip("in the future") {
 		return When{Future: true}, r.at
 	}
-	if r.skip("by", "in", "over", "for"); r.skip("the next", "next", "the coming", "coming") {
-		if _, counted := number(r.next()); counted {
+	if r.skip("by", "in", "over", "for", "within", "during"); r.skip("the next", "next", "the coming", "coming", "the following") {
+		n, counted := number(r.next())
+		if counted {
 			r.at++
 		}
-		if _, _, ok := unit(r.next()); ok {
-			return When{Future: true}, r.at + 1
+		if d, _, ok := unit(r.next()); ok {
+			w := When{Future: true, ahead: time.Duration(n) * d}
+			if !counted {
+				w.next = strings.TrimSuffix(r.next(), "s")
+			}
+			if w.next == "hour" || w.next == "day" {
+				w.next, w.ahead = "", d
+			}
+			return w, r.at + 1
 		}
 	}
 	r.at = 0
+	if w, n := readBounds(words); n > 0 {
+		return w, n
+	}
 	back := r.skip("looking back", "going back", "back")
-	since := !back && r.skip("since", "from", "between") // from 14:05
+	since := !back && r.skip("since", "from", "between", "starting", "starting from") // from 14:05
+	if since {
+		r.skip("the start of", "start of", "the beginning of", "beginning of")
+	}
 	if !since {
 		r.skip("over the course of", "in", "over", "during", "within", "for", "at", "on", "as of", "around", "by", "before", "across")
 	}
@@ -164,7 +298,7 @@ func ReadWhen(words []string) (w When, taken int) {
 	lead := r.at
 	switch {
 	case r.span(&w), r.moment(&w):
-	case r.clock(&w), r.date(&w):
+	case r.clock(&w), r.date(&w), lead > 0 && r.monthly(&w), since && r.whole(&w):
 	case lead > 0 && !since && yearForm.MatchString(r.next()): // in 2022
 		w.year, _ = strconv.Atoi(r.next())
 		r.at++
@@ -208,6 +342,77 @@ func ReadWhen(words []string) (w When, taken int) {
 	return w, r.at
 }
 
+// readBounds reads what words begin with where it is days and months from one to another, or what is before or after one.
+func readBounds(words []string) (w When, taken int) {
+	r := whenReader{words: words}
+	day := func(w *When) bool {
+		r.skip("the")
+		r.skip("start of", "beginning of")
+		return r.monthly(w) || r.whole(w) || r.date(w) || r.moment(w)
+	}
+	if r.skip("between", "from") {
+		upto := When{}
+		if !day(&w) || !r.skip("and", "to", "until", "till", "through") || !day(&upto) {
+			return When{}, 0
+		}
+		if w.yearless && !upto.yearless && !upto.date.IsZero() {
+			w.date, w.yearless = time.Date(upto.date.Year(), w.date.Month(), w.date.Day(), 0, 0, 0, 0, time.UTC), false
+		}
+		w.upto = &upto
+		return w, r.at
+	}
+	for i, lead := range [...][]string{{"after", "later than"}, {"before", "earlier than", "prior to"},
+		{"until", "till", "up to", "by", "no later than"}} {
+		if r.skip(lead...) {
+			if !day(&w) && !(i == 0 && r.clock(&w)) {
+				return When{}, 0
+			}
+			w.edge = edge(i + 1)
+			if w.days == 0 && (w.week > 0 || !w.date.IsZero()) && !w.exact && !w.month && !w.yearly {
+				r.rest(&w)
+			}
+			if w.clock > 0 && i > 0 || w.days > 0 && i == 2 { // by noon yesterday
+				return When{}, 0
+			}
+			return w, r.at
+		}
+	}
+	return When{}, 0
+}
+
+// whole reads a year.
+func (r *whenReader) whole(w *When) bool {
+	if !yearForm.MatchString(r.next()) {
+		return false
+	}
+	year, _ := strconv.Atoi(r.next())
+	w.date, w.yearly = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC), true
+	r.at++
+	return true
+}
+
+// monthly reads a month: october, september 2026.
+func (r *whenReader) monthly(w *When) bool {
+	begin := r.at
+	month := r.month()
+	if month == 0 {
+		return false
+	}
+	if m := dayForm.FindStringSubmatch(r.next()); m != nil { // a day of it
+		r.at = begin
+		return false
+	}
+	const leap = 2024
+	year := leap
+	if w.yearless = true; yearForm.MatchString(r.next()) {
+		year, _ = strconv.Atoi(r.next())
+		w.yearless = false
+		r.at++
+	}
+	w.date, w.month = time.Date(year, month, 1, 0, 0, 0, 0, time.UTC), true
+	return true
+}
+
 type whenReader struct {
 	words []string
 	at    int
@@ -244,11 +449,15 @@ func (r *whenReader) next() string {
 
 // span reads a length: this week, last 4 hours, 24h, weekly, an hour ago.
 func (r *whenReader) span(w *When) bool {
+	if r.clocked() { // 15 hours UTC
+		return false
+	}
 	begin := r.at
 	switch {
 	case r.has("day before yesterday"):
 		return false
 	case r.skip("today", "so far today", "tonight"):
+		w.this = true
 		w.Span, w.Loose, w.Names = Day, true, []string{"24h", "1d", "day", "daily", "today"}
 		return true
 	case r.skip("half an hour", "half hour"):
@@ -283,6 +492,7 @@ func (r *whenReader) span(w *When) bool {
 	if d, names, ok := unit(r.next()); ok && (last || this || len(r.next()) > 3 || r.next() == "day") {
 		w.Span, w.Names = d, names
 		w.Vague = last && d > Day && r.words[r.at-1] == "last"
+		w.this = this
 		if this && (r.next() == "month" || r.next() == "year") {
 			w.since = r.next()
 		}
@@ -417,7 +627,7 @@ func (r *whenReader) clock(w *When) bool {
 	minute, _ := strconv.Atoi(m[2])
 	side := m[3]
 	r.at++
-	r.skip("o clock", "oclock")
+	r.skip("o clock", "oclock", "hours", "hrs")
 	switch {
 	case r.skip("am", "in the morning", "this morning"):
 		side = "am"
@@ -444,7 +654,7 @@ func (r *whenReader) clock(w *When) bool {
 func (r *whenReader) clocked() bool {
 	after := whenReader{words: r.words, at: r.at + 1}
 	return after.skip("am", "pm", "o clock", "oclock", "in the morning", "this morning", "in the afternoon", "this afternoon",
-		"in the evening")
+		"in the evening", "hours utc", "hours gmt", "hrs utc", "hrs gmt")
 }
 
 var dayForm = regexp.MustCompile(`^(\d{1,2})(st|nd|rd|th)?$`)

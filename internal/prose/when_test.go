@@ -97,3 +97,65 @@ func TestReadWhen(t *testing.T) {
 		}
 	}
 }
+
+// TestRange says, on a Friday at 14:05, from when until when what has a time is in what a question names: of what was, and of what comes.
+func TestRange(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 14, 5, 0, 0, time.UTC)
+	for text, want := range map[string]struct{ was, comes string }{
+		"after 2026-06-01":                {"2026-06-02T00:00 -", "2026-06-02T00:00 -"},
+		"before 2026-03-01":               {"- 2026-03-01T00:00", ""},
+		"until 2026-03-01":                {"- 2026-03-02T00:00", ""},
+		"on november 16":                  {"2026-11-16T00:00 2026-11-17T00:00", "2027-11-16T00:00 2027-11-17T00:00"},
+		"in october":                      {"2026-10-01T00:00 2026-11-01T00:00", "2027-10-01T00:00 2027-11-01T00:00"},
+		"in december":                     {"2025-12-01T00:00 2026-01-01T00:00", "2026-12-01T00:00 2027-01-01T00:00"},
+		"in october 2024":                 {"2024-10-01T00:00 2024-11-01T00:00", ""},
+		"since the start of september":    {"2026-09-01T00:00 -", "2026-09-01T00:00 -"},
+		"after october":                   {"2026-11-01T00:00 -", "2027-11-01T00:00 -"},
+		"between june and september 2026": {"2026-06-01T00:00 2026-10-01T00:00", ""},
+		"from 2026-06-01 to 2026-08-15":   {"2026-06-01T00:00 2026-08-16T00:00", ""},
+		"before 2024":                     {"- 2024-01-01T00:00", ""},
+		"after 2024":                      {"2025-01-01T00:00 -", "2025-01-01T00:00 -"},
+		"since 2024":                      {"2024-01-01T00:00 -", "2024-01-01T00:00 -"},
+		"between 2022 and 2024":           {"2022-01-01T00:00 2025-01-01T00:00", ""},
+		"between june and march":          {"", ""},
+		"before friday":                   {"- 2026-11-20T00:00", "- 2026-11-27T00:00"},
+		"by monday":                       {"- 2026-11-17T00:00", "- 2026-11-24T00:00"},
+		"yesterday":                       {"2026-11-19T00:00 2026-11-20T00:00", ""},
+		"tomorrow":                        {"", "2026-11-21T00:00 2026-11-22T00:00"},
+		"in the next 10 days":             {"", "2026-11-20T14:05 2026-11-30T14:05"},
+		"next week":                       {"", "2026-11-23T00:00 2026-11-30T00:00"},
+		"next month":                      {"", "2026-12-01T00:00 2027-01-01T00:00"},
+		"this week":                       {"2026-11-13T14:05 -", "2026-11-20T14:05 2026-11-23T00:00"},
+		"today":                           {"2026-11-19T14:05 -", "2026-11-20T14:05 2026-11-21T00:00"},
+		"this month":                      {"2026-11-01T00:00 -", "2026-11-20T14:05 2026-12-01T00:00"},
+		"this year":                       {"2026-01-01T00:00 -", "2026-11-20T14:05 2027-01-01T00:00"},
+		"last week":                       {"2026-11-13T14:05 -", ""},
+		"after 13:00":                     {"2026-11-20T13:00 -", "2026-11-20T13:00 -"},
+		"in 2025":                         {"2025-01-01T00:00 2026-01-01T00:00", ""},
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			words := strings.Fields(text)
+			w, taken := prose.ReadWhen(words)
+			if taken != len(words) {
+				t.Fatalf("%d words are read", taken)
+			}
+			side := func(at time.Time) string {
+				if at.IsZero() {
+					return "-"
+				}
+				return at.Format("2006-01-02T15:04")
+			}
+			for ahead, want := range map[bool]string{false: want.was, true: want.comes} {
+				got := ""
+				if from, to, ok := w.Range(now, ahead); ok {
+					got = side(from) + " " + side(to)
+				}
+				if got != want {
+					t.Errorf("ahead %v: %q, want %q", ahead, got, want)
+				}
+			}
+		})
+	}
+}

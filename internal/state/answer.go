@@ -142,6 +142,9 @@ func LookupNotes(r api.LookupResult) (notes []string) {
 
 func aggregateNote(agg string, a api.Aggregate) string {
 	of, name, _ := strings.Cut(agg, ":")
+	if strings.HasSuffix(of, "Pct") {
+		name = of
+	}
 	switch {
 	case name == "":
 		return fmt.Sprintf("%s: %d", of, a.Rows)

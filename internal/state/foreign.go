@@ -9,7 +9,8 @@ import (
 
 // alsoEnglish are words of other languages that are English too, or the beginning of a name: they are foreign beside others alone.
 const alsoEnglish = "die war hat den des im hier vale actual y et en c du el la le los las del de was au un una es " +
-	"por wo sur a que total use l d n qu j capitalisation do o da kurs cena hoe ne van wat het ile jest"
+	"por wo sur a que total use l d n qu j capitalisation do o da kurs cena hoe ne van wat het ile jest " +
+	"am son ha mas nach mayor menor sono modelo"
 
 // english says in English what a question has in a writing without spaces.
 func english(q string) string {
@@ -38,18 +39,21 @@ func eastern() *strings.Replacer {
 		" stablecoin ", "ビットコインキャッシュ", " bitcoin cash ", "ビットコイン", " bitcoin ", "イーサリアムクラシック", " ethereum classic ",
 		"イーサリアム", " ethereum ", "リップル", " xrp ", "ソラナ", " solana ", "ドージコイン", " dogecoin ", "カルダノ", " cardano ",
 		"ライトコイン", " litecoin ", "テザー", " tether ", "モネロ", " monero ", "ポルカドット", " polkadot ", "トロン", " tron ",
+		"一番", " most ", "最も", " most ", "最大", " biggest ", "上がった", " up ", "下がった", " down ",
 		"トップ", " top ", "上位", " top ", "コイン", " coins ",
 		"は", " ", "の", " ", "を", " ", "と", " and ", "が", " ", "に", " ", "？", " ", "、", " ", "。", " ", "か", " ",
 	)
 }
 
 // foreign says words of other languages in English, where they are no English themselves.
-func foreign(words []term) (list []term) {
+func (t *Tables) foreign(words []term) (list []term) {
 	if len(words) == 0 {
 		return nil
 	}
-	known, english := foreignWords(), strings.Split(alsoEnglish, " ")
-	if !slices.ContainsFunc(words, func(w term) bool { return known[w.text] != "" && !slices.Contains(english, w.text) }) {
+	known := t.languages
+	if !slices.ContainsFunc(words, func(w term) bool {
+		return known[w.text] != "" && !strings.Contains(" "+alsoEnglish+" ", " "+w.text+" ")
+	}) {
 		return words
 	}
 	for i := 0; i < len(words); i++ {
@@ -79,6 +83,28 @@ func short(w string) string {
 		return "price"
 	case "vol", "vols":
 		return "volume"
+	case "lvl":
+		return "level"
+	case "yr":
+		return "year"
+	case "yrs":
+		return "years"
+	case "wk", "wks":
+		return "week"
+	case "mth":
+		return "month"
+	case "yld", "ylds":
+		return "yield"
+	case "mkt":
+		return "market"
+	case "ttl":
+		return "total"
+	case "dl", "dls":
+		return "downloads"
+	case "curr":
+		return "current"
+	case "hl":
+		return "hyperliquid"
 	case "chg", "changed":
 		return "change"
 	case "perf", "performed", "performance":
@@ -120,13 +146,16 @@ func digits(words []term) (list []term) {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		n := cardinal(w.text)
+		if w.text == "one" && i+1 < len(words) && (words[i+1].text == "year" || words[i+1].text == "month") { // the one-year bill
+			w.text, w.raw = "1", "1"
+		}
 		if n >= 20 && i+1 < len(words) {
 			if unit := cardinal(words[i+1].text); unit > 0 && unit < 10 {
 				n += unit
 				i++
 			}
 		}
-		if n > 1 {
+		if n > 1 || w.text == "zero" {
 			w.text = strconv.Itoa(n)
 			w.raw = w.text
 		}
@@ -154,9 +183,34 @@ func foreignWords() map[string]string {
 			"cuanto cuesta, cuánto cuesta, wie viel kostet, wieviel kostet, combien coûte, combien coute, combien vaut, cuanto vale, " +
 			"cuánto vale, quanto costa, quanto custa, quanto vale, prezzo, preço, preco, koers, prijs, kost, hoeveel kost, " +
 			"cena, ile kosztuje, kosztuje, fiyat, fiyatı, fiyati, kaç dolar, kac dolar, ne kadar",
-		"prices":    "preise, kurse, precios",
-		"yesterday": "gestern, ayer, hier, ieri, ontem, gisteren, wczoraj, dün, вчера",
-		"today":     "heute, hoy, aujourd hui, aujourdhui, oggi, hoje, vandaag, dzisiaj, dziś, bugün, сегодня",
+		"prices": "preise, kurse, precios",
+		"coins": "monedas, criptomonedas, criptos, münzen, kryptos, kryptowährungen, monnaies, cryptomonnaies, moedas, criptomoedas, " +
+			"monete, criptovalute",
+		"rate":   "tasa, taxa, taux, tasso, tipo",
+		"coin":   "moneda, moeda, moneta, münze, monnaie",
+		"dollar": "dólar, dólares",
+		"model":  "modell, modèle, modelo, modello",
+		"models": "modelle, modèles, modelos, modelli",
+		"most":   "más, mas, am meisten, le plus, les plus, mais, più, di più",
+		"biggest": "más grande, más grandes, mayor, mayores, maior, maiores, grösste, grössten, grösster, groesste, größte, größten, " +
+			"le plus grand, la plus grande, les plus grands, les plus grandes, plus grand, plus grande, più grande, più grandi",
+		"smallest": "más pequeña, más pequeño, menor, menores, kleinste, kleinsten, le plus petit, " +
+			"la plus petite, più piccola, più piccolo",
+		"cheapest": "más barato, más barata, más baratos, günstigste, günstigsten, günstigstes, billigste, billigsten, billigstes, " +
+			"le moins cher, la moins chère, les moins chers, mais barato, mais barata, più economico, più economica",
+		"most expensive": "más caro, más cara, más caros, teuerste, teuersten, teuerstes, le plus cher, la plus chère, les plus chers, " +
+			"mais caro, mais cara, più caro, più cara",
+		"highest": "más alto, más alta, höchste, höchsten, höchster, le plus haut, la plus haute, " +
+			"mais alto, mais alta, più alto, più alta",
+		"lowest": "más bajo, más baja, niedrigste, niedrigsten, le plus bas, la plus basse, " +
+			"mais baixo, mais baixa, più basso, più bassa",
+		"by":             "nach",
+		"dominance":      "dominancia, dominância, dominanz, dominanza",
+		"inflation rate": "tasa de inflación, taxa de inflação, inflationsrate, taux d inflation, tasso di inflazione",
+		"funding rate":   "tasa de financiación, taxa de financiamento, finanzierungsrate, taux de financement",
+		"exchange rate":  "tipo de cambio, taux de change, wechselkurs, taxa de câmbio, tasso di cambio",
+		"yesterday":      "gestern, ayer, hier, ieri, ontem, gisteren, wczoraj, dün, вчера",
+		"today":          "heute, hoy, aujourd hui, aujourdhui, oggi, hoje, vandaag, dzisiaj, dziś, bugün, сегодня",
 		"now": "ahora mismo, en este momento, en ce moment, im moment, gerade jetzt, " +
 			"jetzt, aktuell, aktueller, aktuelle, derzeit, gerade, momentan, " +
 			"ahora, actual, actualmente, maintenant, " +
@@ -166,17 +220,20 @@ func foreignWords() map[string]string {
 		"a week ago": "vor einer woche, hace una semana, il y a une semaine",
 		"supply":     "umlaufmenge, umlauf, angebot, gesamtangebot, oferta, suministro, offre",
 		"market cap": "капитализация, capitalizzazione, capitalização, capitalizacao, marktwaarde, kapitalizacja, " +
-			"piyasa değeri, marktkapitalisierung, capitalización de mercado, capitalizacion de mercado, capitalización, capitalizacion, " +
+			"piyasa değeri, marktkapitalisierung, capitalización de mercado, capitalizacion de mercado, " +
+			"capitalización, capitalizacion, " +
 			"capitalisation boursière, capitalisation boursiere, capitalisation",
-		"volume":    "volumen, handelsvolumen, umsatz, volumen de negociación, volume d échange, volume d echange",
-		"news":      "nachrichten, neuigkeiten, noticias, actualités, actualites, nouvelles",
-		"fee":       "gebühr, gebuehr, comisión, comision, frais",
-		"fees":      "gebühren, gebuehren, comisiones",
-		"change":    "änderung, aenderung, veränderung, veraenderung, cambio, variación, variacion, variation, changement",
-		"up":        "вырос, выросла, gestiegen, steigt, subido, sube, monté, augmenté, gestegen, salito, subiu, wzrósł, wzrosło, yükseldi",
-		"down":      "упал, упала, gefallen, fällt, faellt, bajado, baja, baissé, chuté, gedaald, sceso, caiu, spadł, spadło, düştü",
+		"volume": "volumen, handelsvolumen, umsatz, volumen de negociación, volume d échange, volume d echange",
+		"news":   "nachrichten, neuigkeiten, noticias, actualités, actualites, nouvelles",
+		"fee":    "gebühr, gebuehr, comisión, comision, frais",
+		"fees":   "gebühren, gebuehren, comisiones",
+		"change": "änderung, aenderung, veränderung, veraenderung, cambio, variación, variacion, variation, changement",
+		"up": "вырос, выросла, gestiegen, steigt, subido, sube, monté, augmenté, gestegen, salito, salita, saliti, salite, subiu, " +
+			"subieron, subió, subidas, subiram, montée, montées, wzrósł, wzrosło, yükseldi",
+		"down": "упал, упала, gefallen, fällt, faellt, bajado, baja, baissé, chuté, gedaald, sceso, scesa, scesi, scese, caiu, " +
+			"bajaron, bajó, cayeron, cayó, caíram, caiu, chuté, chutées, spadł, spadło, düştü",
 		"and":       "und, y, et",
-		"or":        "oder",
+		"or":        "oder, ou",
 		"since":     "seit, desde, depuis",
 		"hours":     "stunden, horas, heures",
 		"days":      "tagen, días, dias, jours",
@@ -191,7 +248,8 @@ func foreignWords() map[string]string {
 		"of": "der, die, das, den, dem, des, ein, eine, einen, von, vom, für, fuer, wie, ist, war, hoch, was, wieviel, viel, mir, " +
 			"bitte, zeig, sag, im, wo, " +
 			"steht, liegt, hat, zu, el, la, los, las, un, una, del, de, en, cual, cuál, es, cuanto, cuánto, está, esta, por, favor, " +
-			"qué, que, dame, dime, какая, какой, у, il, lo, di, dello, della, qual, quale, è, é, o, do, da, em, na, " +
+			"qué, que, dame, dime, cuáles, cuales, son, ha, han, welche, welcher, welches, sind, am, quelles, quels, ont, sont, " +
+			"quais, são, foram, quali, sono,  какая, какой, у, il, lo, di, dello, della, qual, quale, è, é, o, do, da, em, na, " +
 			"hoeveel, quanto, ile, kaç, kac, сколько, " +
 			"wat, het, van, een, hoe, jaka, jaki, jest, ne, teraz, adesso, agora, nu, сейчас, " +
 			"le, les, du, une, quel, quelle, est, combien, au, s il vous plaît, s il vous plait, sur, dernières, dernieres, últimas, " +

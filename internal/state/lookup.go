@@ -2,6 +2,7 @@ package state
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -47,16 +48,30 @@ const maxNear = 3
 // ways to read its words the first is taken that leaves nothing out. Where there is none, and a word is unknown, it may be the beginning
 // of a name, words of one, or a name or a word that is nearly written so: the rows that it leads to say so.
 func (t *Tables) Read(q, kind string, limit int) Question {
-	words := t.inFull(readWords(q))
+	words := t.inDollars(t.inFull(t.readWords(q)))
 	if len(words) > maxWords {
 		return unread(q)
 	}
+	for i, w := range words[min(1, len(words)):] { // of which month it is: no change of a month
+		if asks := words[i].text; (asks == "which" || asks == "what") && slices.Contains([]string{"month", "quarter", "year"}, w.text) {
+			return Question{Missing: []api.LookupMissing{{Word: asks + " " + w.text, Why: api.MissingNoSuchField}}}
+		}
+	}
+	orders := len(words) > 1 && words[0].text == "rank" && words[1].text != "of" // rank usdc and dai by supply
+	if orders && slices.ContainsFunc(words, func(w term) bool { return w.text == "by" }) {
+		words = words[1:]
+	}
 	read := t.read(q, words, kind, limit)
-	if len(read.Parts) == 0 {
-		if behind := t.preamble(words); behind > 0 {
-			if again := t.read(q, words[behind:], kind, limit); len(again.Parts) > 0 {
-				read = again
-			}
+	for _, framed := range [...]func([]term) []term{t.core, t.carried} {
+		if read.sure() {
+			break
+		}
+		core := framed(words)
+		if len(core) == 0 {
+			continue
+		}
+		if again := t.read(q, core, kind, limit); again.sure() || len(read.Parts) == 0 && len(again.Parts) > 0 {
+			read = again
 		}
 	}
 	said := texts(words)
@@ -72,7 +87,8 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	if len(read.Parts) == 0 && slices.ContainsFunc(said, leaves) { // of what it is left out, what stands before says
 		read.Partial = true
 	}
-	if len(said) > 0 && slices.Contains([]string{"sorted", "ordered", "ranked", "limit", "ascending", "descending"}, said[0]) {
+	whole := []string{"sorted", "ordered", "ranked", "limit", "ascending", "descending", "rank"}
+	if len(said) > 0 && slices.Contains(whole, said[0]) {
 		read.Partial = true
 	}
 	read.Partial = read.Partial || timed == len(said) || slices.ContainsFunc(words, func(w term) bool {
@@ -89,28 +105,9 @@ func asksSomething(w string) bool {
 	}, w)
 }
 
-// preamble is where the question begins behind words that say who asks, and why, and nothing that rows could say: I am writing a note and
-// need to know. It is 0 where there are none.
-func (t *Tables) preamble(words []term) (behind int) {
-	folded := texts(words)
-	asks := [...][]string{{"to", "know"}, {"to", "quote"}, {"to", "cite"}, {"to", "see"}, {"to", "learn"}, {"find", "out"},
-		{"tell", "me"}, {"i", "need"}, {"we", "need"}, {"me", "know"}}
-	for i := range words {
-		for _, a := range asks {
-			if i+2 < len(words) && folded[i] == a[0] && folded[i+1] == a[1] {
-				behind = i + 2
-			}
-		}
-	}
-	for i := range behind {
-		says := func(p piece) bool {
-			return p.role != grammar && p.role != doing && p.role != describing && p.role != joining && p.role != unknown
-		}
-		if slices.ContainsFunc(t.pieces(words, folded, i), says) || t.covered(words, folded, i) && len(t.pieces(words, folded, i)) == 0 {
-			return 0
-		}
-	}
-	return behind
+// sure reports whether the question was read, and by no name that may be another.
+func (q Question) sure() bool {
+	return len(q.Parts) > 0 && len(q.Missing) == 0 && !slices.ContainsFunc(q.Parts, func(p Part) bool { return !p.Match.Sure() })
 }
 
 // maxWords is how many words are read as one question: more than one may have, but for a sentence with commas.
@@ -223,10 +220,14 @@ func (t *Tables) ask(list []piece, words []term, kind string, limit int, match a
 // askClauses asks for what each of some clauses says, or for nothing.
 func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit int, match api.Match) (whole Question) {
 	var about []piece // that the last clause with a name named
-	for _, clause := range clauses {
+	for i, clause := range clauses {
 		var got Question
 		if names := slices.DeleteFunc(slices.Clone(clause), func(p piece) bool { return p.role != naming }); len(names) > 0 {
 			about = names
+		} else if of := kindOf(clauses[:i]); of != nil && borrows(clause) {
+			if got = t.askClause(slices.Concat([]piece{*of}, clause), words, kind, limit, match); len(got.Parts) == 0 {
+				return Question{}
+			}
 		} else if t.goesOn(clause) {
 			got = t.askClause(slices.Concat(about, clause), words, kind, limit, match)
 		}
@@ -244,10 +245,42 @@ func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit 
 	apart := func(p Part) bool {
 		return p.Query.Table != whole.Parts[0].Query.Table || !slices.Equal(p.Query.Agg, whole.Parts[0].Query.Agg)
 	}
+	against := slices.ContainsFunc(words, func(w term) bool { return oneOf(w.text, "|against|vs|versus|") })
+	for i, of := range whole.Parts[:len(whole.Parts)-1] { // the ratio and the volume of btc options: both of these
+		if of.keys == nil && of.Query.Order == "" && len(of.Query.Agg)+len(of.Query.Where) == 0 && whole.Parts[i+1].keys != nil &&
+			of.Query.Table == whole.Parts[i+1].Query.Table {
+			return Question{}
+		}
+		if against && of.keys == nil && t.kinds[t.place[of.Query.Table]].Own && len(of.Query.Where) == 0 { // against a list
+			return Question{}
+		}
+	}
 	if slices.ContainsFunc(clauses, sums) && slices.ContainsFunc(whole.Parts, apart) {
 		return Question{} // of things of several kinds there is no sum
 	}
 	return whole
+}
+
+// borrows reports whether a clause asks for the first of an order, and not of what: and which has the most tvl.
+func borrows(clause []piece) bool {
+	orders := func(p piece) bool { return p.role == most || p.role == least || p.role == expensive || p.role == cheap }
+	about := func(p piece) bool { return p.role == naming || p.role == ofKind || p.role == valued }
+	return slices.ContainsFunc(clause, orders) && !slices.ContainsFunc(clause, about)
+}
+
+// kindOf is the kind that the last of some clauses names, as if one of it was asked for; nil for none.
+func kindOf(clauses [][]piece) *piece {
+	if len(clauses) == 0 {
+		return nil
+	}
+	last := clauses[len(clauses)-1]
+	i := slices.IndexFunc(last, func(p piece) bool { return p.role == ofKind && p.order == nil })
+	if i < 0 {
+		return nil
+	}
+	one := last[i]
+	one.text = singular(one.text)
+	return &one
 }
 
 // goesOn reports whether a clause without a name may ask for a further figure of what was named before it: btc price and hourly funding.
@@ -273,7 +306,8 @@ func (t *Tables) askClause(list []piece, words []term, kind string, limit int, m
 	if len(a.missing) > 0 {
 		return Question{Missing: a.missing, Partial: a.partial()}
 	}
-	return Question{Parts: parts, Partial: a.partial(), Bare: a.bare() && len(a.times) == 0, Named: len(a.subjects)+len(a.values) > 0}
+	return Question{Parts: parts, Partial: a.partial(), Bare: a.bare() && len(a.times) == 0, Named: len(a.subjects)+len(a.values) > 0,
+		Listing: a.listing()}
 }
 
 // asksWhen reports whether the question asks when something is, and rows have no time of their own.
@@ -290,8 +324,15 @@ func (a *asking) asksWhen(parts []Part) bool {
 }
 
 func (a *asking) partial() bool {
+	if len(a.missing) > 0 && len(a.subjects) == 0 && a.nowhere() {
+		return false
+	}
 	ambiguous := func(m api.LookupMissing) bool { return m.Why == api.MissingAmbiguous }
-	if slices.ContainsFunc(a.missing, ambiguous) {
+	// of all that are named: the total of btc, eth and sol
+	figure := func(r role) bool { return r == summing || r == averaging }
+	whole := len(a.subjects) == 1 && // the whole market
+		oneOf(a.words[max(0, a.subjects[0].from-1)].text, "|whole|entire|overall|")
+	if slices.ContainsFunc(a.missing, ambiguous) || len(a.subjects) > 0 && !whole && slices.ContainsFunc(a.all, figure) {
 		return true
 	}
 	left := len(a.others) + len(a.refused) + len(a.without) // and of what it is left out, what stands before says
@@ -302,21 +343,70 @@ func (a *asking) partial() bool {
 	return len(a.subjects)+len(a.kinds)+len(a.values)+len(a.fields)+len(a.all) == 0
 }
 
+// nowhere reports whether a figure is asked for that no kind has, or a word such as yield stands beside a span of years, over which nothing
+// is kept: then the question is no part of one about a thing that is named before.
+func (a *asking) nowhere() bool {
+	years := func(p piece) bool { return p.when.Span >= 365*prose.Day }
+	other := func(p piece) bool { return p.role == ofField && !a.t.measured(p.text) }
+	return slices.ContainsFunc(a.fields, other) || len(a.values) > 0 && slices.ContainsFunc(a.times, years)
+}
+
+// measured reports whether any kind has a figure by a phrase.
+func (t *Tables) measured(phrase string) bool {
+	return slices.ContainsFunc(t.kinds, func(k Kind) bool { return k.measured(phrase) })
+}
+
+// measured reports whether a kind has a figure by a phrase.
+func (k Kind) measured(phrase string) bool {
+	return slices.ContainsFunc(k.Fields, func(f Field) bool { return f.means(phrase) })
+}
+
+// leftOutToo reports whether what is joined to a clause is left out with what it ends with: besides btc and eth.
+func leftOutToo(clause []piece) bool {
+	i := len(clause) - 1
+	for i > 0 && clause[i].role == naming {
+		i--
+	}
+	return i >= 0 && i < len(clause)-1 && clause[i].role == negating
+}
+
 // clauses are what stands between words such as and, where each says what it asks about, and how many of them say which figure of it.
 func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 	from := 0
 	for i := range list {
-		if list[i].role == joining {
+		if list[i].role == joining && !leftOutToo(list[from:i]) {
 			clauses = append(clauses, list[from:i])
 			from = i + 1
 		}
 	}
 	clauses = append(clauses, list[from:])
-	for _, clause := range clauses {
-		about, figure := false, false
+	own := func(p piece) bool {
+		return p.role == ofField || p.role == rising || p.role == falling || p.order != nil
+	}
+	asks, times := false, false
+	ordered := func(clause []piece) bool {
+		return slices.ContainsFunc(clause, func(p piece) bool { return p.order != nil })
+	}
+	if last := len(clauses) - 1; last > 0 && ordered(clauses[0]) && ordered(clauses[last]) {
+		timed := func(clause []piece) bool {
+			return slices.ContainsFunc(clause, func(p piece) bool { return p.role == timing })
+		}
+		if !timed(clauses[0]) && timed(clauses[last]) {
+			return nil, 0 // the gainers and losers of this week
+		}
+	}
+	for i, clause := range clauses {
+		timed := slices.ContainsFunc(clause, func(p piece) bool { return p.role == timing })
+		if asks && !times && timed && !slices.ContainsFunc(clause, own) {
+			return nil, 0 // how much have btc and eth lost this week: of both
+		}
+		asks, times = asks || slices.ContainsFunc(clause, own), times || timed
+		named := slices.ContainsFunc(clause, func(p piece) bool { return p.role == naming })
+		about, figure := borrows(clause) && kindOf(clauses[:i]) != nil, false
 		for _, p := range clause {
 			about = about || p.role == naming || p.role == ofKind || p.role == valued || p.role == ofField && t.soleField(p.text)
-			figure = figure || p.role == ofField || p.role == rising || p.role == falling || p.role == timing || p.role == ofKind
+			figure = figure || own(p) || p.role == timing ||
+				p.role == ofKind && (!named || p.order != nil || t.kinds[p.kind].measured(p.text)) // not of btc and eth coins
 		}
 		if !about {
 			return nil, 0
@@ -439,6 +529,9 @@ func (q Question) Answer(now time.Time, pack string, of Asked, past func(q api.R
 		if err != nil {
 			return Found{}, err
 		}
+		if p.since != "" && got.Total == 0 && !p.reaches(of.Tables, now) { // what the rows do not reach to is not none
+			return Found{Missing: []api.LookupMissing{{Word: p.word, Why: api.MissingNotKept}}}, nil
+		}
 		if f.Read == nil {
 			f.Read = &api.Read{RowQuery: rq}
 		} else {
@@ -453,6 +546,12 @@ func (q Question) Answer(now time.Time, pack string, of Asked, past func(q api.R
 		}
 	}
 	f.newest(of.Tables)
+	if n := len(q.Parts); n > 0 && q.Parts[n-1].apart && len(f.Rows) == 2 {
+		f.difference()
+	}
+	if slices.ContainsFunc(q.Parts, func(p Part) bool { return p.share }) {
+		f.shareOf(of.Tables, q.Parts)
+	}
 	if len(f.Missing) > 0 {
 		f.Rows = slices.DeleteFunc(f.Rows, func(r FoundRow) bool { return r.Match.Sure() })
 		if slices.ContainsFunc(q.Parts, func(p Part) bool { return p.Match.Sure() }) {
@@ -460,6 +559,34 @@ func (q Question) Answer(now time.Time, pack string, of Asked, past func(q api.R
 		}
 	}
 	return f, nil
+}
+
+// shareOf adds what part the figure of the row is of the whole, in percent, and the row that has the whole or how many make it.
+func (f *Found) shareOf(t *Tables, parts []Part) {
+	if whole := t.wholeOf(parts[0]); len(parts) == 1 && len(f.Rows) == 1 && whole != nil {
+		x, is := number(f.Rows[0].Fields.Get(parts[0].Asked[0]))
+		if part := math.Round(1e4*x / *whole.Value) / 100; is && part <= 100 {
+			f.Aggregates = map[string]api.Aggregate{"sharePct:" + parts[0].Asked[0]: {Value: &part, Rows: whole.Rows, Row: whole.Row}}
+			return
+		}
+	}
+	f.Missing = append(f.Missing, api.LookupMissing{Word: "share", Why: api.MissingNoSuchField})
+}
+
+// difference adds how far the figures of two rows are apart that the question named.
+func (f *Found) difference() {
+	for _, name := range f.Rows[0].Asked {
+		x, is := number(f.Rows[0].Fields.Get(name))
+		y, also := number(f.Rows[1].Fields.Get(name))
+		if !is || !also || f.Rows[0].Kind != f.Rows[1].Kind {
+			continue
+		}
+		if f.Aggregates == nil {
+			f.Aggregates = make(map[string]api.Aggregate)
+		}
+		apart := exact(math.Abs(x - y))
+		f.Aggregates["difference:"+name] = api.Aggregate{Value: &apart, Rows: 2}
+	}
 }
 
 // newest puts the rows of a kind that came one after the other in one order, whatever led to each.
@@ -484,15 +611,22 @@ func (p Part) at(now time.Time) (q api.RowQuery, missed *api.LookupMissing) {
 		return q, nil
 	}
 	begin, ok := p.when.Begin(now)
+	end := time.Time{}
+	if p.since != "" {
+		begin, end, ok = p.when.Range(now, p.ahead)
+	}
 	if !ok {
 		return q, &api.LookupMissing{Word: p.word, Why: api.MissingAmbiguous, Instead: []string{"a moment with its time, " +
 			"such as 2026-11-22T12:00Z"}}
 	}
 	switch {
 	case p.since != "":
-		q.Where = append(slices.Clone(q.Where), api.Condition{Field: p.since, Op: api.CompareAtLeast, Value: p.clock(begin)})
-		if end := p.when.End(); !end.IsZero() {
-			q.Where = append(q.Where, api.Condition{Field: p.since, Op: api.CompareLess, Value: end.Format(time.DateOnly)})
+		q.Where = slices.Clone(q.Where)
+		if !begin.IsZero() {
+			q.Where = append(q.Where, api.Condition{Field: p.since, Op: api.CompareAtLeast, Value: p.clock(begin)})
+		}
+		if !end.IsZero() {
+			q.Where = append(q.Where, api.Condition{Field: p.since, Op: api.CompareLess, Value: p.clock(end)})
 		}
 	case p.over:
 		q.Over = api.FormatSpan(now.Sub(begin).Round(time.Minute))
@@ -502,9 +636,19 @@ func (p Part) at(now time.Time) (q api.RowQuery, missed *api.LookupMissing) {
 	return q, nil
 }
 
+// reaches reports whether rows of the table of p lie beyond its time, so that it is known that none is in it.
+func (p Part) reaches(t *Tables, now time.Time) bool {
+	from, to, _ := p.when.Range(now, p.ahead)
+	f, _ := t.table(p.Query.Table).field(p.since)
+	return slices.ContainsFunc(t.of(p.Query.Table), func(r Row) bool {
+		at, is := f.value(&r).(time.Time)
+		return is && (p.ahead && !to.IsZero() && !at.Before(to) || !p.ahead && at.Before(from))
+	})
+}
+
 // clock writes a moment as the field of p has it.
 func (p Part) clock(at time.Time) string {
-	if p.since == "date" || !p.when.End().IsZero() {
+	if p.since == "date" || at.Equal(at.Truncate(24*time.Hour)) {
 		return at.Format(time.DateOnly)
 	}
 	return api.Minute(at).Written()

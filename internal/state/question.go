@@ -17,6 +17,7 @@ type term struct {
 	slash bool   // a slash stands before it
 	hash  bool   // a number sign stands before it
 	cent  bool   // a sign of percent stands behind it
+	stop  bool   // the end of a sentence, or of a part of one, stands before it
 }
 
 // piece is some words of a question with what they mean there.
@@ -48,26 +49,30 @@ var wholeForm = regexp.MustCompile(
 var figureForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmbt]|bn|mn|tn|k|e\d{1,2})?$`)
 
 // readWords are the words of a question. What people of other languages call the commonest things is said in English.
-func readWords(q string) (words []term) {
+func (t *Tables) readWords(q string) (words []term) {
 	q = contractions.ReplaceAllString(strings.ReplaceAll(english(strings.ReplaceAll(q, "’", "'")), "n't", "nt"), "$1")
 	if strings.Contains(q, ",") {
 		q = ungrouped(q)
 	}
 	q = exStables.ReplaceAllString(leftOut.ReplaceAllString(q, "$1 excluding $2 "), "$1 stablecoins")
-	q = compared.Replace(highLow.ReplaceAllString(q, "high low"))
+	q = weekBegan.ReplaceAllString(afloat.ReplaceAllString(q, "$1 in circulation"), "since monday")
+	q = plainly(compared.Replace(highLow.ReplaceAllString(q, "high low")))
 	q = perMillion.ReplaceAllString(dominanceForm.ReplaceAllString(q, "$1 dominance"), " per million")
-	parted := false // by a slash that stands alone
+	parted, ended := false, false // by a slash that stands alone, by a stop
 	for chunk := range strings.FieldsSeq(q) {
 		if chunk == "/" {
 			parted = true
 			continue
 		}
+		first, stop := len(words), ended
+		ended = strings.HasSuffix(strings.TrimRight(chunk, "\"')]”’»"), "-") || strings.ContainsAny(chunk[len(chunk)-1:], "?!.,;:") ||
+			strings.HasSuffix(chunk, "–") || strings.HasSuffix(chunk, "—")
 		if chunk == "&" || chunk == "+" {
 			chunk = "and"
 		}
 		bare := strings.Trim(chunk, "?!.,;:\"'()[]“”‘’«»¿¡…")
 		if whole := fold(strings.TrimSuffix(strings.TrimPrefix(bare, "$"), "%")); wholeForm.MatchString(whole) {
-			words = append(words, term{text: whole, raw: bare, cent: strings.HasSuffix(bare, "%")})
+			words = append(words, term{text: whole, raw: bare, cent: strings.HasSuffix(bare, "%"), stop: stop})
 			continue
 		}
 		slash, hash := parted, false
@@ -83,14 +88,21 @@ func readWords(q string) (words []term) {
 			slash, hash = r == '/', r == '#'
 			at = i + len(string(r))
 		}
+		if first < len(words) {
+			words[first].stop = stop
+		} else {
+			ended = ended || stop
+		}
 	}
-	return shares(digits(foreign(words)))
+	return shares(digits(t.foreign(words)))
 }
 
 var (
 	leftOut = regexp.MustCompile(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:[\w.-]+ ){0,3}[\w.-]+) ` +
 		`(?:excluded|(?:left|put|set) (?:out|aside)|aside|omitted|not (?:included|counted)|(?:doesnt|dont|does not|do not|not) count(?:ing)?)\b`)
 	exStables = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|minus|excl)[ -]stables\b`)
+	afloat    = regexp.MustCompile(`(?i)\b(how (?:much|many)\b[^,;?]*?) out there\b`) // how much of it is out there
+	weekBegan = regexp.MustCompile(`(?i)\bsince (?:the )?(?:start|beginning) of (?:the|this) week\b`)
 	highLow   = regexp.MustCompile(`(?i)\bhi/lo\b`)
 	compared  = strings.NewReplacer(">=", " at least ", "≥", " at least ", "<=", " at most ", "≤", " at most ",
 		">", " above ", "<", " below ")
@@ -98,15 +110,19 @@ var (
 	perMillion    = regexp.MustCompile(`(?i)(?:^|\s)(?:\$|usd)/m(?:tok)?\b`) // $/M
 	shareForm     = regexp.MustCompile(`\b` + partForm + ` of (\w+(?: \w+)?) (?:in|of|within) ` + marketForm + `$`)
 	ownForm       = regexp.MustCompile(`\b(\w+) ` + partForm + ` (?:in|of|within) ` + marketForm + `$`)
-	madeForm      = regexp.MustCompile(`\b(?:how much|what share|what percentage|what part) of ` + marketForm +
-		` (?:is|does|comes from) ?(?:made up of|made of|accounted for by|make up|from)? (\w+)\b`)
+	madeForm      = regexp.MustCompile(`\b(?:how much|(?:what|which) ` + partForm + `) of ` + marketForm +
+		` (?:is|does|comes from|belongs to|goes to|sits in) ?(?:(?:made up of|made of|made up by|accounted for by|attributable to|due to|` +
+		`held by|held in|in|make up|from) )?(\w+)\b`)
 )
 
 // itsForm is a share of the market that was named before.
-var itsForm = regexp.MustCompile(`\b(?:how much|what share|what percentage|what part) of (?:it|that) (?:is|does|comes from) (\w+)\b`)
+var (
+	itsForm = regexp.MustCompile(`\b(?:how much|(?:what|which) ` + partForm + `) of (?:it|that) (?:is|does|comes from) (\w+)\b`)
+	toForm  = regexp.MustCompile(`\band (?:how much|(?:what|which) ` + partForm + `) (?:to|is|by|for) (\w+)$`)
+)
 
 const (
-	partForm   = `(?:share|percentage|portion|slice|chunk|fraction)`
+	partForm   = `(?:share|percentage|portion|proportion|part|slice|chunk|fraction|percent|pct)`
 	marketForm = `(?:the )?(?:(?:total|overall|whole|entire|global) )?` +
 		`(?:(?:crypto(?:currency)? )?market(?: cap(?:itali[sz]ation)?)?|crypto(?:currency)? cap(?:itali[sz]ation)?)`
 )
@@ -118,7 +134,7 @@ func shares(words []term) []term {
 		return words
 	}
 	said := text
-	for _, form := range [...]*regexp.Regexp{shareForm, ownForm, madeForm, itsForm} {
+	for _, form := range [...]*regexp.Regexp{shareForm, ownForm, madeForm, itsForm, toForm} {
 		said = form.ReplaceAllString(said, "$1 dominance")
 	}
 	if said == text {
@@ -129,6 +145,54 @@ func shares(words []term) []term {
 		list = append(list, term{text: w, raw: w})
 	}
 	return list
+}
+
+// These are how people ask what a dollar is in a currency.
+var (
+	dollarGets = regexp.MustCompile(`\bhow (?:many|much) (\w+ )?(\w+) ` +
+		`(?:(?:do|does|can|would|could|will|i|we|you|one|get|gets|receive|buy|have|for|to|per|in|is|are) )*?` +
+		oneDollar + `(?: (?:buy|buys|buying|gets?|fetch|fetches|worth|me|would|will|can|bring|brings)\b)*`)
+	dollarIs = regexp.MustCompile(`\b` + oneDollar + ` (?:(?:is|buys|gets|to|in|i|we|you|one|do|does|can|would|will|receive|get|buy|me) )*?` +
+		`how (?:many|much) (\w+ )?(\w+)`)
+	dollarAgainst = regexp.MustCompile(`\bdollar (?:against|vs|versus|to|in|over) (?:the |a )?(\w+ )?(\w+)`)
+	perDollar     = regexp.MustCompile(`(\b\w+ )?\b(\w+) ` +
+		`(?:per|for a|for one|for 1|to the|to a|to one|against the|vs the|versus the) (?:us |american )?dollar\b`)
+)
+
+const oneDollar = `(?:a|one|1|the|each|every|each of (?:the|those|these|my)) (?:us |american |single )?dollars?(?: american)?`
+
+// inDollars says what a dollar is in a currency in the way in which rows are named, where they are: how many yen do I get for a dollar.
+func (t *Tables) inDollars(words []term) []term {
+	said := strings.Join(texts(words), " ")
+	if !strings.Contains(said, "dollar") {
+		return words
+	}
+	for _, form := range [...]*regexp.Regexp{dollarGets, dollarIs, dollarAgainst, perDollar} {
+		m := form.FindStringSubmatchIndex(said)
+		if m == nil {
+			continue
+		}
+		first, second := "", said[m[4]:m[5]]
+		if m[2] >= 0 {
+			first = strings.TrimSpace(said[m[2]:m[3]])
+		}
+		for _, currency := range [...][3]string{{"", first + " " + second, ""}, {"", first, second}, {first, second, ""}} {
+			for _, one := range [...]string{strings.TrimSpace(currency[1]), singular(strings.TrimSpace(currency[1]))} {
+				if name := one + " per dollar"; len(t.names[name]) > 0 {
+					named := func(alias string) bool { return slices.Contains(wordsOf(alias), currency[0]) }
+					if slices.ContainsFunc(t.rows[t.names[name][0].row].Aliases, named) { // korean, of the south korean won
+						currency[0] = ""
+					}
+					var list []term
+					for w := range strings.FieldsSeq(said[:m[0]] + currency[0] + " " + name + " " + currency[2] + said[m[1]:]) {
+						list = append(list, term{text: w, raw: w})
+					}
+					return list
+				}
+			}
+		}
+	}
+	return words
 }
 
 // contractions are the endings that stand behind an apostrophe: who's, I'd, isn't. What is somebody's is theirs without it.
@@ -176,6 +240,12 @@ const (
 
 // pieces are what the words from i on may mean, the best first: the longest, and of these what is the least of a name.
 func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
+	if folded[i] == "mean" && i > 0 && oneOf(folded[i-1], "|i|you|we|they|") {
+		if i < len(words)-1 {
+			return nil // which takes back what was said before
+		}
+		return []piece{{role: grammar, from: i, to: i + 1, text: folded[i]}}
+	}
 	add := func(p piece) {
 		p.from, p.text = i, strings.Join(folded[i:p.to], " ")
 		list = append(list, p)
@@ -184,6 +254,9 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 		if _, counted := figure(folded[i-1]); counted {
 			return []piece{{role: spanning, from: i, to: i + 1, text: folded[i]}} // which is read as a whole, or not at all
 		}
+	}
+	if i > 0 && slices.Contains([]string{"last", "past", "previous"}, folded[i-1]) && spans(folded[i]+"s") {
+		return []piece{{role: spanning, from: i, to: i + 1, text: folded[i]}}
 	}
 	named := func(words []string) bool { return len(t.names[strings.Join(words, " ")]) > 0 }
 	if w, n := prose.ReadWhen(folded[i:]); n > 0 && !(n == 1 && spans(folded[i])) && !(folded[i] == "the" && named(folded[i+1:i+n])) {
@@ -231,11 +304,17 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 			add(piece{role: naming, to: i + n, hits: hits})
 		}
 	}
-	if scale, _ := unitOf(at(folded, i+1)); scale > 1 && (folded[i] == "a" || folded[i] == "one") {
-		add(piece{role: figuring, to: i + 2, number: scale})
+	if scale, percent := unitOf(at(folded, i+1)); scale > 0 && (folded[i] == "a" || folded[i] == "one") {
+		add(piece{role: figuring, to: i + 2, number: scale, percent: percent})
 	}
-	if next := at(folded, i+1); (folded[i] == "a" || folded[i] == "one") && (next == "dollar" || next == "buck") {
-		add(piece{role: figuring, to: i + 2, number: 1})
+	if folded[i] == "half" { // half a billion
+		n := 1
+		if next := at(folded, i+1); next == "a" || next == "an" {
+			n++
+		}
+		if scale, _ := unitOf(at(folded, i+n)); scale > 1 {
+			add(piece{role: figuring, to: i + n + 1, number: scale / 2})
+		}
 	}
 	if x, ok := figure(folded[i]); ok {
 		p := piece{role: figuring, to: i + 1, number: x, percent: words[i].cent}
@@ -283,9 +362,9 @@ func unitOf(word string) (scale float64, percent bool) {
 	return 0, false
 }
 
-// at is the word at a place, "" beyond the last.
+// at is the word at a place, "" before the first and beyond the last.
 func at(words []string, i int) string {
-	if i >= len(words) {
+	if i < 0 || i >= len(words) {
 		return ""
 	}
 	return words[i]
@@ -316,7 +395,8 @@ func (t *Tables) meanings(phrase string) (list []piece) {
 	if t.fields[phrase] || t.fields[singular(phrase)] && !spans(phrase) || known && r == unkept {
 		list = append(list, piece{role: ofField})
 	}
-	for _, text := range [...]string{phrase, phrase + "s", singular(phrase)} { // DEX, of the category Dexs; majors, of the group major
+	// DEX and DEXes, of the category Dexs; majors, of the group major
+	for _, text := range [...]string{phrase, phrase + "s", singular(phrase), singular(phrase) + "s"} {
 		if values := t.values[text]; len(values) > 0 {
 			list = append(list, piece{role: valued, values: values})
 			break

@@ -20,8 +20,9 @@ type Question struct {
 	Partial bool
 	// Bare says that it names things, and nothing that would be asked of them; Named that it names things at all; Asks that it has a word
 	// of questions, such as which. Where one that asks cannot be answered, a bare one beside it is what it was asked of, and one without a
-	// name a figure of what it names.
-	Bare, Named, Asks bool
+	// name a figure of what it names. Listing says that it names a kind, and nothing that would be asked of it: what stands beside it may
+	// be that.
+	Bare, Named, Asks, Listing bool
 }
 
 // Part is a query that a question became. Its times go by the clock of whoever answers it.
@@ -37,7 +38,10 @@ type Part struct {
 	word  string      // of the time
 	when  *prose.When // the time that was named, where it is no field's
 	over  bool        // it is a span over which figures move, or what began with it; a moment where neither is set
+	apart bool        // how far figures of two things are apart is asked for
+	share bool        // what part of all of its kind a figure is
 	since string      // a field of time that has to be in it; "" means none
+	ahead bool        // and says when something will be
 }
 
 // asking reads one way to read a question.
@@ -58,6 +62,12 @@ type asking struct {
 	beyond   int     // and so many of the largest, 0 for none
 	times    []piece
 	order    *Order  // that a kind's own words ask for
+	further  *Order  // and another one
+	both     bool    // ends of the order are asked for, of which one is left
+	paired   bool    // an order stands before a word such as and: the highest and the lowest
+	spread   bool    // across all of a kind
+	share    bool    // a percentage of something is asked for
+	toNow    bool    // how it was at the time is asked for beside how it is
 	sorted   []role  // most, least, top, expensive, cheap
 	sized    bool    // one of these stands before a kind: the biggest coins
 	rank     float64 // 0 for none
@@ -71,6 +81,7 @@ type asking struct {
 	even     bool    // what did not move counts too: not down
 	all      []role  // summing, counting, averaging
 	asides   []piece // words that say nothing by themselves
+	quotes   []piece // words for the first figure of a thing
 	flags    bool
 	flagKind string
 	happened bool
@@ -93,7 +104,8 @@ type bound struct {
 	op      api.Comparison
 	value   float64
 	percent bool
-	by      piece // the field or the direction that stands beside it, the zero piece for none
+	by      piece   // the field or the direction that stands beside it, the zero piece for none
+	beside  []piece // all fields that stand beside it: output price
 	text    string
 }
 
@@ -139,8 +151,28 @@ func (a *asking) collect(list []piece) {
 			a.miss(last.text+" / "+p.text, api.MissingNoSuchField)
 		}
 		switch p.role {
-		case unknown, spanning:
+		case grammar:
+			many := next.role == ofKind && next.order == nil && next.text != singular(next.text) &&
+				(i+2 >= len(list) || list[i+2].role != ofField)
+			if many && p.text == "much" && a.ahead(p.from) == "how" { // how much coins are there
+				a.all = append(a.all, counting)
+			}
+			share := slices.Contains([]string{"percentage", "percent", "pct", "how many percent"}, p.text)
+			share = share && last.role != ofField // which is in percent
+			a.share = a.share || share && p.to < len(a.words) && a.words[p.to].text == "of" && next.role != above && next.role != below
+			if p.text == "last" && last.role == naming && next.role == joining { // the last price and how it moved
+				p.hits = last.hits
+				a.quotes = append(a.quotes, p)
+			}
+			a.spread = a.spread || p.text == "across" && p.to < len(a.words) && a.words[p.to].text == "all"
+		case unknown:
 			a.miss(p.text, api.MissingUnknownWord)
+		case spanning:
+			why := api.MissingUnknownWord
+			if !spans(p.text) { // the last week
+				why = api.MissingAmbiguous
+			}
+			a.miss(p.text, why)
 		case negating:
 			negated = true
 		case naming:
@@ -155,7 +187,13 @@ func (a *asking) collect(list []piece) {
 				}
 			} else {
 				_, several := a.t.orders[p.text+"s"]
+				of := a.t.kinds[p.kind].field(p.order.Field)
+				other := a.order != nil && (a.order.Field != p.order.Field || a.order.Least != p.order.Least)
+				if other && of != nil && len(of.Words) > 0 { // trending is how pools stand
+					a.further = p.order
+				}
 				a.order, a.singular = cmp.Or(a.order, p.order), a.singular || several
+				a.paired = a.paired || next.role == joining
 			}
 		case ofField, rising, falling:
 			a.fields = append(a.fields, p)
@@ -169,13 +207,18 @@ func (a *asking) collect(list []piece) {
 			a.times = append(a.times, p)
 		case most, least, top, expensive, cheap:
 			a.sorted = append(a.sorted, p.role)
-			a.sized = a.sized || next.role == ofKind && next.order == nil
-			a.inTop = a.inTop || p.role == top &&
-				slices.Contains([]string{"in", "of", "among", "amongst", "within", "inside", "from"}, a.ahead(p.from))
+			a.paired = a.paired || next.role == joining
+			kind := next
+			if kind.role == valued { // the biggest lending protocols
+				kind = beside(list, place(list, next), 1)
+			}
+			a.sized = a.sized || kind.role == ofKind && kind.order == nil
+			within := oneOf(a.ahead(p.from), "|in|of|among|amongst|within|inside|from|")
+			a.inTop = a.inTop || p.role == top && within
 			// the worst of the top 10, the gainers of the top 10 coins: not the top 10 gainers
 			if (p.role == top || p.role == most) && next.role == figuring {
 				of := beside(list, place(list, next), 1)
-				a.sized = a.sized || a.order != nil || of.role == ofKind && of.order == nil
+				a.sized = a.sized || a.order != nil && (within || of.role != unknown) || of.role == ofKind && of.order == nil
 			}
 		case ranking:
 			if a.rank > 0 {
@@ -191,14 +234,23 @@ func (a *asking) collect(list []piece) {
 				a.miss(p.text, api.MissingUnknownWord)
 			}
 		case summing, counting, averaging:
-			if !slices.Contains(a.all, p.role) {
+			if strings.HasSuffix(p.text, " all") && p.text != "of all" {
+				a.spread = true // across all: a sum, where nothing else is asked of all
+			} else if !slices.Contains(a.all, p.role) {
 				a.all = append(a.all, p.role)
 			}
 		case flagging:
 			a.flags, a.flagKind = true, cmp.Or(a.flagKind, flagOf(p.text))
 		case happening:
 			a.happened = true
+		case joining:
+			if p.text == "than" && next.role != naming { // than a week ago
+				a.miss(p.text, api.MissingUnknownWord)
+			}
 		case every:
+			if next.role == describing {
+				next = beside(list, place(list, next), 1)
+			}
 			if next.role != ofKind {
 				a.miss(p.text, api.MissingUnknownWord) // every 8 hours
 			}
@@ -216,6 +268,7 @@ func (a *asking) collect(list []piece) {
 		a.miss("not", api.MissingAmbiguous)
 	}
 	moment := func(p piece) bool { return p.when.Span == 0 && !p.when.Since && !p.when.Loose }
+	a.andNow(list, moment)
 	if said := strings.Join(texts(a.words), " "); slices.ContainsFunc(a.times, moment) {
 		for _, until := range [...]string{"to now", "until now", "till now", "since then", "from then"} {
 			if strings.Contains(said, until) { // the changes of then are of the time before it
@@ -223,8 +276,45 @@ func (a *asking) collect(list []piece) {
 			}
 		}
 	}
+	total := func(p piece) bool { return strings.HasPrefix(p.text, "total ") } // of several, what is the total of one
+	spread := a.spread && len(a.sorted)+len(a.bounds) == 0 || a.plural && a.first > 0 && slices.ContainsFunc(a.fields, total)
+	if spread && len(a.all)+len(a.subjects) == 0 && a.order == nil {
+		a.all = append(a.all, summing)
+	}
+	if part := func(p piece) bool { return p.role == ofField && slices.Contains(strings.Fields(p.text), "share") }; len(a.subjects) == 1 &&
+		len(a.fields) > 1 && slices.ContainsFunc(a.fields, part) {
+		a.fields, a.share = slices.DeleteFunc(a.fields, part), true
+	}
+	for _, p := range a.quotes {
+		if k := a.t.kinds[a.t.kindOf[p.hits[0].row]]; len(k.Fields) > 0 {
+			p.role, p.text = ofField, k.Fields[0].Name
+			a.fields = append(a.fields, p)
+		}
+	}
 	a.lend()
 	a.aside()
+}
+
+// andNow reads how something was and how it is as what became of it since then: 3 hours ago and now.
+func (a *asking) andNow(list []piece, moment func(p piece) bool) {
+	now := func(p piece) bool {
+		return p.role == timing && p.when.Loose && p.when.Span > 0 ||
+			slices.Contains([]role{grammar, ofField}, p.role) &&
+				slices.Contains([]string{"now", "right now", "today", "current", "currently"}, p.text)
+	}
+	for i, p := range list {
+		joins := i > 0 && (list[i-1].role == joining || list[i-1].text == "to" || list[i-1].text == "with")
+		if !joins && !(i+1 < len(list) && list[i+1].role == joining) || !now(p) {
+			continue
+		}
+		rest := slices.DeleteFunc(slices.Clone(a.times), func(t piece) bool { return t.from == p.from })
+		if len(rest) == 1 && moment(rest[0]) {
+			a.times, a.toNow = rest, true
+			a.fields = slices.DeleteFunc(a.fields, func(f piece) bool { return f.from == p.from })
+			a.times[0].when.Since = true
+			return
+		}
+	}
 }
 
 // lend gives the order of one kind to another that is named and has the figure: the best performing category.
@@ -245,7 +335,10 @@ func (a *asking) lend() {
 // aside misses the words that say nothing by themselves, where what they go with is not asked for.
 func (a *asking) aside() {
 	for _, p := range a.asides {
-		goes := len(a.fields)+len(a.kinds) > 0
+		goes := len(a.fields) > 0 || len(a.kinds) > 0 && p.text != "same" // what was asked of other things, which nobody knows here
+		if p.text == "same" && (p.to >= len(a.words) || oneOf(a.words[p.to].text, "|for|as|of|with|on|at|in|but|and|")) {
+			goes = false
+		}
 		switch p.role {
 		case doing:
 			goes = !a.bare() || p.text == "going" && len(a.words) > 0 && a.words[0].text == "how"
@@ -306,10 +399,43 @@ func (a *asking) alike(p piece) bool {
 	return true
 }
 
+// ends reports whether the question asks for both ends of an order, of which it leaves one, and whether it asks for one order at all.
+func (a *asking) ends() (both, ok bool) {
+	if a.both { // of a kind that was tried before
+		return true, a.further == nil
+	}
+	defer func() { a.both = both }()
+	way := func(r role) role { return map[role]role{most: most, expensive: most, least: least, cheap: least}[r] }
+	ways := slices.DeleteFunc(slices.Clone(a.sorted), func(r role) bool { return r == top })
+	switch {
+	case !a.paired:
+	case a.order == nil && len(ways) == 2 && way(ways[0]) != way(ways[1]):
+		second := slices.Index(a.sorted, ways[1])
+		if ways[1] == expensive || ways[1] == cheap { // the highest and lowest priced
+			second = slices.Index(a.sorted, ways[0])
+		}
+		a.sorted = slices.Delete(a.sorted, second, second+1)
+		return true, true
+	case a.order != nil && a.further == nil && len(ways) == 1 && a.order.Least == (way(ways[0]) == most):
+		a.sorted = slices.DeleteFunc(a.sorted, func(r role) bool { return r == ways[0] })
+		return true, true
+	case a.order != nil && a.further != nil && len(ways) == 0 && a.further.Field == a.order.Field:
+		a.further = nil
+		return true, true
+	}
+	return false, a.further == nil
+}
+
 // bare reports whether things are named, and nothing that would be asked of them.
 func (a *asking) bare() bool {
-	return len(a.subjects) > 0 && len(a.fields)+len(a.kinds)+len(a.values)+len(a.sorted)+len(a.all) == 0 && a.order == nil && a.rank == 0 &&
+	return len(a.subjects) > 0 && len(a.fields)+len(a.kinds)+len(a.sorted)+len(a.all) == 0 && a.order == nil && a.rank == 0 &&
 		!a.flags && !a.happened
+}
+
+// listing reports whether a kind is named, and nothing that would be asked of it.
+func (a *asking) listing() bool {
+	return len(a.kinds) == 1 && len(a.kindly) == 1 && a.kindly[0].order == nil && len(a.subjects)+len(a.fields)+len(a.values)+len(a.sorted)+
+		len(a.all)+len(a.bounds)+len(a.times) == 0 && a.rank == 0 && !a.flags && !a.happened && !a.leaves()
 }
 
 // beyondRows is a word by which a question asks for something else than what rows say: who is behind a thing, how one gets it, what is like
@@ -367,7 +493,10 @@ func (a *asking) figure(list []piece, i int) {
 	before, behind := beside(list, i, -1), beside(list, i, 1)
 	to := beside(list, place(list, behind), 1)
 	from := beside(list, place(list, before), -1)
+	count := before.role == above && strings.HasPrefix(before.text, "more ") || before.text == "at least" || before.text == "at most"
 	switch {
+	case count && behind.role == ofKind && behind.from == p.to: // more than 5 coins
+		a.miss(before.text+" "+p.text, api.MissingAmbiguous)
 	case before.role == above || before.role == below:
 		op := api.CompareMore
 		if before.role == below {
@@ -379,7 +508,20 @@ func (a *asking) figure(list []piece, i int) {
 		if before.text == "at most" {
 			op = api.CompareAtMost
 		}
+		compares := func(p piece) bool { return p.role == above || p.role == below }
+		if compares(to) && p.to != behind.from { // under $1 with volume over a billion
+			behind = piece{}
+		}
+		had := beside(list, place(list, from), -1)
+		if had.role == figuring && had.to == from.from && compares(beside(list, place(list, had), -1)) { // over a billion volume under $1
+			from = piece{}
+		}
+		if behind.role == ofField && a.ahead(before.from) == "with" { // cheapest input with at least 1M context
+			from = piece{}
+		}
 		a.bind(op, p, from, behind, before.text+" "+p.text)
+		b := &a.bounds[len(a.bounds)-1]
+		b.beside = append(run(list, from, -1), run(list, behind, 1)...)
 	case a.ahead(p.from) == "between" && behind.role == joining && to.role == figuring:
 		if unit := strings.Fields(to.text); len(unit) > 1 && p.text == strings.Fields(p.text)[0] { // between 1 and 2 billion
 			if scale, _ := unitOf(unit[1]); scale > 0 {
@@ -410,7 +552,16 @@ func (a *asking) bind(op api.Comparison, p, before, behind piece, text string) {
 	if before.role == ofField || before.role == rising || before.role == falling {
 		by = before
 	}
-	a.bounds = append(a.bounds, bound{op, p.number, p.percent, by, text})
+	a.bounds = append(a.bounds, bound{op: op, value: p.number, percent: p.percent, by: by, text: text})
+}
+
+// run are the fields from p on that stand beside each other in list.
+func run(list []piece, p piece, step int) (fields []piece) {
+	for p.role == ofField {
+		fields = append(fields, p)
+		p = beside(list, place(list, p), step)
+	}
+	return fields
 }
 
 // place is where p stands in list.

@@ -78,7 +78,7 @@ func (a *asking) fieldsOf(kind int) (names []string, left *piece, lack lacks) {
 			}
 		}
 	}
-	moving := false // a change is asked for
+	moving := a.toNow // a change is asked for
 	for _, p := range a.fields {
 		list := having(k.Fields, func(f Field) bool { return f.means(p.text) })
 		if len(list) == 0 && (p.text == "negative" || p.text == "positive" || sizing(p) && slices.ContainsFunc(a.fields, other(sizing))) {
@@ -96,9 +96,15 @@ func (a *asking) fieldsOf(kind int) (names []string, left *piece, lack lacks) {
 				list = daily
 			}
 		}
+		if own := a.movesOf(k, p); len(own) > 0 {
+			list = own
+		}
 		if len(list) == 0 {
 			lack = append(lack, a.noField(p, k))
 			continue
+		}
+		if of := a.otherSpan(k, p, list); of != "" {
+			lack = append(lack, api.LookupMissing{Word: p.text + " " + of, Why: api.MissingNoSuchSpan})
 		}
 		moving = moving || slices.ContainsFunc(list, changes)
 		add(list...)
@@ -147,10 +153,28 @@ func (a *asking) fieldsOf(kind int) (names []string, left *piece, lack lacks) {
 	return names, left, lack
 }
 
+// otherSpan is a figure that the question wants over the span that p names, where the kind has it over another and only changes over that:
+// weekly volume.
+func (a *asking) otherSpan(k Kind, p piece, list []Field) string {
+	if len(list) == 0 || p.role != ofField || slices.ContainsFunc(list, other(changes)) || slices.ContainsFunc(a.fields, moves) {
+		return ""
+	}
+	for _, q := range a.fields {
+		apart := func(w term) bool { return a.t.vocabulary[w.text] == joining || w.stop }
+		if q.from == p.from || slices.ContainsFunc(a.words[min(p.to, q.to):max(p.from, q.from)], apart) {
+			continue
+		}
+		if len(having(k.Fields, func(f Field) bool { return f.means(q.text) && !changes(f) && spanForm.MatchString(f.Name) })) > 0 {
+			return q.text
+		}
+	}
+	return ""
+}
+
 // sizing reports whether p asks how big something is.
 func sizing(p piece) bool { return p.text == "how big" || p.text == "how large" }
 
-func other(is func(p piece) bool) func(p piece) bool { return func(p piece) bool { return !is(p) } }
+func other[T any](is func(T) bool) func(T) bool { return func(x T) bool { return !is(x) } }
 
 // size is the field that says how big rows of a kind are, "" for none.
 func (t *Tables) size(k Kind) string {
@@ -171,32 +195,62 @@ func (a *asking) changeOf(k Kind) lacks {
 		return nil
 	}
 	for _, p := range a.fields {
-		if p.role != ofField || !slices.Contains([]string{"change", "changed", "changes", "move", "moved", "percent change"}, p.text) {
-			continue
-		}
-		for _, q := range a.fields {
-			list := having(k.Fields, func(f Field) bool { return f.means(q.text) })
-			if q.role != ofField || len(list) == 0 || a.ahead(q.from) == "by" ||
-				slices.ContainsFunc(list, func(f Field) bool { return changes(f) || f.Name == first || !a.t.isNumber(k.Name, f.Name) }) {
-				continue
-			}
-			between := a.words[min(p.to, q.to):max(p.from, q.from)]
-			if !slices.ContainsFunc(between, func(w term) bool { return a.t.vocabulary[w.text] == joining || w.text == "with" }) {
-				return lacks{{Word: p.text + " of " + q.text, Why: api.MissingNoSuchField}}
-			}
+		if q, name := a.movedField(k, p); name != "" && name != first && len(a.movesOf(k, p)) == 0 {
+			return lacks{{Word: p.text + " of " + q.text, Why: api.MissingNoSuchField}}
 		}
 	}
 	return nil
+}
+
+// moves reports whether p says that a figure moves: rose, change.
+func moves(p piece) bool {
+	return moving(p) || p.text == "changes" || p.text == "percent change"
+}
+
+// movesOf are the fields that say how the field of a kind moved that p says the change of, where they are named by it.
+func (a *asking) movesOf(k Kind, p piece) []Field {
+	_, name := a.movedField(k, p)
+	stem := strings.TrimSuffix(strings.TrimSuffix(name, "Usd"), "Pct") + "Change"
+	return having(k.Fields, func(f Field) bool {
+		then := func(p piece) bool { return spanned(f, p.when) }
+		return name != "" && strings.HasPrefix(f.Name, stem) && (len(a.times) == 0 || slices.ContainsFunc(a.times, then))
+	})
+}
+
+// movedField is the number of a kind that p says the change of, "" for none that is named: volume rose, the change of the volume.
+func (a *asking) movedField(k Kind, p piece) (piece, string) {
+	for _, q := range a.fields {
+		list := having(k.Fields, func(f Field) bool { return f.means(q.text) })
+		if !moves(p) || q.role != ofField || moves(q) || len(list) == 0 || a.ahead(q.from) == "by" ||
+			slices.ContainsFunc(list, func(f Field) bool { return changes(f) || !a.t.isNumber(k.Name, f.Name) }) {
+			continue
+		}
+		between := a.words[min(p.to, q.to):max(p.from, q.from)]
+		parted := func(w term) bool {
+			named := func(s subject) bool { return slices.Contains(strings.Fields(s.text), w.text) }
+			switch r := a.t.vocabulary[w.text]; {
+			case r == joining, slices.Contains([]string{"with", "that", "which", "who", "whose", "by"}, w.text):
+				return true
+			case p.role != ofField: // what rose in between is of something else
+				return r != grammar && r != most && r != least && r != top && !slices.ContainsFunc(a.subjects, named)
+			}
+			return false
+		}
+		if !slices.ContainsFunc(between, parted) && !slices.ContainsFunc(a.bounds, func(b bound) bool { return b.by.from == q.from }) {
+			return q, list[0].Name
+		}
+	}
+	return piece{}, ""
 }
 
 // timed applies a time to the fields that are chosen of a kind: those of that span stay, or the time is left for history.
 func (a *asking) timed(k Kind, p piece, chosen []Field, moving bool) (list []Field, left, ok bool) {
 	w := p.when
 	fits := func(f Field) bool { return spanned(f, w) }
-	if k.Own && clockOf(k) != "" && (w.Span > 0 || w.Since || !w.End().IsZero()) { // what came in that time
-		return chosen, true, !w.Vague || w.Span > 0
+	if clock := a.clock(k); clock != "" && (w.Span > 0 || w.Since || !w.End().IsZero() || w.Ranges() || w.Day()) { // what came in that time
+		return chosen, true, !w.Vague || w.Span > 0 || w.Ranges() || w.Day()
 	}
-	if !w.End().IsZero() || w.Future {
+	if !w.End().IsZero() || w.Future || w.Ranges() {
 		return nil, false, false
 	}
 	if w.Span == 0 && !w.Since {
@@ -211,8 +265,11 @@ func (a *asking) timed(k Kind, p piece, chosen []Field, moving bool) (list []Fie
 		}
 		return chosen, true, !w.Vague
 	}
+	if of := having(k.Fields, func(f Field) bool { return fits(f) && !changes(f) }); a.toNow && len(of) > 0 { // yesterday and today
+		return append(slices.Clone(k.Fields[:1]), of...), false, true
+	}
 	if both := having(chosen, fits); len(both) > 0 {
-		rest := having(chosen, func(f Field) bool { return !fits(f) && !changes(f) && spanForm.FindString(f.Name) == "" })
+		rest := having(chosen, func(f Field) bool { return !fits(f) && !changes(f) })
 		return append(rest, both...), false, true
 	}
 	of := having(k.Fields, func(f Field) bool { return fits(f) && (changes(f) || len(having(k.Fields, changes)) == 0) })
@@ -236,6 +293,29 @@ func (a *asking) timed(k Kind, p piece, chosen []Field, moving bool) (list []Fie
 		return chosen, true, len(chosen) > 0
 	}
 	return nil, false, false
+}
+
+// clock is the field that a time is of that the question names: when rows came or are due, or one that is named, such as created.
+func (a *asking) clock(k Kind) string {
+	if clock := clockOf(k); clock != "" && k.Own {
+		return clock
+	}
+	timed := func(f Field) bool { return strings.HasSuffix(f.Name, "At") || f.Name == "date" && k.Own }
+	if len(k.Fields) > 0 && timed(k.Fields[0]) && (len(a.subjects) == 0 || len(a.kinds) > 0) {
+		return k.Fields[0].Name
+	}
+	for _, p := range a.fields {
+		if list := having(k.Fields, func(f Field) bool { return f.means(p.text) && timed(f) }); len(list) == 1 && p.role == ofField {
+			return list[0].Name
+		}
+	}
+	return ""
+}
+
+// comes reports whether a field says when something will be.
+func comes(f Field) bool {
+	ahead := []string{"next", "upcoming", "due", "ends", "settles"}
+	return slices.ContainsFunc(ahead, func(w string) bool { return slices.Contains(f.Words, w) })
 }
 
 // clockOf is the field that says when rows of a kind came.

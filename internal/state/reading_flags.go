@@ -56,7 +56,11 @@ func (a *asking) flagsOf(entity string) (parts []Part) {
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: "severity", Op: api.CompareEqual, Value: string(api.SeverityCritical)})
 	}
 	if a.flagKind != "" {
-		p.Query.Where = append(p.Query.Where, api.Condition{Field: "kind", Op: api.CompareEqual, Value: a.flagKind})
+		op := api.CompareEqual
+		if strings.Contains(a.flagKind, ",") {
+			op = api.CompareIn
+		}
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "kind", Op: op, Value: a.flagKind})
 	}
 	entities := []string{entity}
 	if entity == "" {

@@ -11,6 +11,9 @@ import (
 
 // askRows asks for rows of a kind, or for one figure of all of them.
 func (a *asking) askRows() []Part {
+	if a.share { // of all rows there is none but where it is a field
+		a.miss("share", api.MissingNoSuchField)
+	}
 	if len(a.missing) > 0 {
 		return nil
 	}
@@ -40,7 +43,11 @@ func (a *asking) askRows() []Part {
 	}
 	if !listed {
 		for _, p := range slices.Concat(a.fields, a.times) {
-			a.miss(p.text, api.MissingAmbiguous, "a name before it")
+			if p.role == ofField && !a.t.measured(p.text) {
+				a.miss(p.text, api.MissingNoSuchField) // of no kind here
+			} else {
+				a.miss(p.text, api.MissingAmbiguous, "a name before it")
+			}
 		}
 		return nil
 	}
@@ -115,7 +122,7 @@ func (a *asking) askTotal() *Part {
 	if len(a.kinds) == 0 && !slices.ContainsFunc(a.fields, func(p piece) bool { return !moving(p) }) { // what changed
 		return nil
 	}
-	if len(a.fields) == 0 || a.listed() || a.even {
+	if len(a.fields) == 0 || a.listed() || a.even || a.leaves() {
 		return nil
 	}
 	if len(a.kinds) == 0 && slices.ContainsFunc(a.words, func(w term) bool { return refersBack(w.text) }) {
@@ -141,7 +148,9 @@ func (a *asking) askTotal() *Part {
 		if share {
 			names = slices.DeleteFunc(names, func(name string) bool { return k.field(name).Counts })
 		}
-		if len(lack) > 0 || len(names) == 0 || slices.Contains(a.all, counting) != counted(k, names) || slices.Contains(a.all, averaging) {
+		of := func(p piece) bool { return strings.HasSuffix(p.text, "ers") } // advancers and decliners
+		counts := slices.Contains(a.all, counting) || counted(k, names) && !slices.ContainsFunc(a.fields, other(of))
+		if len(lack) > 0 || len(names) == 0 || counts != counted(k, names) || slices.Contains(a.all, averaging) {
 			continue
 		}
 		p := a.part(kind, names, left)
@@ -150,6 +159,58 @@ func (a *asking) askTotal() *Part {
 		return &p
 	}
 	return nil
+}
+
+// grouped is a text of rows of a kind of which the question asks the most or the least, as if it had figures of its own: which currency
+// fell most. It is "" where there is none.
+func (a *asking) grouped(k Kind) string {
+	for _, p := range a.fields {
+		list := having(k.Fields, func(f Field) bool { return f.means(p.text) })
+		text := func(f Field) bool {
+			return !a.t.isNumber(k.Name, f.Name) && !strings.HasSuffix(f.Name, "At") && !strings.HasSuffix(f.Name, "date")
+		}
+		asks := slices.Contains([]string{"which", "what", "every", "each"}, a.ahead(p.from)) || p.text != singular(p.text)
+		if len(list) > 0 && len(having(list, text)) == len(list) && asks && p.text != "pays" {
+			return p.text
+		}
+	}
+	return ""
+}
+
+// leaves reports whether the question leaves out things.
+func (a *asking) leaves() bool { return len(a.others)+len(a.without)+a.beyond > 0 }
+
+// leftOut are the conditions of what the question leaves out of a kind.
+func (a *asking) leftOut(kind int) (list []api.Condition, lack lacks) {
+	t := a.t
+	k := t.kinds[kind]
+	out := func(row int) {
+		list = append(list, api.Condition{Field: "key", Op: api.CompareUnequal, Value: t.rows[row].Key})
+	}
+	for _, row := range t.within(a.others, kind) {
+		out(row)
+	}
+	if len(list) == 0 && len(a.others) > 0 {
+		return nil, lacks{{Word: "not", Why: api.MissingAmbiguous}}
+	}
+	if a.beyond > 0 {
+		if k.field("rank") == nil {
+			return nil, lacks{{Word: "top " + strconv.Itoa(a.beyond), Why: api.MissingNoSuchField}}
+		}
+		list = append(list, api.Condition{Field: "rank", Op: api.CompareMore, Value: strconv.Itoa(a.beyond)})
+	}
+	for _, w := range a.without {
+		left := t.of(t.kinds[w.kind].Name)
+		if w.kind == kind || len(left) > maxLeftOut {
+			return nil, lacks{{Word: "not " + w.text, Why: api.MissingNoSuchField}}
+		}
+		for i := range t.rows {
+			if t.kindOf[i] == kind && slices.ContainsFunc(left, func(r Row) bool { return r.Entity == t.rows[i].Entity }) {
+				out(i)
+			}
+		}
+	}
+	return list, nil
 }
 
 // listed reports whether a question is about what is listed here, and not about all that there is.
@@ -177,6 +238,9 @@ func (a *asking) askAggregate() *Part {
 		a.miss(a.values[1].text, api.MissingAmbiguous)
 		return nil
 	}
+	if slices.ContainsFunc(a.kinds, func(kind int) bool { return kind != a.kinds[0] }) { // of rows of several kinds there is none
+		return nil
+	}
 	for kind, k := range a.t.kinds {
 		if !a.candidate(kind) || len(a.kinds)+len(a.values) == 0 {
 			continue
@@ -186,20 +250,23 @@ func (a *asking) askAggregate() *Part {
 		if !ok || len(lack) > 0 {
 			continue
 		}
+		out, lack := a.leftOut(kind)
+		if len(lack) > 0 {
+			continue
+		}
 		p := a.part(kind, nil, left)
-		p.Query.Where, p.Asked = where, nil
+		p.Query.Where, p.Asked = append(where, out...), nil
 		if p.over {
 			continue
 		}
-		if biggest && (k.field("rank") == nil || a.all[0] == counting && len(names) == 0) {
-			continue
-		} else if biggest {
+		if biggest {
 			by, other := a.sizedBy(k)
-			if other != "" {
+			largest, known := a.largest(kind, p.Query.Where)
+			if a.all[0] == counting && len(names) == 0 || other != "" || !known {
 				continue
 			}
 			names = slices.DeleteFunc(names, func(n string) bool { return by && n == k.Size }) // the volume of the top 10 by market cap
-			p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareAtMost, Value: strconv.Itoa(a.first)})
+			p.Query.Where = largest
 		}
 		field := a.sorting(k, names)
 		bounds, moved, lacking := a.bounded(k, names)
@@ -207,11 +274,22 @@ func (a *asking) askAggregate() *Part {
 			continue
 		}
 		p.Query.Where = append(p.Query.Where, bounds...)
-		if op := a.direction(); op != "" && field != "" && !moved {
+		lost := func(p piece) bool { return p.role == falling && !a.falls(k, field, p) } // in a hack
+		if op := a.direction(); op != "" && field != "" && !moved && !slices.ContainsFunc(a.fields, lost) {
 			p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: op, Value: "0"})
 		}
+		scoped := len(p.Query.Where) > 0
+		if total := a.t.Row(k.Name, "total"); total != nil {
+			sum := a.all[0] == summing && total.Fields.Get(field) != nil
+			if sum && !scoped && left == nil {
+				p = a.part(kind, []string{field}, nil)
+				p.Query.Where, p.keys = []api.Condition{a.t.keyed(k.Name, []string{"total"}, "")}, []string{"total"}
+				return &p
+			}
+			p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: "total"})
+		}
 		switch {
-		case a.all[0] == counting && (len(p.Query.Where) > 0 || p.since != "" || a.listed()):
+		case a.all[0] == counting && (scoped || p.since != "" || a.listed()):
 			p.Query.Agg = []string{aggCount}
 		case a.all[0] == summing && strings.HasSuffix(field, "Usd") && !strings.HasPrefix(field, "price"):
 			p.Query.Agg = []string{aggSum + ":" + field}
@@ -224,6 +302,31 @@ func (a *asking) askAggregate() *Part {
 		return &p
 	}
 	return nil
+}
+
+// largest are conditions that so many rows meet as the question says, of those that meet where the largest: by their rank, or else each.
+func (a *asking) largest(kind int, where []api.Condition) (list []api.Condition, ok bool) {
+	k := a.t.kinds[kind]
+	if k.field("rank") != nil {
+		return append(where, api.Condition{Field: "rank", Op: api.CompareAtMost, Value: strconv.Itoa(a.first)}), true
+	}
+	var keys []string
+	of := a.t.table(k.Name)
+	var tests []test
+	for _, c := range where {
+		if t, err := of.compile(c); err == nil {
+			tests = append(tests, t)
+		}
+	}
+	for _, r := range a.t.of(k.Name) {
+		if len(keys) < a.first && r.Key != "total" && meets(&r, tests) {
+			keys = append(keys, r.Key)
+		}
+	}
+	if !strings.HasSuffix(k.Size, "Usd") || len(keys) < a.first || a.first > maxKeys {
+		return nil, false
+	}
+	return []api.Condition{a.t.keyed(k.Name, keys, "")}, true
 }
 
 // sizedBy says whether the question wants a place or a choice by the size of rows, and by what else it wants it, "" for nothing else.
@@ -294,6 +397,9 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 	if len(lack) > 0 {
 		return nil, lack
 	}
+	if by := a.grouped(k); by != "" && (len(a.sorted)+len(a.bounds)+len(a.all) > 0 || a.order != nil || a.direction() != "") {
+		return nil, lacks{{Word: by, Why: api.MissingNoSuchField}}
+	}
 	of := a.before(kind)
 	dated := clockOf(k) != "" || len(having(k.Fields, func(f Field) bool { return f.means("new") })) > 0
 	if !dated && slices.Contains([]string{"new", "newest", "latest", "recent"}, of) || // which coin is the newest, no row says
@@ -306,40 +412,24 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 			all = append(all, i)
 		}
 	}
-	if names = t.had(all, names); len(names) == 0 && len(a.bounds) == 0 {
+	if lack := a.unmet(kind, all); len(lack) > 0 && len(all) > 0 {
+		return nil, lack
+	}
+	asked := len(names) > 0 && len(all) > 0 && len(a.fields) > 0
+	if names = t.had(all, names); asked && len(names) == 0 {
+		return nil, lacks{a.noField(a.fields[0], k)}
+	}
+	if len(names) == 0 && len(a.bounds) == 0 {
 		names = t.had(all, a.implied(kind, ""))
 	}
 	p := a.part(kind, names, left)
-	p.Query.Where = where
-	for _, row := range t.within(a.others, kind) {
-		p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: t.rows[row].Key})
+	out, lack := a.leftOut(kind)
+	if len(lack) > 0 {
+		return nil, lack
 	}
-	if a.beyond > 0 {
-		if k.field("rank") == nil {
-			return nil, lacks{{Word: "top " + strconv.Itoa(a.beyond), Why: api.MissingNoSuchField}}
-		}
-		p.Query.Where = append(p.Query.Where, api.Condition{Field: "rank", Op: api.CompareMore, Value: strconv.Itoa(a.beyond)})
-	}
-	for _, w := range a.without {
-		left := t.of(t.kinds[w.kind].Name)
-		if w.kind == kind || len(left) > maxLeftOut {
-			return nil, lacks{{Word: "not " + w.text, Why: api.MissingNoSuchField}}
-		}
-		for _, i := range all {
-			if slices.ContainsFunc(left, func(r Row) bool { return r.Entity == t.rows[i].Entity }) {
-				p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: t.rows[i].Key})
-			}
-		}
-	}
-	if len(t.within(a.others, kind)) == 0 && len(a.others) > 0 {
-		return nil, lacks{{Word: "not", Why: api.MissingAmbiguous}}
-	}
+	p.Query.Where = append(where, out...)
 	if p.over {
 		return nil, lacks{{Word: left.text, Why: api.MissingNoSuchSpan, Instead: a.insteadOf(*left, k)}}
-	}
-	if a.first > maxFirst {
-		return nil, lacks{{Word: strconv.Itoa(a.first), Why: api.MissingUnknownWord,
-			Instead: []string{"query with table=" + k.Name + " and limit=" + strconv.Itoa(min(a.first, api.MaxQueryRows))}}}
 	}
 	bounds, moved, lack := a.bounded(k, names)
 	if len(lack) > 0 {
@@ -369,8 +459,22 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 		return []Part{p}, nil
 	}
 	before := len(p.Query.Where)
+	ends, one := a.ends()
+	up := slices.ContainsFunc(a.fields, func(p piece) bool { return p.role == rising })
+	down := slices.ContainsFunc(a.fields, func(p piece) bool { return p.role == falling && a.falls(k, a.sorting(k, names), p) })
+	if up && down && (a.ways(k) == nil || len(a.sorted) > 0) || a.order != nil && (up && a.order.Least || down && !a.order.Least) &&
+		a.directs(k) {
+		one = false
+	}
+	if !one {
+		return nil, lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
+	}
 	if lacking := a.sort(&p, k, names, moved); lacking != nil {
 		return nil, lacking
+	}
+	if a.first > maxFirst && !a.capped {
+		return nil, lacks{{Word: strconv.Itoa(a.first), Why: api.MissingUnknownWord,
+			Instead: []string{"query with table=" + k.Name + " and limit=" + strconv.Itoa(min(a.first, api.MaxQueryRows))}}}
 	}
 	if moves := slices.ContainsFunc(p.Query.Where[before:], func(c api.Condition) bool { return c.Field == a.sorting(k, names) }); moves ||
 		len(bounds) > 0 {
@@ -388,10 +492,27 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 	if p.drop && slices.ContainsFunc(all, func(i int) bool { return t.rows[i].Echo }) {
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: fieldDerivative, Op: api.CompareEqual, Value: "false"})
 	}
-	if a.order != nil && a.order.Both {
-		return a.both(p), nil
+	if ends && p.Query.Order == "" {
+		return nil, lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
+	}
+	if ends || a.order != nil && a.order.Both || a.eitherWay(k, p.Query.Order) {
+		return a.eachEnd(p), nil
 	}
 	return []Part{p}, nil
+}
+
+// directs reports whether the order that is asked for has a way that figures went: gainers.
+func (a *asking) directs(k Kind) bool {
+	f := k.field(a.order.Field)
+	return f != nil && changes(*f)
+}
+
+// eitherWay reports whether the most of a change is asked for, and not which way it went: what moved most.
+func (a *asking) eitherWay(k Kind, order string) bool {
+	f := k.field(strings.TrimPrefix(order, "-"))
+	directed := func(p piece) bool { return p.role == rising || p.role == falling }
+	return f != nil && a.order == nil && changes(*f) && slices.Contains(a.sorted, most) && a.direction() == "" &&
+		slices.ContainsFunc(a.fields, moves) && !slices.ContainsFunc(a.fields, directed)
 }
 
 // maxLeftOut is how many rows of a kind have to be left out at most where its things are.
@@ -421,15 +542,38 @@ func (a *asking) falls(k Kind, field string, p piece) bool {
 
 // bounded are the conditions of comparisons with figures. Where one is of how a figure moves, so that it has the way too, moved is set.
 func (a *asking) bounded(k Kind, names []string) (list []api.Condition, moved bool, lack lacks) {
-	for _, b := range a.bounds {
+	ways := a.ways(k)
+	for i, b := range a.bounds {
 		f := k.field(a.boundedField(k, names, b))
+		if len(a.bounds) > 1 && len(a.times) > 1 && ways == nil { // more than 5% in a day and 10% in a week
+			var of []Field
+			if len(a.times) == len(a.bounds) {
+				of = having(k.Fields, func(f Field) bool { return changes(f) && spanned(f, a.times[i].when) })
+			}
+			if len(of) != 1 {
+				return nil, false, lacks{{Word: a.times[1].text, Why: api.MissingAmbiguous}}
+			}
+			f = &of[0]
+		}
 		if f == nil || b.percent && !strings.HasSuffix(f.Name, "Pct") {
 			return nil, false, lacks{{Word: b.text, Why: api.MissingNoSuchField}}
 		}
 		value, op := b.value, b.op
-		if changes(*f) {
+		if field := ways[b.by.from]; field != "" && (b.by.role == rising || b.by.role == falling) {
+			f = k.field(field)
+		}
+		off, below := false, false
+		for _, p := range a.fields {
+			of := p.role == ofField && strings.Contains(f.Name, "Deviation") && f.means(p.text)
+			below = below || of && strings.HasPrefix(p.text, "below")
+			off = off || of && (strings.HasPrefix(p.text, "off") || strings.HasPrefix(p.text, "from"))
+		}
+		if off && !below { // on which side is not said
+			return nil, false, lacks{{Word: b.text, Why: api.MissingAmbiguous}}
+		}
+		if changes(*f) || below {
 			moved = true
-			if a.fell() {
+			if fell := below || b.by.role == falling || b.by.role != rising && a.fell(); fell {
 				value = -value
 				op = map[api.Comparison]api.Comparison{api.CompareMore: api.CompareLess, api.CompareLess: api.CompareMore,
 					api.CompareAtLeast: api.CompareAtMost, api.CompareAtMost: api.CompareAtLeast}[op]
@@ -437,7 +581,65 @@ func (a *asking) bounded(k Kind, names []string) (list []api.Condition, moved bo
 		}
 		list = append(list, api.Condition{Field: f.Name, Op: op, Value: strconv.FormatFloat(value, 'f', -1, 64)})
 	}
+	if apart(list) {
+		return nil, false, lacks{{Word: a.bounds[len(a.bounds)-1].text, Why: api.MissingAmbiguous}}
+	}
+	for _, p := range a.fields {
+		bounded := func(b bound) bool { return b.by.from == p.from && b.by.role == p.role }
+		if ways[p.from] == "" || slices.ContainsFunc(a.bounds, bounded) {
+			continue
+		}
+		op := api.CompareMore
+		if p.role == falling {
+			op = api.CompareLess
+		}
+		list, moved = append(list, api.Condition{Field: ways[p.from], Op: op, Value: "0"}), true
+	}
 	return list, moved, nil
+}
+
+// apart reports whether no figure meets all of some conditions, so that those of one or of the other are meant: below 1 or above 100.
+func apart(list []api.Condition) bool {
+	most, least := make(map[string]float64), make(map[string]float64)
+	for _, c := range list {
+		x, _ := strconv.ParseFloat(c.Value, 64)
+		if c.Op == api.CompareLess || c.Op == api.CompareAtMost {
+			most[c.Field] = x
+		} else {
+			least[c.Field] = x
+		}
+	}
+	for field, x := range most {
+		if y, both := least[field]; both && y > x {
+			return true
+		}
+	}
+	return false
+}
+
+// ways are the changes that the words for a way that figures went are of, by where these stand, each with a span of its own: up today but
+// down on the week.
+func (a *asking) ways(k Kind) map[int]string {
+	directed := func(p piece) bool { return p.role == rising || p.role == falling }
+	var dirs []piece
+	for _, p := range a.fields {
+		if directed(p) {
+			dirs = append(dirs, p)
+		}
+	}
+	if len(dirs) < 2 || len(dirs) != len(a.times) {
+		return nil
+	}
+	list := make(map[int]string)
+	for i, p := range dirs {
+		of := having(k.Fields, func(f Field) bool { return changes(f) && spanned(f, a.times[i].when) })
+		apart := a.times[i].from < p.from != (a.times[0].from < dirs[0].from) // one before its word, and one behind
+		if len(of) != 1 || apart || slices.ContainsFunc(dirs[:i], func(d piece) bool { return list[d.from] == of[0].Name }) {
+			return nil
+		}
+		list[p.from] = of[0].Name
+	}
+	return list
 }
 
 // fell reports whether the question asks for what went down.
@@ -458,12 +660,21 @@ func (a *asking) boundedField(k Kind, names []string, b bound) string {
 	moves := func(name string) bool { return changes(*k.field(name)) }
 	if b.by.role == ofField {
 		named := func(f Field) bool { return f.means(b.by.text) }
+		if list := of(named); len(list) > 1 { // the output price
+			most := meant(k, list, b.beside)
+			named = func(f Field) bool { return slices.Contains(most, f.Name) }
+		}
 		if list := of(func(f Field) bool { return named(f) && strings.HasSuffix(f.Name, "Pct") == b.percent }); len(list) > 0 {
 			return a.sorting(k, list)
 		}
 		if list := of(named); len(list) > 0 && !b.percent { // funding below 0
 			return a.sorting(k, list)
 		}
+	}
+	if b.by.role == unknown { // the field that stands beside another figure is compared with that
+		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+			return slices.ContainsFunc(a.bounds, func(o bound) bool { return o.by.role == ofField && k.field(n).means(o.by.text) })
+		})
 	}
 	const sizable = 1e6
 	switch price := of(func(f Field) bool { return slices.Contains(f.Words, "price") }); {
@@ -476,6 +687,26 @@ func (a *asking) boundedField(k Kind, names []string, b bound) string {
 		names = append(slices.DeleteFunc(slices.Clone(names), moves), price...)
 	}
 	return cmp.Or(a.sorting(k, names), cmp.Or(of(func(Field) bool { return true })...))
+}
+
+// meant are those of the fields by some names that most of some words are of.
+func meant(k Kind, names []string, words []piece) (list []string) {
+	most := 0
+	for _, name := range names {
+		of := 0
+		for _, p := range words {
+			if k.field(name).means(p.text) {
+				of++
+			}
+		}
+		if of > most {
+			list, most = nil, of
+		}
+		if of == most {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // sorting is the field by which rows of a kind stand, of those that were named.
@@ -512,8 +743,8 @@ func (a *asking) directed() bool {
 	})
 }
 
-// both are a query for what rose most and one for what fell most.
-func (a *asking) both(p Part) []Part {
+// eachEnd are a query for what rose most and one for what fell most.
+func (a *asking) eachEnd(p Part) []Part {
 	other := p
 	p.Query.Order = "-" + strings.TrimPrefix(p.Query.Order, "-")
 	other.Query.Order = strings.TrimPrefix(p.Query.Order, "-")
@@ -597,17 +828,23 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		ordered(due, true)
 		return nil
 	}
-	strength := slices.ContainsFunc(a.words, func(w term) bool { return w.text == "strongest" || w.text == "weakest" })
-	if field == "" && strength && strings.HasSuffix(k.Size, "Usd") { // which is no size
-		return lacks{{Word: "strongest", Why: api.MissingAmbiguous}}
-	}
-	if field != "" && way != 0 && len(a.times) == 0 && a.t.few(k, field) { // most rows have a change of another span
-		return lacks{{Word: field, Why: api.MissingAmbiguous}}
-	}
 	fell, rose := false, false
 	for _, f := range a.fields {
 		fell = fell || a.falls(k, field, f)
 		rose = rose || f.role == rising || strings.HasPrefix(f.text, "above")
+	}
+	sizeless := []string{"strongest", "weakest", "negative", "positive"}
+	for _, w := range a.words {
+		if field == "" && slices.Contains(sizeless, w.text) && strings.HasSuffix(k.Size, "Usd") { // which is no size
+			return lacks{{Word: w.text, Why: api.MissingAmbiguous}}
+		}
+		small := slices.Contains([]string{"smallest", "least", "tiniest", "biggest", "largest", "greatest"}, w.text)
+		if f := k.field(field); small && (way == least || a.paired) && f != nil && changes(*f) && a.direction() == "" && fell == rose {
+			return lacks{{Word: w.text, Why: api.MissingAmbiguous}} // the smallest change is no loss
+		}
+	}
+	if field != "" && way != 0 && len(a.times) == 0 && a.t.few(k, field) { // most rows have a change of another span
+		return lacks{{Word: field, Why: api.MissingAmbiguous}}
 	}
 	switch {
 	case way == expensive || way == cheap:
@@ -625,12 +862,16 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		if changes(*k.field(field)) && fell != rose {
 			lowest = fell
 		}
+		if field == "rank" { // the highest rank is the first
+			lowest = !lowest
+		}
 		if strings.Contains(field, "Deviation") && way == most {
 			lowest = a.t.lowerEnd(k.Name, field)
 			p.Query.Limit = 1
 		}
 		ordered(field, lowest)
-	case field != "" && fell != rose && !moved && (signed(*k.field(field)) || a.direction() != ""): // coins that are up
+	case field != "" && fell != rose && !moved && !k.field(field).Counts &&
+		(signed(*k.field(field)) || a.direction() != ""): // coins that are up
 		ordered(field, fell)
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: a.way(fell), Value: "0"})
 	case way == least:

@@ -151,13 +151,25 @@ func (a *asking) implied(kind int, name string) (names []string) {
 func (a *asking) unmet(kind int, rows []int) (lack lacks) {
 	k := a.t.kinds[kind]
 	for _, p := range a.fields {
-		list := having(k.Fields, func(f Field) bool { return f.means(p.text) })
+		list := a.movesOf(k, p)
+		if len(list) == 0 {
+			list = having(k.Fields, func(f Field) bool { return f.means(p.text) })
+		}
 		var names []string
 		for _, f := range list {
 			names = append(names, f.Name)
 		}
 		if len(list) > 0 && len(a.t.had(rows, names)) == 0 {
 			lack = append(lack, a.noField(p, k))
+		}
+	}
+	for _, p := range a.times {
+		var names []string
+		for _, f := range having(k.Fields, func(f Field) bool { return p.when.Span > 0 && !p.when.Loose && spanned(f, p.when) }) {
+			names = append(names, f.Name)
+		}
+		if len(names) > 0 && len(a.t.had(rows, names)) == 0 {
+			lack = append(lack, api.LookupMissing{Word: p.text, Why: api.MissingNoSuchSpan})
 		}
 	}
 	return lack
@@ -194,6 +206,7 @@ func (a *asking) askSubjects() (parts []Part) {
 	if n := len(a.bounds); n > 1 || n > 0 && (len(a.subjects) != 1 || a.match != "") {
 		a.miss(a.bounds[n-1].text, api.MissingUnknownWord)
 	}
+	a.joined()
 	if n := len(a.subjects); n > 1 && a.quoted() {
 		a.subjects = a.subjects[:n-1] // the price in dollars is what there is
 	}
@@ -279,6 +292,15 @@ func (a *asking) askSubjects() (parts []Part) {
 	if len(parts) > 1 && len(a.subjects) == 2 && len(a.fields)+len(a.times) == 0 && a.subjects[0].to == a.subjects[1].from {
 		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous) // things of different kinds, and nothing between them
 	}
+	switch n := len(parts); {
+	case n == 0:
+	case a.share:
+		if parts[0].share = true; n > 1 || len(a.subjects) > 1 || len(a.times) > 0 || a.t.wholeOf(parts[0]) == nil {
+			a.miss("share", api.MissingNoSuchField)
+		}
+	case max(len(a.subjects), len(a.values)) > 1 && parts[n-1].when == nil && slices.ContainsFunc(a.asides, differing):
+		parts[n-1].apart = true
+	}
 	together := func(w term) bool {
 		return slices.Contains([]string{"combined", "together", "altogether", "sum"}, w.text)
 	}
@@ -293,6 +315,78 @@ func (a *asking) askSubjects() (parts []Part) {
 		return nil
 	}
 	return parts
+}
+
+// joined has one row asked for instead of two things, where it is named by both, and has a figure that is asked for and that neither has:
+// the spread of the 10-year over the 2-year.
+func (a *asking) joined() {
+	if len(a.subjects) != 2 {
+		return
+	}
+	first, second := a.t.rows[a.subjects[0].rows[0]], a.t.rows[a.subjects[1].rows[0]]
+	k := a.t.kinds[a.t.place[first.Kind]]
+	if first.Kind != second.Kind || k.Own {
+		return
+	}
+	of := append(wordsOf(first.Name), wordsOf(second.Name)...)
+	for i, r := range a.t.rows {
+		words := wordsOf(r.Name)
+		foreign := func(w string) bool { return w != "minus" && !slices.Contains(of, w) }
+		if r.Kind != first.Kind || slices.ContainsFunc(of, func(w string) bool { return !slices.Contains(words, w) }) ||
+			slices.ContainsFunc(words, foreign) || len(words) > len(of) {
+			continue
+		}
+		fields := a.fields
+		level := func(p piece) bool { return k.Fields[0].means(p.text) }
+		if !slices.ContainsFunc(fields, other(level)) && slices.ContainsFunc(a.asides, differing) { // how far they are apart
+			for _, f := range having(k.Fields, func(f Field) bool { return r.Fields.Get(f.Name) != nil })[:1] {
+				fields = []piece{{role: ofField, text: f.Name}}
+			}
+		}
+		for _, p := range fields {
+			for _, f := range having(k.Fields, func(f Field) bool { return f.means(p.text) }) {
+				if r.Fields.Get(f.Name) != nil && first.Fields.Get(f.Name) == nil && second.Fields.Get(f.Name) == nil {
+					a.subjects, a.fields = a.subjects[:1], fields
+					a.subjects[0].rows, a.subjects[0].hits, a.subjects[0].match = []int{i}, nil, api.MatchExact
+					return
+				}
+			}
+		}
+	}
+}
+
+// wholeOf is the figure of all of a kind that p asks one of, nil for none: that of the row of all, or else the sum of the rows.
+func (t *Tables) wholeOf(p Part) *api.Aggregate {
+	if len(p.Asked) != 1 || !strings.HasSuffix(p.Asked[0], "Usd") || strings.HasPrefix(p.Asked[0], "price") {
+		return nil
+	}
+	name := p.Asked[0]
+	for _, total := range append(slices.Clone(t.kinds[t.place[p.Query.Table]].Totals), p.Query.Table) {
+		for _, r := range t.of(total) {
+			if x, is := number(r.Fields.Get(name)); is && x > 0 && (r.Key == "total" || total != p.Query.Table) {
+				return &api.Aggregate{Value: &x, Rows: 1, Row: r.Kind + "/" + r.Key}
+			}
+		}
+	}
+	if len(t.kinds[t.place[p.Query.Table]].Totals) > 0 || t.kinds[t.place[p.Query.Table]].Own {
+		return nil
+	}
+	sum := aggregate{of: aggSum}
+	for _, r := range t.of(p.Query.Table) {
+		if x, is := number(r.Fields.Get(name)); is {
+			sum.add(x, &r, r.FetchedAt)
+		}
+	}
+	if sum.Value == nil || *sum.Value <= 0 {
+		return nil
+	}
+	return &sum.Aggregate
+}
+
+// differing reports whether p asks how far two figures are apart.
+func differing(p piece) bool {
+	return strings.HasPrefix(p.text, "differ") || strings.HasPrefix(p.text, "gap") || strings.HasSuffix(p.text, " between") ||
+		strings.Contains(p.text, "difference")
 }
 
 // peak is the way that p asks for the most or the least that a figure was, 0 for none.
@@ -319,14 +413,16 @@ func (a *asking) peaked() bool {
 		}
 	}
 	w := a.times[0].when
-	return ways == 1 && (len(a.sorted) == 0 || a.sorted[0] == most || a.sorted[0] == least) &&
+	of := func(r role) bool { return r == most || r == least }
+	two := ways == 2 && a.paired && len(a.sorted) == 2 && a.sorted[0] != a.sorted[1]
+	return (ways == 1 || two) && !slices.ContainsFunc(a.sorted, func(r role) bool { return !of(r) }) &&
 		(w.Span > 0 || w.Since) && w.End().IsZero() && !w.Future
 }
 
 // askPeak asks for it: by all states of the span.
 func (a *asking) askPeak() []Part {
 	way := most
-	if len(a.sorted) == 1 {
+	if len(a.sorted) > 0 {
 		way = a.sorted[0]
 	}
 	a.fields = slices.DeleteFunc(a.fields, func(p piece) bool {
@@ -352,7 +448,13 @@ func (a *asking) askPeak() []Part {
 	}
 	f.left = &when[0]
 	parts := a.put(nil, a.subjects[0], f)
-	parts[0].Query.Agg = []string{map[role]string{most: aggMax, least: aggMin}[way] + ":" + f.fields[0]}
+	ways := []role{way}
+	if len(a.sorted) == 2 {
+		ways = a.sorted
+	}
+	for _, way := range ways {
+		parts[0].Query.Agg = append(parts[0].Query.Agg, map[role]string{most: aggMax, least: aggMin}[way]+":"+f.fields[0])
+	}
 	return parts
 }
 
@@ -534,9 +636,9 @@ func (a *asking) part(kind int, names []string, left *piece) Part {
 		return p
 	}
 	p.when, p.word = &left.when, left.text
-	switch clock := clockOf(k); {
-	case clock != "" && k.Own && (left.when.Span > 0 || left.when.Since || !left.when.End().IsZero()):
-		p.since, p.Query.Agg = clock, []string{aggCount} // more than are shown may have come
+	switch w, clock := left.when, a.clock(k); {
+	case clock != "" && (w.Span > 0 || w.Since || !w.End().IsZero() || w.Ranges() || w.Day()):
+		p.since, p.ahead, p.Query.Agg = clock, comes(*k.field(clock)), []string{aggCount} // more than are shown may have come
 	case left.when.Span > 0 || left.when.Since:
 		p.over = true
 	}

@@ -88,8 +88,14 @@ func (t *Tables) content(list []piece) (kinds []int, content [][]string, ok bool
 func (t *Tables) telling(k Kind, content [][]string, limit int, named bool) (keys []string, match api.Match) {
 	match = api.MatchWords
 	for i, form := range [...]func(w string) string{inflected, stem} {
+		said := make([][][]string, len(content))
+		for j, say := range content {
+			for _, phrase := range say {
+				said[j] = append(said[j], formed(wordsOf(phrase), form))
+			}
+		}
 		for _, r := range t.of(k.Name) {
-			if len(keys) < limit && tells(wordsOf(r.Name), content, form) {
+			if len(keys) < limit && tells(formed(wordsOf(r.Name), form), said) {
 				keys = append(keys, r.Key)
 			}
 		}
@@ -120,15 +126,20 @@ func (t *Tables) textPart(k Kind, list []piece, keys []string, match api.Match) 
 		Where: []api.Condition{t.keyed(k.Name, keys, "")}, Fields: asked}}
 }
 
-// tells reports whether a text says one of each of content, each with all of its words, in whatever form of them.
-func tells(text []string, content [][]string, form func(w string) string) bool {
-	has := func(w string) bool {
-		return slices.ContainsFunc(text, func(other string) bool { return form(other) == form(w) })
+// formed are words in a form of them.
+func formed(words []string, form func(w string) string) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = form(w)
 	}
-	return !slices.ContainsFunc(content, func(say []string) bool {
-		return !slices.ContainsFunc(say, func(phrase string) bool {
-			words := wordsOf(phrase)
-			return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !has(w) })
+	return list
+}
+
+// tells reports whether a text says one of each of content, each with all of its words, in the same form.
+func tells(text []string, content [][][]string) bool {
+	return !slices.ContainsFunc(content, func(say [][]string) bool {
+		return !slices.ContainsFunc(say, func(words []string) bool {
+			return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(text, w) })
 		})
 	})
 }
@@ -136,8 +147,12 @@ func tells(text []string, content [][]string, form func(w string) string) bool {
 // stem is a word without its ending, and one for words that people use for another in a bet.
 func stem(w string) string {
 	switch w = inflected(w); w {
-	case "hit", "reach", "abov", "over", "exceed", "top":
+	case "hit", "reach", "abov", "over", "exceed", "top", "set", "sett", "beat", "break", "cross", "trad":
 		return "above"
+	case "finish", "end", "settl":
+		return "clos"
+	case "fresh":
+		return "new"
 	case "under", "below", "beneath":
 		return "below"
 	}
@@ -151,7 +166,8 @@ func inflected(w string) string {
 		return "hit"
 	case "cutting":
 		return "cut"
-	case "flippening", "pass", "passes", "overtake", "overtakes", "surpass", "surpasses", "flips":
+	case "flippening", "pass", "passes", "overtake", "overtakes", "surpass", "surpasses", "flips", "flipping", "flipped",
+		"overtaking", "overtook", "passing", "passed", "surpassing":
 		return "flip"
 	case "approval":
 		return "approv"

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/contextd/contextd/internal/chance"
 	"github.com/contextd/contextd/internal/state"
 )
 
@@ -109,7 +110,7 @@ func quoted(t *rapid.T) string {
 
 func TestSearchAgreesWithNaive(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		text := []byte(documents(4).Draw(t, "state"))
 		if !json.Valid(text) {
 			t.Fatalf("the generator is wrong: %q", text)

@@ -80,6 +80,7 @@ type Tables struct {
 	known    []known          // names that a question may have meant
 
 	vocabulary map[string]role         // what words mean in every pack
+	languages  map[string]string       // words of other languages, in English
 	values     map[string][]value      // texts of rows, by their words
 	anyOrder   func() map[string][]hit // names of several words, in any order
 	spellings  func() []string         // words of names and of questions that may be written wrong
@@ -110,7 +111,7 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 	t := &Tables{
 		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), begins: make(map[string]bool),
 		orders: make(map[string]Order), fields: make(map[string]bool),
-		vocabulary: vocabulary(), values: make(map[string][]value),
+		vocabulary: vocabulary(), languages: foreignWords(), values: make(map[string][]value),
 		longest: make(map[string]int), names: make(map[string][]hit), titles: make(map[string][]hit), words: make(map[string][]int),
 		entities: make(map[string][]int),
 	}

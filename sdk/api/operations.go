@@ -47,7 +47,7 @@ type Query struct {
 	Text    string        // what is looked for: search, words; lookup, questions with commas between; check, a text
 	Limit   int           // search: matches; lookup: rows per question; query: rows
 	At      Moment        // snapshot, changes since then, and cite, query and check, where it may be zero
-	Ref     int           // cite: the anchor, counted from 1
+	Ref     int           // cite: the ref, counted from 1
 	Row     string        // cite: kind/key of the row that is meant, "" for the source
 	Path    string        // series: a member or a row; history: a member, or with dots a part of one
 	Field   string        // series: the number; "" means the first of the rows
@@ -205,17 +205,17 @@ func cite() Operation {
 			return []Param{packParam(), {
 				Name: "ref", Kind: KindWhole, Min: 1, Required: true, Verbatim: true, field: func(q *Query) any { return &q.Ref },
 				Reason: ReasonInvalidRef, Huge: "more than any pack has sources",
-				Hint: "use the number of an anchor: [3] in a brief is ref=3",
-				Doc:  "The number of the anchor, 1 to the number of the pack's sources.", ToolDoc: "The N of [N]", Example: "1",
+				Hint: "use the ref alone: [3] in a brief is ref=3",
+				Doc:  "The ref, 1 to the number of the pack's sources.", ToolDoc: "The N of [N]", Example: "1",
 			}, {
 				Name: "row", Kind: KindRow, field: func(q *Query) any { return &q.Row },
 				Reason: ReasonInvalidRow, Hint: "copy it from lookup, for example row=asset/bitcoin", Component: "CiteRow",
-				Doc:     "A row under the anchor, kind/key, to cite its page and figures instead of the source.",
+				Doc:     "A row under the ref, kind/key, to cite its page and figures instead of the source.",
 				ToolDoc: "Row under it, such as asset/zcash, for its link and figures", Example: "asset/bitcoin",
 			}, at}
 		},
 		Tool: Tool{
-			Title:       "Source of an anchor",
+			Title:       "Source behind a ref",
 			Description: "Proof of one figure: source, link, moment of fetching and excerpt. ref=3 for [3].",
 		},
 	}

@@ -228,7 +228,7 @@ func (a *Anchor) UnmarshalJSON(text []byte) error {
 	}
 	n, err := strconv.Atoi(ref)
 	if err != nil {
-		return fmt.Errorf("read an anchor: %w", err)
+		return fmt.Errorf("read a ref: %w", err)
 	}
 	*a = Anchor{pack, n}
 	return nil

@@ -11,10 +11,13 @@ func TestAIQuestions(t *testing.T) {
 	t.Parallel()
 	ask(t, api.PackAI, map[string]string{
 		"average prompt price of OpenAI models versus Anthropic models": "missing average no_such_field, openai not_kept",
+		"which publisher has the most models":                           "missing publisher no_such_field",
 		"open incidents at openai":                                      "service/openai incidents",
 		"gpt price": "prefix: model/openai/gpt-5.1 promptPerMillionUsd completionPerMillionUsd; " +
 			"prefix: model/openai/gpt-5.1-codex promptPerMillionUsd completionPerMillionUsd; " +
 			"prefix: model/openai/gpt-5-pro promptPerMillionUsd completionPerMillionUsd",
+		"cheapest three models for input with at least 1M context": "model/google/gemini-2.5-flash-lite promptPerMillionUsd contextTokens; " +
+			"model/meta-llama/llama-4-maverick promptPerMillionUsd contextTokens; model/x-ai/grok-4-fast promptPerMillionUsd contextTokens",
 		"gpt-5 mini price":                  "model/openai/gpt-5-mini promptPerMillionUsd completionPerMillionUsd",
 		"what does claude sonnet 4.5 cost?": "model/anthropic/claude-sonnet-4.5 promptPerMillionUsd completionPerMillionUsd",
 		"models by openai":                  "model/openai/gpt-5.1; model/openai/gpt-5.1-codex; model/openai/gpt-5-pro",

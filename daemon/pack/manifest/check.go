@@ -128,7 +128,7 @@ func (c *checker) replaces() {
 		have = append(have, s.ID)
 	}
 	if m.Version != base.Version || !slices.Equal(want, have) {
-		c.wrong("pack", "%s is a pack of the program: version %d with the sources %s in this order, or anchors would mean others; "+
+		c.wrong("pack", "%s is a pack of the program: version %d with the sources %s in this order, or refs would mean others; "+
 			"keep them, or choose another name, such as my-%[1]s", m.Pack, base.Version, strings.Join(want, ", "))
 	}
 	m.replaces = true

@@ -42,7 +42,7 @@ type Manifest struct {
 	Sources     []Source `key:"sources,required" doc:"where data comes from; [N] is the place in this list"`
 	Members     []Member `key:"members,required" doc:"lists in the state, in this order"`
 	Flags       []Flag   `key:"flags" doc:"what is out of the ordinary"`
-	Brief       []Say    `key:"brief" doc:"sentences of the brief; anchors are added"`
+	Brief       []Say    `key:"brief" doc:"sentences of the brief; refs are added"`
 
 	lines  map[string]int // of what was read, by its path
 	digest string         // of the text

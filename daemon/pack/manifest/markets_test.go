@@ -14,8 +14,17 @@ import (
 func TestMarketsQuestions(t *testing.T) {
 	t.Parallel()
 	ask(t, api.PackMarkets, map[string]string{
-		"how many jobs were added": "indicator/payrolls added",
-		"where is the VIX":         "volatility/VIX",
+		"inflation and of which month it is": "missing which month no_such_field",
+		"how many jobs were added":           "indicator/payrolls added",
+		"which currency gained most today":   "missing currency no_such_field",
+		"currencies up more than 1%":         "missing currencies no_such_field",
+		"biggest and smallest yield change":  "missing biggest ambiguous",
+		"unemployment in 1995":               "missing in 1995 no_such_moment",
+		"releases between 2026-12-04 and 2026-12-09": "release/2026-12-04-employment-situation; " +
+			"release/2026-12-09-fomc-meeting; release/2026-12-08-u-s-international-trade-in-goods-and-services",
+		"highest and lowest treasury yield": "yield/30y yieldPct; yield/3y yieldPct",
+		"which yield moved the most":        "yield/6m yieldPct movedBp; yield/2m yieldPct movedBp",
+		"where is the VIX":                  "volatility/VIX",
 		"newest fed press release": "headline/synthetic-other20261119a; headline/synthetic-monetary20261118a; " +
 			"headline/synthetic-bcreg20261117a",
 		"ppi year over year":                  "indicator/ppi change12mPct",
@@ -75,7 +84,7 @@ func TestMarketsQuestions(t *testing.T) {
 			"release/2026-11-24-metropolitan-area-employment-and-unemployment dueAt; " +
 			"release/2026-11-25-gross-domestic-product dueAt",
 		"vix and the 10 year yield":    "volatility/VIX; yield/10y yieldPct",
-		"has the fed put anything out": "missing put unknown_word",
+		"has the fed put anything out": "missing out no_such_field",
 		"what is inflation running at": "indicator/cpi",
 		"fed news": "headline/synthetic-other20261119a; headline/synthetic-monetary20261118a; " +
 			"headline/synthetic-bcreg20261117a",

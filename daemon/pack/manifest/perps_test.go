@@ -11,6 +11,15 @@ func TestPerpsQuestions(t *testing.T) {
 	t.Parallel()
 	ask(t, api.PackPerps, map[string]string{
 		"ratio of the options open interest of bitcoin to that of ether": "missing ratio no_such_field",
+		"highest and lowest funding rate on bybit": "funding/MORPHO/Bybit funding8hPct; funding/ZEC/Bybit funding8hPct; " +
+			"funding/FARTCOIN/Bybit funding8hPct; funding/PUMP/Bybit funding8hPct; funding/BNB/Bybit funding8hPct; " +
+			"funding/SOL/Bybit funding8hPct",
+		"oi change in the last hour of btc":                          "missing change no_such_field",
+		"which coin has the most negative and most positive funding": "perp/MORPHO funding1hPct; perp/TRUMP funding1hPct",
+		"share of binance in btc funding":                            "missing share no_such_field",
+		"hyperliquid share of perp open interest":                    "missing share no_such_field",
+		"tasa de financiación de bitcoin": "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; " +
+			"funding/BTC/Bybit funding8hPct fundingAnnualPct; funding/BTC/Binance funding8hPct fundingAnnualPct",
 		"eth/btc ratio":  "missing eth btc ambiguous",
 		"dvol eth hi/lo": "volatility/ETH dvolPct high24hPct low24hPct",
 		"perps with openInterestUsd > 50M and funding1hPct < 0": "perp/SOL funding1hPct openInterestUsd; perp/PUMP funding1hPct openInterestUsd",

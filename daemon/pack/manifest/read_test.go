@@ -358,7 +358,7 @@ func TestReplaces(t *testing.T) {
 			"another version": {"version: 1", "version: 2"}, "another source": {"- id: ", "- id: x"},
 		} {
 			if _, err := manifest.Read(bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1), false); err == nil ||
-				!strings.Contains(err.Error(), "in this order, or anchors would mean others") {
+				!strings.Contains(err.Error(), "in this order, or refs would mean others") {
 				t.Errorf("%s with %s: %v", id, name, err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 // reply is the answer to one question, read from the wire as it stands.
 type reply struct {
 	rows       []map[string]any // those that are not marked
+	missing    []string         // what the answer says that it lacks
 	marked     []map[string]any // found by a beginning, a word or a spelling
 	aggregates map[string]float64
 	moments    []time.Time // that the question was read as being about
@@ -31,6 +33,12 @@ func readReply(doc map[string]any) (r reply) {
 
 // add adds what a result says.
 func (r *reply) add(result map[string]any) {
+	missing, _ := result["missing"].([]any)
+	for _, x := range missing {
+		if m, is := x.(map[string]any); is {
+			r.missing = append(r.missing, str(m, "word")+" "+str(m, "why"))
+		}
+	}
 	rows, _ := result["rows"].([]any)
 	for _, x := range rows {
 		row, _ := x.(map[string]any)
@@ -113,12 +121,17 @@ func judgeAsked(q asked, p *past, doc map[string]any) answered {
 		case may:
 			a.outcome = refused
 		default:
-			a.outcome, a.why = nothing, "not answered"
+			a.outcome, a.why = nothing, "not answered: "+clip(strings.Join(r.missing, ", "), 160)
 		}
 		return a
 	}
-	if slices.ContainsFunc(q.Want, func(w want) bool { return w.Refuse != "" }) {
-		a.outcome, a.why = untrue, "should refuse ("+q.Want[0].Refuse+"), got "+r.said(0)
+	refusing := func(w want) bool { return w.Refuse != "" }
+	if i := slices.IndexFunc(q.Want, refusing); i >= 0 {
+		if answerable := slices.DeleteFunc(slices.Clone(q.Want), refusing); len(answerable) > 0 && len(r.missing) > 0 {
+			q.Want = answerable
+			return q.judge(p, r)
+		}
+		a.outcome, a.why = untrue, "should refuse ("+q.Want[i].Refuse+"), got "+r.said(0)
 		return a
 	}
 	return q.judge(p, r)
@@ -314,8 +327,14 @@ func (w want) judgeAmount(p *past, r reply) (used int, outcome, why string) {
 		return slices.ContainsFunc(all, func(v float64) bool { return math.Abs(x-v) <= math.Max(math.Abs(v)*1e-6, 0.00501) })
 	}
 	for _, x := range r.aggregates {
-		if is(x) {
-			return len(r.rows), wholly, ""
+		if is(x) { // its rows stand before those of what else is asked
+			other := slices.IndexFunc(r.rows, func(row map[string]any) bool {
+				return str(row, "kind") != str(r.rows[0], "kind") || !reflect.DeepEqual(row["asked"], r.rows[0]["asked"])
+			})
+			if other < 0 {
+				other = len(r.rows)
+			}
+			return other, wholly, ""
 		}
 	}
 	if len(r.aggregates) == 0 && len(r.rows) > 0 {

@@ -11,7 +11,7 @@ func TestSets(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	total := 0
-	for _, set := range []string{"open", "held", "fresh", "later", "fourth"} {
+	for _, set := range questionSets {
 		list, err := readQuestions(set)
 		if err != nil {
 			t.Fatal(err)
@@ -106,5 +106,27 @@ func TestJudgeAsked(t *testing.T) {
 				t.Errorf("%s is %q (%s)", tt.said, a.outcome, a.why)
 			}
 		})
+	}
+}
+
+// TestJudgeOfWhatIsPartlyThere: what is there is to be answered, and what is not, told.
+func TestJudgeOfWhatIsPartlyThere(t *testing.T) {
+	t.Parallel()
+	coin := fact{kind: "asset", key: "bitcoin", name: "Bitcoin"}
+	p := &past{at: func(int) time.Time { return time.Time{} }, things: map[int][]*thing{0: things(row(coin, num("priceUsd", 100_000, price)))}}
+	rows := `{"results":[{"rows":[{"kind":"asset","key":"bitcoin","fields":{"priceUsd":100000},"asked":["priceUsd"]}]`
+	for said, outcome := range map[string]string{
+		rows + `,"missing":[{"word":"doge","why":"unknown_word"}]}]}`: wholly,
+		rows + `}]}`: untrue,
+		`{"results":[{"rows":[],"missing":[{"word":"doge","why":"unknown_word"}]}]}`: nothing,
+	} {
+		var doc map[string]any
+		if err := json.Unmarshal([]byte(said), &doc); err != nil {
+			t.Fatal(err)
+		}
+		parts := []want{{Kind: "asset", Keys: []string{"bitcoin"}, Fields: []string{"priceUsd"}}, {News: true, Words: "doge"}}
+		if a := judgeAsked(asked{Want: parts}, p, doc); a.outcome != outcome {
+			t.Errorf("%s is %q (%s)", said, a.outcome, a.why)
+		}
 	}
 }

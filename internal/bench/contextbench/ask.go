@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,18 +17,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-var (
-	//go:embed questions/open.jsonl
-	openQuestions []byte
-	//go:embed questions/held.jsonl
-	heldQuestions []byte
-	//go:embed questions/fresh.jsonl
-	freshQuestions []byte
-	//go:embed questions/later.jsonl
-	laterQuestions []byte
-	//go:embed questions/fourth.jsonl
-	fourthQuestions []byte
-)
+//go:embed questions
+var questionFiles embed.FS
 
 // asked is a question of the sets, with what a right answer holds.
 type asked struct {
@@ -40,13 +30,17 @@ type asked struct {
 	Want     []want `json:"want"`
 }
 
-// readQuestions reads a set: open, held, fresh, later or fourth.
+// questionSets are the sets of questions, in the order in which they were written.
+var questionSets = []string{"open", "held", "fresh", "later", "fourth", "fifth", "sixth", "seventh"}
+
+// readQuestions reads a set.
 func readQuestions(set string) (list []asked, err error) {
-	text, known := map[string][]byte{
-		"open": openQuestions, "held": heldQuestions, "fresh": freshQuestions, "later": laterQuestions, "fourth": fourthQuestions,
-	}[set]
-	if !known {
-		return nil, fmt.Errorf("no set %q, there are open, held, fresh, later and fourth", set)
+	if !slices.Contains(questionSets, set) {
+		return nil, fmt.Errorf("no set %q, there are %s", set, strings.Join(questionSets, ", "))
+	}
+	text, err := questionFiles.ReadFile("questions/" + set + ".jsonl")
+	if err != nil {
+		return nil, err
 	}
 	for line := range bytes.Lines(text) {
 		var q asked

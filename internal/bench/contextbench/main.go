@@ -18,11 +18,14 @@
 // right, a right refusal, nothing where there would be an answer, or false: unmarked and not the truth. A false one counts ten times. The
 // open set is there to work with. The held set is scored once, at the end of the work, and is neither read nor quoted before.
 // The fresh set (questions/fresh.jsonl) was written later, from tables, fields and raw payloads, by somebody who had seen neither the
-// reader nor its answers, but some of the words that the crypto and perps packs declare. It is scored once.
+// reader nor its answers, but some of the words that the crypto and perps packs declare.
 // The later set (questions/later.jsonl) came after it, from raw payloads, by somebody who had seen neither the reader nor its answers, but
-// the questions of the fresh set and the forms of T1. It is scored once too.
-// The fourth set (questions/fourth.jsonl) came last, from tables, fields and raw payloads, by somebody who had seen neither the reader nor
-// its answers, but the forms of T1 in crypto and five questions of the later set. It is scored once.
+// the questions of the fresh set and the forms of T1.
+// The fourth set (questions/fourth.jsonl) came after that, from tables, fields and raw payloads, by somebody who had seen neither the
+// reader nor its answers, but the forms of T1 in crypto and five questions of the later set.
+// The fifth set (questions/fifth.jsonl) came last, from tables, fields, manifests and raw payloads, by somebody who had seen neither the
+// reader nor its answers, but a part of the words that the packs declare and twelve questions of the fourth set.
+// Each of the four was scored once, unseen, and that figure stands. Since then they are open to work with, as the open set is.
 //
 // With -statements it holds sentences about real states against the check that a model's brief has to pass (brief.Check). The sentences of
 // statements.txt are filled with what a state says, and are true; ten kinds of false ones have the figure of another row, another span,
@@ -49,6 +52,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 )
 
 // config is what is measured.
@@ -67,7 +71,7 @@ func main() {
 	flag.IntVar(&cfg.questions, "lookups", 500, "questions of T1")
 	flag.IntVar(&cfg.wrong, "wrong", 3, "wrong answers shown of each class")
 	flag.StringVar(&cfg.only, "pack", "", "measure this shipped `pack` alone")
-	set := flag.String("questions", "", "ask this `set` of questions alone: open, held, fresh, later or fourth")
+	set := flag.String("questions", "", "ask this `set` of questions alone: "+strings.Join(questionSets, ", "))
 	statements := flag.Bool("statements", false, "judge the check of briefs by true and false sentences alone")
 	checks := flag.Bool("check", false, "hold texts against the operation check alone")
 	verbose := flag.Bool("v", false, "with -questions and -statements, list each case that is wrong")

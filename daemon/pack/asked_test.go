@@ -1,0 +1,236 @@
+package pack_test
+
+import (
+	"testing"
+
+	"github.com/contextd/contextd/daemon/pack"
+)
+
+// TestAround: what people say around a question, of themselves and of why they ask, changes nothing in how it is read; what could be a scope,
+// a correction or a figure of it is not passed over.
+func TestAround(t *testing.T) {
+	t.Parallel()
+	price := "assets where key = litecoin, field priceUsd"
+	reads(t, map[string]string{
+		"Hello, I am putting together a morning note and would need to know the price of litecoin, thank you.": price,
+		"My nephew asked me last night and I honestly have no clue: what is the price of litecoin?":            "",
+		"My nephew keeps bugging me and I honestly have no clue: what is the price of litecoin?":               price,
+		"what is the price of litecoin? my boss wants it for the meeting":                                      price,
+		"what is the price of litecoin because I promised my wife to look it up":                               price,
+		"give me the price of litecoin so that we can settle this":                                             price,
+		"what is the price of litecoin for my newsletter":                                                      price,
+		"I was wondering whether you would be so kind as to look up the price of litecoin for me":              price,
+		"I live in Germany and need to know the price of litecoin":                                             "",
+		"In euros tell me the price of litecoin":                                                               "",
+		"I always think in euros, what is the price of litecoin":                                               "",
+		"what is the price of litecoin? I meant platinum":                                                      "",
+		"what is the price of litecoin because I need it in rupees":                                            "",
+		"I bought at 90, what is the price of litecoin":                                                        "",
+		"I trade on Kraken and would like to know the price of litecoin":                                       "",
+		"platinum, what is the price of litecoin":                                                              "",
+		"My brother sold his solana and regrets it; I would like to know the price of litecoin.":               price,
+		"My sister keeps reading blogs about lending protocols; could you tell me the price of litecoin?":      price,
+		"I write about stablecoin supply; what's litecoin's price":                                             price,
+		"Could you please tell me what a single Litecoin costs? I want it for my tax notes.":                   price,
+		"Please identify, if you would be so kind, the price of litecoin, and state it nicely in one go":       price,
+		"same price question for litecoin":                                                                     price,
+		"same for litecoin":                                                                                    "",
+		"bitcoin price now the same for litecoin":                                                              "",
+		"same for coins": "",
+		"I describe cooking in my newsletter; which three protocols hold the most value?":            "protocols, field tvlUsd, limit 3",
+		"My brother sold his solana on Kraken; I would like to know the price of litecoin":           "",
+		"I write about stablecoin supply; what's litecoin at":                                        "",
+		"I only care about lending; what is the tvl of aave v3":                                      "",
+		"My wallet is on the polygon bridge; what is the price of litecoin":                          "",
+		"Assuming the market crashes; what is the price of litecoin":                                 "",
+		"what is the price of litecoin for the batch desk":                                           "",
+		"we were wondering at the office how many coins are up today because nobody here has a clue": "breadths where key = crypto, field advancing",
+	})
+}
+
+// TestOfAll: a figure and a span are of all things that are joined, and of the coins, tokens and chains beside them; what is out there is what
+// is in circulation.
+func TestOfAll(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"price of arbitrum and optimism tokens":                         "assets where key in (arbitrum, optimism), field priceUsd",
+		"how much have lost arbitrum and optimism tokens in this week?": "assets where key in (arbitrum, optimism), field change7dPct",
+		"how much of usde is out there":                                 "stablecoins where symbol = USDe, field supplyUsd",
+		"how far off its peg is usde and how much of it is out there":   "stablecoins where symbol = USDe, fields pegDeviationPct supplyUsd",
+		"btc volume and weekly change":                                  "assets where symbol = BTC, fields change7dPct volume24hUsd",
+		"doge price, volume, weekly change":                             "assets where symbol = DOGE, fields priceUsd change7dPct volume24hUsd",
+		"what portion of overall crypto capitalisation is attributable to Bitcoin, and what portion to Ether?": "markets where key = crypto, " +
+			"fields btcDominancePct ethDominancePct",
+		"what percentage of the market belongs to bitcoin":         "markets where key = crypto, field btcDominancePct",
+		"what part of the market is down":                          "",
+		"cumulative dollar losses over every exploit on record":    "hacks, limit 3, sum:amountUsd",
+		"In which date was robbed the Wormhole?":                   "hacks where key = \"2022-02-02 Wormhole\", field date",
+		"is fear and greed higher or lower than it was a week ago": "indexes, fields value weekAgo, limit 3",
+		"is any coin higher than a week ago":                       "",
+		"coins higher than a week ago":                             "",
+		"advancers versus decliners":                               "breadths where key = crypto, fields advancing declining",
+		"Chances of Bitcoin finishing December above 100k":         "predictions where key = 610000, field probabilityPct",
+		"Chances of Bitcoin finishing January above 100k":          "",
+		"what are bettors pricing for a fed cut in december":       "predictions where key = 610002, field probabilityPct",
+		"what are bettors pricing for a fed hike in december":      "",
+		"odds of solana flipping bnb":                              "predictions where key = 610006, field probabilityPct",
+		"any depeg alarm firing at the moment":                     "flags where kind = stablecoin_depeg",
+		"is there a warning signal for benqi lending":              "flags where entity = protocol/benqi-lending",
+		"btc weekly volume":                                        "",
+		"volume of btc this week":                                  "",
+		"hourly volume of eth":                                     "",
+		"btc daily volume":                                         "assets where symbol = BTC, field volume24hUsd",
+		"doge price this week":                                     "assets where symbol = DOGE, fields priceUsd change7dPct",
+		"btc last + change": "assets where symbol = BTC, fields " +
+			"priceUsd change1hPct change24hPct change7dPct",
+		"price of litecoin I mean bitcoin":                          "",
+		"I mean the three coins with the highest price":             "",
+		"price of litecoin I mean":                                  "assets where key = litecoin, field priceUsd",
+		"mean price of the top 10 coins":                            "assets where rank <= 10, limit 3, avg:priceUsd",
+		"how much protocols of the type derivatives you have":       "protocols where category = Derivatives, limit 3, count",
+		"how much was taken from aave lending":                      "",
+		"how much of the stablecoin supply does tether account for": "",
+		"coins besides btc and eth with a price above 500": "assets where key != bitcoin and key != ethereum and priceUsd > 500, " +
+			"field priceUsd, limit 3, count",
+	})
+}
+
+// TestSameTime: a time that is said in more words is that time; the start of the week is Monday, and not seven days ago.
+func TestSameTime(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	for q, plain := range map[string]string{
+		"btc change since the start of the week":              "btc change since monday",
+		"how much has eth moved since like two hours ago":     "how much has eth moved since 2 hours ago",
+		"lido dao change counting from Wednesday 25 November": "lido dao change since 25 november",
+		"so is the price of eth lower than it was a week ago": "price of eth now and a week ago",
+		"is bitcoin higher or lower than yesterday":           "bitcoin now and yesterday",
+	} {
+		read, want := tables.Lookup(q, "", 3).Read, tables.Lookup(plain, "", 3).Read
+		if want == nil || read == nil || read.String() != want.String() {
+			t.Errorf("%q: read %v, want %v", q, read, want)
+		}
+	}
+}
+
+// TestSlips: letters that are swapped, doubled, missing or wrong, in short words, words of fields and of time, and in several at once, are
+// read where one reading results, and marked.
+func TestSlips(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	for q, want := range map[string]string{
+		"how mcuh is cardanno worth":                 "spelling: asset/cardano priceUsd",
+		"aave v3 tlv":                                "spelling: protocol/aave-v3 tvlUsd",
+		"uniswp v3 tvl":                              "spelling: protocol/uniswap-v3 tvlUsd",
+		"whats polkdot down this weak":               "spelling: asset/polkadot change7dPct",
+		"celstia 24h chnage":                         "spelling: asset/celestia change24hPct",
+		"biggst gianers todya top 1":                 "spelling: asset/zcash change24hPct",
+		"wich coin lost teh most todya":              "spelling: asset/official-trump change24hPct",
+		"hwo many coins are gren todya":              "spelling: breadth/crypto advancing",
+		"how many coins lost ground today":           "asset/bitcoin; asset/ethereum; asset/tether",
+		"how many coins are up on the groind":        "missing groind unknown_word",
+		"without listing them how many coins are up": "missing not listing no_such_field",
+		"light price of bitcoin":                     "missing light unknown_word",
+		"feer price":                                 "missing feer unknown_word",
+		"bitcoin and gold price":                     "missing gold unknown_word",
+		"btc price than":                             "missing than unknown_word",
+		"price of platinum and bitcoin":              "missing platinum unknown_word",
+	} {
+		if got := answers(tables, q); got != want {
+			t.Errorf("%q finds %s, want %s", q, got, want)
+		}
+	}
+}
+
+// TestFiguresInWords: halves, single units, more rows than are shown and the biggest so many are read as the figures that they are.
+func TestFiguresInWords(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"chains with more than half a billion in tvl":       "chains where tvlUsd > 500000000, field tvlUsd, limit 3, count",
+		"coins with volume over half a million":             "assets where volume24hUsd > 500000, field volume24hUsd, limit 3, count",
+		"how many coins have a price of less than one cent": "assets where priceUsd < 0.01, limit 3, count",
+		"stablecoins more than one percent below their peg": "stablecoins where pegDeviationPct < -1, field pegDeviationPct, limit 3, count",
+		"stablecoins more than 1% above peg": "stablecoins where pegDeviationPct > 1 and pegDeviationPct > 0, field pegDeviationPct, " +
+			"order -pegDeviationPct, limit 3, count",
+		"stablecoins more than 1% off peg":                   "",
+		"best coin of the last 7 days from the first 50":     "assets where rank <= 50 and derivative = false, field change7dPct, order -change7dPct, limit 1",
+		"gainers today top 5":                                "assets where derivative = false, field change24hPct, order -change24hPct, limit 5",
+		"gainers of the top 10":                              "assets where rank <= 10 and derivative = false, field change24hPct, order -change24hPct, limit 3",
+		"coins ranked 30 or better":                          "assets where rank <= 30, field rank, limit 3, count",
+		"coins down 10% or more":                             "assets where change24hPct <= -10, field change24hPct, limit 3, count",
+		"coins up 5%+":                                       "assets where change24hPct >= 5, field change24hPct, limit 3, count",
+		"coins with a market cap of ten billion or more":     "assets where marketCapUsd >= 10000000000, field marketCapUsd, limit 3, count",
+		"coins not more than 1 dollar":                       "assets where priceUsd <= 1, limit 3, count",
+		"how many hacks went past $100 million":              "hacks where amountUsd > 100000000, limit 3, count",
+		"hacks of 100 million or more":                       "hacks where amountUsd >= 100000000, limit 3, count",
+		"has bitcoin crossed $100k":                          "",
+		"coins up 5% and down on the week":                   "",
+		"coins over 1 billion and below their peg":           "",
+		"coins below $1 or above $100":                       "",
+		"did more than 50 coins fall":                        "",
+		"at most 5 coins with tvl":                           "",
+		"coins up 5% or down 5%":                             "",
+		"coins that went past their high":                    "",
+		"10 highest-ranked coins":                            "assets",
+		"lowest-ranked coin":                                 "assets where derivative = false, field rank, order -rank, limit 1",
+		"the 50 biggest coins":                               "",
+		"chains with more than half of the tvl":              "",
+		"half of the price of bitcoin":                       "",
+		"the three largest DEXes by value locked":            "protocols where category = Dexs, field tvlUsd, limit 3",
+		"does solana have less value locked than tron":       "chains where key in (solana, tron), field tvlUsd",
+		"does solana have less value locked than a week ago": "",
+		"is any of your feeds working":                       "flags where kind in (source_error, source_stale)",
+		"any stale feeds":                                    "flags where kind = source_stale",
+		"10 year yield":                                      "",
+	})
+}
+
+// TestNamedBefore: who speaks of himself may name the thing first, and ask behind that; what names another thing or kind is asked of that.
+func TestNamedBefore(t *testing.T) {
+	t.Parallel()
+	price := "assets where key = litecoin, field priceUsd"
+	reads(t, map[string]string{
+		"I bought some litecoin from a mate and would like to know its price":                                price,
+		"my wife keeps talking about litecoin, could you tell me the price":                                  price,
+		"my wife keeps talking about litecoin and dash, tell me the price":                                   "",
+		"I am a teacher who owns a little Litecoin, and I would be grateful to learn what one coin is worth": price,
+		"My brother keeps bringing up litecoin; what is its price, and how much did it move in 24h?":         "assets where key = litecoin, fields priceUsd change24hPct",
+		"My brother has litecoin; what is its volume; and what is its price":                                 "assets where key = litecoin, fields priceUsd volume24hUsd",
+		"I need the volume of litecoin; what is its price":                                                   "assets where key = litecoin, fields priceUsd volume24hUsd",
+		"My uncle swears by Litecoin; what is its price":                                                     price,
+		"My uncle swears by Litecoin; what are the odds of it":                                               "",
+		"I bought litecoin on a whim; what was it worth":                                                     "",
+		"My friend says dash and litecoin are dead; what is its price":                                       "",
+		"My uncle swears by Litecoin; what is the biggest coin":                                              "",
+		"my wife sold 3 litecoin, tell me the price":                                                         "",
+		"I own litecoin and want to know how many coins are up":                                              "",
+	})
+}
+
+// TestSecondOfAKind: a second clause may ask for the first of an order of the kind that the one before it names.
+func TestSecondOfAKind(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"how many coins are up today and which is up the most": "breadths where key = crypto, field advancing; " +
+			"assets where derivative = false, field change24hPct, order -change24hPct, limit 1",
+		"how many protocols are over 1 billion and which has the most tvl": "protocols where tvlUsd > 1000000000, limit 3, count; protocols, field tvlUsd, limit 1",
+		"best and worst coins this week": "assets where derivative = false, field change7dPct, order -change7dPct, limit 3; " +
+			"assets where derivative = false, field change7dPct, order change7dPct, limit 3",
+		"3 best and 3 worst movers of the past hour": "assets where derivative = false, field change1hPct, order -change1hPct, limit 3; " +
+			"assets where derivative = false, field change1hPct, order change1hPct, limit 3",
+		"3 best and 5 worst movers of the past hour":             "",
+		"bitcoin price and which is the biggest":                 "",
+		"how many coins are up today and which has the most tvl": "",
+	})
+}
+
+// TestOfNoKind: what asks for a figure that no kind has belongs to no question before it, which is answered without it.
+func TestOfNoKind(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	for q, partial := range map[string]bool{"10 year yield": false, "the last week": true} {
+		if read := tables.Read(q, "", 3); read.Partial != partial || len(read.Parts) > 0 {
+			t.Errorf("%q: partial %v, parts %v, missing %v", q, read.Partial, read.Parts, read.Missing)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package manifest_test
+
+import (
+	"testing"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestDollars: what a dollar is in a currency is asked in many ways; the other way round, an amount and another currency are not it.
+func TestDollars(t *testing.T) {
+	t.Parallel()
+	ask(t, api.PackMarkets, map[string]string{
+		"how many yen do I get for a dollar these days":          "fx/USDJPY",
+		"how many rupees is a dollar buying right now":           "fx/USDINR",
+		"one dollar how many swiss franc":                        "fx/USDCHF",
+		"lira per dollar":                                        "fx/USDTRY",
+		"dollar to korean won exchange rate":                     "fx/USDKRW rate",
+		"dollar to koraen won exchagne rate":                     "spelling: fx/USDKRW rate",
+		"dollar to russian won":                                  "missing russian unknown_word",
+		"how many Mexican pesos each of those dollars would buy": "fx/USDMXN",
+		"for a dollar I get how many swiss francs":               "fx/USDCHF",
+		"for 20 dollars I get how many swiss francs":             "missing how many no_such_field, 20 unknown_word",
+		"How stands the dollar against the swiss franc":          "fx/USDCHF",
+		"how many roubles to the dollar":                         "missing roubles unknown_word, dollar unknown_word",
+		"how many euros for a dollar":                            "missing euros unknown_word",
+		"100 dollars in yen":                                     "missing 100 dollars unknown_word",
+		"how many yen for 20 dollars":                            "missing how many no_such_field, 20 unknown_word",
+		"yen per euro":                                           "missing per unknown_word",
+	})
+}
+
+// TestLeftOutTogether: what is joined to a thing that is left out is left out too, and the name of a kind that is its figure asks for that.
+func TestLeftOutTogether(t *testing.T) {
+	t.Parallel()
+	ask(t, api.PackPerps, map[string]string{
+		"perps besides btc and eth with over 100m oi": "perp/SOL openInterestUsd; perp/HYPE openInterestUsd; perp/XRP openInterestUsd",
+		"funding of perps besides btc and eth with over 100m oi": "perp/SOL funding1hPct openInterestUsd; perp/HYPE funding1hPct openInterestUsd; " +
+			"perp/XRP funding1hPct openInterestUsd",
+		"how much carry on zec at hyperliquid": "missing carry unknown_word",
+		"perps with hourly funding below zero": "perp/SOL funding1hPct; perp/PUMP funding1hPct; " +
+			"perp/AAVE funding1hPct",
+		"put/call ratio and open interest of btc options":                     "options/BTC putCall openInterestUsd",
+		"put/call ratio of btc options and their outstanding open interest":   "options/BTC putCall openInterestUsd",
+		"open interest of all the perp exchanges put together":                "venue/total openInterestUsd",
+		"open interest all perp venues added up":                              "venue/total openInterestUsd",
+		"combined open interest of perps and exchanges":                       "missing total no_such_field",
+		"implied volatility of ether on Deribit and its change over 24 hours": "volatility/ETH dvolPct change24hPct",
+	})
+}
+
+// TestSlipsOfNames: words of names and of titles that are written wrong are read beside those that are written right.
+func TestSlipsOfNames(t *testing.T) {
+	t.Parallel()
+	ask(t, api.PackAI, map[string]string{
+		"how long a contxt does Kimi K2 Thinkng take":  "spelling: model/moonshotai/kimi-k2-thinking contextTokens",
+		"how long a context does Kimi K9 Thinkng take": "missing kimi unknown_word, k9 unknown_word, thinkng unknown_word",
+	})
+	ask(t, api.PackPerps, map[string]string{
+		"how much carry on zec at hyperliquid":           "missing carry unknown_word",
+		"annaul funding percent of TRUMP on Hyperliqiud": "spelling: funding/TRUMP/Hyperliquid funding8hPct fundingAnnualPct",
+		"two perps with the lowset hourly fundng":        "spelling: perp/TRUMP funding1hPct; spelling: perp/PUMP funding1hPct",
+	})
+}
+
+// TestSpreads: the spread of two yields is the row of both, where there is one.
+func TestSpreads(t *testing.T) {
+	t.Parallel()
+	ask(t, api.PackMarkets, map[string]string{
+		"spread between three-month and ten-year yields":                             "yield/3m10y spreadBp",
+		"Three-month versus ten-year Treasury spread in basis points":                "yield/3m10y spreadBp movedBp",
+		"Spread of the 10-year over the 3-month bill in basis points":                "yield/3m10y spreadBp movedBp",
+		"how many bps between twos and tens":                                         "yield/2s10s spreadBp",
+		"gap between the 2-year and the 5-year":                                      "yield/2y yieldPct; yield/5y yieldPct",
+		"Headline against core consumer inflation, what are they":                    "missing core consumer inflation not_kept",
+		"vix last + chg on day":                                                      "volatility/VIX level change1dPct",
+		"spread of the 10 year over the 5 year":                                      "missing over the 5 year ambiguous",
+		"does the six-month bill yield more than the one-year":                       "yield/6m yieldPct; yield/1y yieldPct",
+		"count of treasury maturities yielding over 4.2%":                            "yield/30y; yield/20y",
+		"Annual rate of core consumer price inflation":                               "indicator/core-cpi change12mPct",
+		"when will the next employment situation report be published":                "release/2026-12-04-employment-situation dueAt",
+		"on what day will the next employment situation be published":                "release/2026-12-04-employment-situation dueAt",
+		"when does the next meeting of the Federal Open Market Committee take place": "release/2026-12-09-fomc-meeting dueAt",
+	})
+}
+
+// TestPricesOfModels: a bound is of the price that stands beside it, whichever of its words says which, and of the other where none does.
+func TestPricesOfModels(t *testing.T) {
+	t.Parallel()
+	cheap := "model/meta-llama/llama-3.1-8b-instruct promptPerMillionUsd completionPerMillionUsd maxOutputTokens; " +
+		"model/mistralai/mistral-nemo promptPerMillionUsd completionPerMillionUsd maxOutputTokens"
+	ask(t, api.PackAI, map[string]string{
+		"any models under 5 cents per million output":      cheap,
+		"models whose output price is below 0.05 dollars":  cheap,
+		"models cheaper than 5 cents per million output":   cheap,
+		"models with a context of 32000 tokens or less":    "model/microsoft/phi-4 contextTokens maxOutputTokens",
+		"models with no more than 32k context":             "model/microsoft/phi-4 contextTokens",
+		"models cheaper than GPT-5":                        "missing cheaper unknown_word",
+		"Which paper have people upvoted the most?":        "paper/2611.99101 upvotes",
+		"the research paper with the highest upvote tally": "paper/2611.99101 upvotes",
+	})
+}

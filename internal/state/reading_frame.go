@@ -1,0 +1,303 @@
+package state
+
+import (
+	"slices"
+	"strings"
+)
+
+// core is the question without what people say around it: who asks, and why. It is nil where nothing is around it. What it leaves out
+// names no figure, order, time or scope, and speaks of somebody or gives a reason; a thing, a kind or a field is named there in passing
+// where the question has its own.
+func (t *Tables) core(words []term) []term {
+	folded := texts(words)
+	from, _ := t.preamble(words, folded, func(f frame, i int) bool {
+		return len(f.names) == 0 && !f.kinds && !f.fields || !f.negated && !f.placed && t.complete(words[i:], f)
+	})
+	to := t.reason(words, folded, from)
+	if from == 0 && to == len(words) {
+		return nil
+	}
+	return words[from:to]
+}
+
+// carried is the question with what was named before it, by somebody who speaks of himself, where it names nothing: I hold some solana and
+// would like to know the price. It is nil where that is not so.
+func (t *Tables) carried(words []term) []term {
+	folded := texts(words)
+	from, names := t.preamble(words, folded, func(f frame, i int) bool {
+		return len(f.names) == 1 && !f.joined && !(f.negated && f.kinds) && t.open(words[i:], f)
+	})
+	if from == 0 {
+		return nil
+	}
+	return slices.Concat(words[names[0].from:names[0].to], words[from:t.reason(words, folded, from)])
+}
+
+// frame is what words around a question speak of.
+type frame struct {
+	names         []piece // of things
+	kinds, fields bool
+	negated       bool
+	placed        bool // something happens at one of them
+	joined        bool // a name stands beside a word such as and, and perhaps another that is not known
+}
+
+// complete reports whether a question has a thing and a figure of its own beside those that a frame names in passing, and goes back to
+// none of these.
+func (t *Tables) complete(words []term, f frame) bool {
+	folded := texts(words)
+	named, asked := false, false
+	for i := 0; i < len(words); {
+		list := t.pieces(words, folded, i)
+		switch {
+		case !named && refersBack(folded[i]), oneOf(folded[i], past) && len(f.names) > 0 && !t.timed(words):
+			return false
+		case len(list) == 0:
+			i++
+			continue
+		}
+		named = named || list[0].role == naming
+		asked = asked || list[0].role == ofField || list[0].role == rising || list[0].role == falling
+		i = list[0].to
+	}
+	return named && (asked || !f.fields)
+}
+
+// open reports whether a question names nothing itself, but for a kind that goes back to the one thing that a frame names.
+func (t *Tables) open(words []term, f frame) bool {
+	folded := texts(words)
+	back := slices.ContainsFunc(folded, func(w string) bool { return oneOf(w, "|it|its|they|their|") })
+	asked := false
+	for i := range words {
+		if oneOf(folded[i], likely) || oneOf(folded[i], past) && !t.timed(words) && !slices.Contains(folded, "last") {
+			return false
+		}
+		list := t.pieces(words, folded, i)
+		venue := slices.ContainsFunc(list, ofVenue)
+		for _, p := range list {
+			switch p.role {
+			case naming:
+				if !venue || !back {
+					return false
+				}
+			case ofKind:
+				if p.order != nil || p.text != singular(p.text) || !oneOf(at(folded, i-1), "|one|a|that|this|each|single|whole|entire|1|") {
+					return false
+				}
+			case valued:
+				if !back {
+					return false
+				}
+			case ofField, rising, falling:
+				asked = true
+			}
+		}
+	}
+	return asked || !f.fields
+}
+
+// timed reports whether words name a time.
+func (t *Tables) timed(words []term) bool {
+	folded := texts(words)
+	for i := range words {
+		if slices.ContainsFunc(t.pieces(words, folded, i), func(p piece) bool { return p.role == timing }) {
+			return true
+		}
+	}
+	return false
+}
+
+// preamble is where the question begins behind words that say who asks, and why, and of which fits says that they may be left out; 0 where
+// there are none. names are what they name.
+func (t *Tables) preamble(words []term, folded []string, fits func(f frame, i int) bool) (from int, names []piece) {
+	for i := min(len(words)-1, maxFrame); i > 0; i-- {
+		if asks(words, folded, i) && personal(folded[:i]) {
+			if f, ok := t.mute(words, folded, 0, i); ok && fits(f, i) {
+				return i, f.names
+			}
+		}
+	}
+	return 0, nil
+}
+
+// reason is where what stands behind the question begins that says why it is asked.
+func (t *Tables) reason(words []term, folded []string, from int) int {
+	for i := max(from+1, len(words)-maxFrame); i < len(words); i++ {
+		if reasons(words, folded, i) {
+			if f, ok := t.mute(words, folded, i, len(words)); ok && len(f.names) == 0 && !f.kinds && !f.fields {
+				return i
+			}
+		}
+	}
+	return len(words)
+}
+
+// maxFrame is how many words stand around a question at most, on either side.
+const maxFrame = 30
+
+// oneOf reports whether w is one of a list whose words stand between bars.
+func oneOf(w, list string) bool { return w != "" && strings.Contains(list, "|"+w+"|") }
+
+// asks reports whether a question begins with the word i, behind words that lead to it.
+func asks(words []term, folded []string, i int) bool {
+	return words[i].stop || oneOf(strings.Join(folded[max(0, i-2):i], " "), leading) || oneOf(folded[i], openers)
+}
+
+// personal reports whether words speak of somebody.
+func personal(folded []string) bool {
+	return slices.ContainsFunc(folded[:min(len(folded), 6)], func(w string) bool { return oneOf(w, somebody) })
+}
+
+// reasons reports whether a reason, or a sentence that only goes along, begins with the word i.
+func reasons(words []term, folded []string, i int) bool {
+	next := at(folded, i+1)
+	switch w := folded[i]; w {
+	case "because", "cause", "cuz", "coz":
+		return true
+	case "since", "as", "so", "and", "but", "while":
+		return oneOf(next, somebody) || next == "that"
+	case "for":
+		return oneOf(next, "|my|our|a|an|the|his|her|their|")
+	case "in":
+		return next == "case" || next == "order"
+	default:
+		return words[i].stop && (oneOf(w, somebody) || oneOf(w, "|it|its|this|thats|that|just|sorry|any|there|take|thanks|"))
+	}
+}
+
+// mute reports whether words from a place to another say nothing that rows could say, and no scope, and what they speak of.
+func (t *Tables) mute(words []term, folded []string, from, to int) (f frame, ok bool) {
+	if slices.ContainsFunc(folded[from:to], func(w string) bool { return oneOf(w, scoping) }) {
+		return f, false
+	}
+	story := to < len(words) && slices.ContainsFunc(folded[from:to], func(w string) bool { return oneOf(w, tellers) }) &&
+		!supposes(folded[from:to])
+	asked, wanted := false, false
+	figures := func(p piece) bool { return p.role == ofField || p.role == rising || p.role == falling }
+	about := func(p piece) bool { return p.role >= ofKind && p.role <= valued || figures(p) }
+	for i := from; i < to; i++ {
+		asked = asked || oneOf(folded[i], openers)
+		wanted = wanted || oneOf(folded[i], wanting) || folded[i] == "like" && oneOf(at(folded, i-1), "|would|id|")
+		list := slices.DeleteFunc(t.pieces(words, folded, i), func(p piece) bool { return p.to > to })
+		if asked && slices.ContainsFunc(list, about) || wanted && slices.ContainsFunc(list, figures) { // that is a question itself
+			return f, false
+		}
+		known := len(list) > 0 || oneOf(folded[i], narrated)
+		_, counted := figure(folded[i])
+		if counted || !known && governed(words[from:i], words[i], story) || len(list) > 0 && !f.add(list, folded, story) {
+			return f, false
+		}
+		if len(list) > 0 {
+			i = list[0].to - 1
+		}
+	}
+	return f, true
+}
+
+// supposes reports whether words are of what is not so, or leave something out.
+func supposes(folded []string) bool {
+	for i, w := range folded {
+		only := oneOf(w, "|only|just|solely|exclusively|") && !oneOf(at(folded, i+1), "|need|needed|want|wanted|a|one|the|started|")
+		if only || oneOf(w, supposing) {
+			return true
+		}
+	}
+	return false
+}
+
+// add notes the first of some pieces. It is not ok where that may say what the question is of. In a story, kinds, figures and things are
+// named in passing.
+func (f *frame) add(list []piece, folded []string, story bool) (ok bool) {
+	switch p := list[0]; p.role {
+	case grammar, doing, describing, unknown:
+	case joining:
+		f.joined = f.joined || len(f.names) > 0 && f.names[len(f.names)-1].to == p.from
+	case negating:
+		f.negated = true
+	case timing: // today, which is what is asked about anyhow
+		return p.when.Loose
+	case naming:
+		same := func(n piece) bool { return n.text == p.text }
+		if !slices.ContainsFunc(f.names, same) {
+			f.names = append(f.names, p)
+		}
+		f.joined = f.joined || oneOf(at(folded, p.from-1), "|and|or|versus|vs|than|")
+		before := p.from - 1
+		for oneOf(at(folded, before), articles) {
+			before--
+		}
+		f.placed = f.placed || oneOf(at(folded, before), "|at|on|in|via|within|inside|from|with|")
+		return !slices.ContainsFunc(list, ofVenue)
+	case ofKind, valued:
+		f.kinds = true
+		return story && p.order == nil && !ofVenue(p)
+	case ofField, rising, falling:
+		f.fields = true
+		return story
+	default:
+		return false
+	}
+	return true
+}
+
+// ofVenue reports whether p may say at what venue something is.
+func ofVenue(p piece) bool {
+	return slices.ContainsFunc(p.values, func(v value) bool { return v.field == "venue" || v.field == "publisher" })
+}
+
+// governed reports whether a word that is not known stands behind a preposition, so that it may be a scope: in Germany. In a story that
+// is none where the word has an article: on the radio.
+func governed(before []term, word term, story bool) bool {
+	article := false
+	for _, w := range slices.Backward(before) {
+		switch {
+		case oneOf(w.text, "|in|at|on|of|for|to|with|from|about|into|") && article && story && strings.ToLower(word.raw) == word.raw:
+			return false
+		case oneOf(w.text, "|in|at|on|of|from|with|per|under|via|than|like|for|without|against|versus|inside|within|to|into|through|by|"):
+			return true
+		case !oneOf(w.text, articles) && !oneOf(w.text, "|new|big|small|local|old|own|"):
+			return false
+		}
+		article = article || oneOf(w.text, "|a|an|the|my|our|his|her|their|")
+	}
+	return false
+}
+
+const (
+	// leading are two words behind which a question stands.
+	leading = "|to know|to quote|to cite|to see|to learn|find out|tell me|i need|we need|me know|to ask|i want|we want|give me|show me|" +
+		"remind me|would like|id like|would appreciate|id appreciate|appreciate knowing|only need|to say|to state|i require|we require|" +
+		"check for|me check|look up|look for|wonder about|curious about|know about|to hear|to have|to get|"
+	// tellers are words for whom a story is about, and supposing those of one that is not so.
+	tellers   = "|i|we|my|our|im|ive|id|weve|he|she|hes|shes|they|theyre|someone|somebody|everyone|everybody|people|"
+	supposing = "|if|suppose|supposing|imagine|imagining|assume|assuming|unless|until|once|hypothetically|pretend|provided|" +
+		"excluding|exclude|except|without|besides|"
+	wanting  = "|need|needs|want|wants|wonder|wonders|wondering|know|see|learn|check|interested|curious|"
+	articles = "|a|an|the|my|our|his|her|their|your|this|that|some|any|"
+	// past are words by which a question is of a time, which a story may have named, and likely those of one about what a story claims.
+	past   = "|was|were|did|had|back|"
+	likely = "|odds|likelihood|likely|chance|chances|probability|probabilities|bet|bets|betting|"
+	// openers are words with which one begins.
+	openers = "|what|whats|how|hows|which|when|whens|where|wheres|please|give|show|list|tell|can|could|would|"
+	// somebody are words for people.
+	somebody = "|i|we|my|our|im|ive|id|weve|hes|shes|theyre|someone|somebody|everyone|everybody|people|he|she|they|me|us|you|your|"
+	// scoping are words for money, places and markets that no frame passes over: what is asked may be of them.
+	scoping = "|euro|euros|eur|pound|pounds|sterling|gbp|yen|jpy|franc|francs|chf|yuan|rmb|cny|rupee|rupees|inr|real|reais|peso|pesos|" +
+		"won|lira|ruble|rubles|ounce|ounces|gold|silver|oil|germany|german|france|french|europe|european|eurozone|eu|uk|britain|" +
+		"british|england|japan|japanese|china|chinese|india|indian|canada|canadian|australia|australian|mexico|brazil|russia|korea|" +
+		"africa|asia|swiss|switzerland|italy|italian|spain|spanish|turkey|nasdaq|nyse|testnet|spot|futures|perps|perpetuals|options|" +
+		"means|meaning|batch|batched|cached|cache|caching|azure|bedrock|vertex|airdrop|presale|" +
+		"margin|leverage|adjusted|seasonally|annualized|annualised|nominal|gross|net|mean|meant|instead|rather|"
+	// narrated are words for what people do all day, for whom and why.
+	narrated = "|report|reports|reporting|presentation|presentations|newsletter|newsletters|note|notes|memo|memos|article|articles|essay|" +
+		"homework|assignment|class|classes|course|lesson|lecture|school|university|college|thesis|exam|blog|post|posts|podcast|video|" +
+		"slide|slides|deck|meeting|meetings|call|calls|client|clients|customer|customers|boss|manager|supervisor|team|teams|friend|" +
+		"friends|wife|husband|mother|father|mum|mom|dad|parents|brother|sister|son|daughter|uncle|aunt|cousin|nephew|niece|neighbour|" +
+		"neighbours|neighbor|neighbors|grandma|grandmother|grandpa|grandfather|kid|kids|family|roommate|flatmate|partner|girlfriend|" +
+		"boyfriend|fiance|office|desk|work|project|analysis|study|studies|book|budget|budgeting|plan|plans|planning|spreadsheet|" +
+		"sheet|dashboard|file|files|record|records|journal|diary|tax|taxes|audit|compliance|accountant|accounting|lawyer|committee|" +
+		"company|firm|startup|trip|holiday|vacation|travel|quiz|argument|conversation|chat|lunch|dinner|breakfast|coffee|morning|" +
+		"evening|newspaper|column|editor|reader|readers|audience|student|students|teacher|professor|pupils|app|bot|script|tool|tools|" +
+		"curiosity|purpose|purposes|reference|sake|context|documentation|paperwork|colleague|colleagues|coworker|coworkers|mate|mates|" +
+		"phone|laptop|computer|bus|train|pub|gym|club|party|wedding|birthday|life|house|home|car|kitchen|bed|mind|head|opinion|"
+)

@@ -1,0 +1,115 @@
+package state
+
+import (
+	"regexp"
+	"strings"
+)
+
+// saying is a form with the plainer one that stands for it.
+type saying struct {
+	form  *regexp.Regexp
+	plain string
+}
+
+// These are forms of comparisons, orders and times.
+var (
+	rankedTop = regexp.MustCompile(`(?i)\b(?:highest|top|best)[ -]rank(?:ed|ing)\b`)
+	rankedOr  = regexp.MustCompile(`(?i)\branked (\d+) or (?:better|higher|above)\b`)
+	plusForm  = regexp.MustCompile(`(?i)(^|\s)(\$?\d[\d.]*(?:[kmbt]n?)?%?)\+(\s|$)`)
+	noMore    = regexp.MustCompile(`(?i)\b(?:no|not) (?:more|higher|greater|larger|bigger|longer) than ` + amountForm)
+	noLess    = regexp.MustCompile(`(?i)\b(?:no|not) (?:less|lower|fewer|smaller|shorter) than ` + amountForm)
+	emphatic  = regexp.MustCompile(`(?i)\b(?:strictly|well|way|far|comfortably) (above|over|below|under|` +
+		`(?:more|less|higher|lower|greater|fewer) than)\b`)
+	pastForm = regexp.MustCompile(`(?i)\b(?:(?:went|go|goes|gone|going|got) )?(?:past|beyond|upwards of|surpass(?:es|ed|ing)?|` +
+		`top(?:s|ped|ping)|pass(?:es|ed|ing)|cross(?:es|ed|ing)?|exceed(?:s|ed|ing)?) ` + sumForm)
+	cheaperThan = regexp.MustCompile(`(?i)\bcheaper than ` + amountForm)
+	dearerThan  = regexp.MustCompile(`(?i)\b(?:pricier|dearer|costlier|more expensive) than ` + amountForm)
+	longerThan  = regexp.MustCompile(`(?i)\b(?:longer|wider) than ` + sumForm)
+	shorterThan = regexp.MustCompile(`(?i)\bshorter than ` + sumForm)
+	thanThen    = regexp.MustCompile(`(?i)(^|[,;] ?|\b(?:so|whether|if|and|hey|ok|okay|alright) )is ([^,;]{3,40}?) (?:higher|lower|up|down|` +
+		`above|below|bigger|smaller|more|less)(?: or (?:higher|lower|down|bigger|smaller|less))? than (?:it was |it stood )?(?:at )?` + agoForm)
+	aboutThen = regexp.MustCompile(`(?i)\b(since|for|from|at|over|around) (?:like|say|maybe|about|around|roughly|approximately) ` +
+		`(an?\b|\d|one|two|three|four|five|six|seven|eight|nine|ten|twelve|noon|midnight|last\b)`)
+	countedFrom = regexp.MustCompile(`(?i)\b(?:counting|starting|measured|reckoned|beginning|counted) (?:from|since|on|at|as of)\b`)
+	dayOfDate   = regexp.MustCompile(`(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,? (?:the )?(\d{1,2}(?:st|nd|rd|th)?(?: of)? ` +
+		monthForm + `|` + monthForm + ` \d{1,2}\b)`)
+	overEvery  = regexp.MustCompile(`(?i)\b(?:over|across) (?:every|each)(?: single)?\b`)
+	recordHigh = regexp.MustCompile(`(?i)\b(?:(?:new|fresh) )?(?:record|lifetime) (?:high|peak)\b`)
+	perMil     = regexp.MustCompile(`(?i)\bper mil\b`)
+	inAndOut   = regexp.MustCompile(`(?i)\bin and out\b`)
+)
+
+// said are forms, each with a plainer one that the vocabulary has: 10m or more, ranked 30 or better, past $100 million.
+func said() []saying {
+	return []saying{
+		{rankedTop, "top"},
+		{rankedOr, "with a rank of at most $1"},
+		{plusForm, "${1}at least $2$3"},
+		{noMore, "at most $1"},
+		{noLess, "at least $1"},
+		{emphatic, "$1"},
+		{pastForm, "above $1"},
+		{cheaperThan, "price below $1"},
+		{dearerThan, "price above $1"},
+		{longerThan, "above $1"},
+		{shorterThan, "below $1"},
+		{aboutThen, "$1 $2"},
+		{countedFrom, "since"},
+		{dayOfDate, "$1"},
+		{overEvery, "across all"},
+		{recordHigh, "new all time high"},
+		{perMil, "per million"},
+		{inAndOut, "input and output"},
+	}
+}
+
+var (
+	happened = regexp.MustCompile(`(?i)\b(?:has|have|had|did|when|will)\b`)
+	orMore   = regexp.MustCompile(`(?i)` + amountForm + `,? (or|and) (?:(more|above|over|higher|greater|longer|larger|bigger|upwards|beyond)|` +
+		`(less|below|under|lower|fewer|smaller|shorter|cheaper))\b`)
+	bothEnds = regexp.MustCompile(`(?i)\b` + countForm + ` ` + endForm + ` and (?:the )?` + countForm + ` ` + endForm + `\b`)
+)
+
+const (
+	countForm  = `(\d+|two|three|four|five|six|seven|eight|nine|ten|twenty)`
+	endForm    = `(best|worst|top|bottom|biggest|smallest|highest|lowest|largest)`
+	wordForm   = `(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty|hundred|half a)`
+	scaleForm  = `(?:thousand|million|billion|trillion|percent|per cent|pct|cents?|dollars?|bucks|usd|%|[kmbt]n?\b)`
+	figureOf   = `(\$?(?:\b\d[\d.,]*|\b` + wordForm + `\b)(?:[ -]?` + scaleForm + `)`
+	amountForm = figureOf + `*(?: (?:tokens|points|votes|upvotes|likes|downloads))?)`
+	agoForm    = `((?:an?|one|two|three|four|five|six|seven|\d+) (?:hour|day|week|month)s? ago|yesterday)`
+	monthForm  = `(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*`
+	sumForm    = figureOf + `+|\$\d[\d.,]*)`
+)
+
+// severals are words for things of a kind, of which none is named.
+const severals = "|any|some|every|each|all|a|an|one|no|more|"
+
+// plainly says comparisons and orders in the plainer forms.
+func plainly(q string) string {
+	if m := orMore.FindStringSubmatchIndex(q); m != nil {
+		rest := strings.TrimLeft(q[m[1]:], " ")
+		ends := rest == "" || strings.ContainsAny(rest[:1], "?!.,;")
+		goesOn := rest != "" && strings.ContainsAny(rest[:1], "$0123456789") || strings.HasPrefix(rest, "than ")
+		if or := strings.EqualFold(q[m[4]:m[5]], "or"); ends || or && !goesOn { // not below $1 or above $100, over 1bn and below its peg
+			op := "at least "
+			if m[6] < 0 {
+				op = "at most "
+			}
+			q = q[:m[0]] + op + q[m[2]:m[3]] + q[m[1]:]
+		}
+	}
+	if m := bothEnds.FindStringSubmatch(q); m != nil && strings.EqualFold(m[1], m[3]) { // 3 best and 3 worst
+		q = bothEnds.ReplaceAllString(q, "$1 $2 and $4")
+	}
+	if m := thanThen.FindStringSubmatch(q); m != nil && !oneOf(strings.ToLower(strings.Fields(m[2] + " a")[0]), severals) {
+		q = thanThen.ReplaceAllString(q, "$1 $2 now and $3")
+	}
+	for _, s := range said() {
+		if s.form == pastForm && happened.MatchString(q) { // has it crossed $100k: at some time, which no row says
+			continue
+		}
+		q = s.form.ReplaceAllString(q, s.plain)
+	}
+	return q
+}
