@@ -36,8 +36,8 @@ func newBrief(f *factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "brief", Short: "Read the brief of a pack with its sources",
 		SuggestFor: []string{"read", "summary"},
-		Long: "Read the brief of a pack. Anchors such as [1] name its sources, listed below the text.\n\n" +
-			"On a terminal, the text is wrapped and anchors are highlighted. Elsewhere, lines keep their length.",
+		Long: "Read the brief of a pack. Refs such as [1] name its sources, listed below the text.\n\n" +
+			"On a terminal, the text is wrapped and refs are highlighted. Elsewhere, lines keep their length.",
 		Example: "  ctx brief\n  ctx brief crypto --cite inline\n  ctx brief --raw > brief.txt\n  ctx brief --json brief -q .brief",
 	}, briefFields(), func(ctx context.Context, _ []string) (err error) {
 		if o.pack, err = f.Pack([]string{o.pack}); err != nil {

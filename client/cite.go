@@ -21,7 +21,7 @@ type citeOptions struct {
 	*streams
 	client func() (*sdk.Client, error)
 
-	refs   []int // anchors, each 1 or more
+	refs   []int // refs, each 1 or more
 	pack   string
 	row    string // kind/key of the row that is meant; empty for the source
 	at     string // the moment whose state it is of; empty for the newest
@@ -39,15 +39,15 @@ type citeRow struct {
 	Excerpt   string    `json:"excerpt"`
 }
 
-// newCite makes the command that resolves anchors.
+// newCite makes the command that resolves refs.
 func newCite(f *factory) *cobra.Command {
 	o := citeOptions{streams: f.streams, client: f.Client}
 	c := f.Command(&cobra.Command{
-		Use: "cite REF...", Short: "Show the sources behind anchors of a brief",
+		Use: "cite REF...", Short: "Show the sources behind refs of a brief",
 		SuggestFor: []string{"source"}, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Show the sources behind anchors of a brief: 1 for [1]. Each anchor is one call. With --row, show a row under the\n" +
-			"anchor, with its page and figures; with --at, as of then.\n\n" +
-			"--format writes references for a text: text, md, bibtex or url.",
+		Long: "Show the sources behind refs of a brief: 1 for [1]. Each ref is one call. With --row, show a row under the\n" +
+			"ref, with its page and figures; with --at, as of then.\n\n" +
+			"--format writes citations for a text: text, md, bibtex or url.",
 		Example: "  ctx cite 1\n  ctx cite 1 3 --format md\n  ctx cite 2 --open\n  ctx cite 1 --row asset/zcash --at 20m",
 	}, []string{"ref", "sourceId", "name", "url", "fetchedAt", "excerpt"}, func(ctx context.Context, args []string) (err error) {
 		if o.refs, err = parseRefs(args); err != nil {
@@ -59,16 +59,16 @@ func newCite(f *factory) *cobra.Command {
 		return o.run(ctx)
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.row, "row", "", "show this row under the anchor, as `kind/key` from lookup")
+	flags.StringVar(&o.row, "row", "", "show this row under the ref, as `kind/key` from lookup")
 	flags.StringVar(&o.at, "at", "", "show it as of this `moment`, such as 20m or the generatedAt of an answer")
-	flags.StringVar(&o.format, "format", "", "write references as `format`: text, md, bibtex or url")
+	flags.StringVar(&o.format, "format", "", "write citations as `format`: text, md, bibtex or url")
 	flags.BoolVar(&o.open, "open", false, "open the sources in the browser")
 	_ = c.RegisterFlagCompletionFunc("format",
 		cobra.FixedCompletions([]string{"text", "md", "bibtex", "url"}, cobra.ShellCompDirectiveNoFileComp))
 	return f.Packed(c, &o.pack, "the brief is of this `pack`", 1, anyNumber)
 }
 
-// parseRefs reads anchors: 1, [1] or 1,2.
+// parseRefs reads refs: 1, [1] or 1,2.
 func parseRefs(args []string) ([]int, error) {
 	var refs []int
 	for arg := range strings.SplitSeq(strings.Join(args, ","), ",") {
@@ -100,7 +100,7 @@ func (o citeOptions) run(ctx context.Context) error {
 	return err
 }
 
-// fetch asks for every anchor.
+// fetch asks for every ref.
 func (o citeOptions) fetch(ctx context.Context) ([]citeRow, error) {
 	client, err := o.client()
 	if err != nil {

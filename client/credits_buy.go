@@ -224,7 +224,11 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack, what string
 // heed tells what of the package the service does not deliver.
 func (o *buyOptions) heed(i *api.DepositIntent) {
 	for _, notice := range i.Notices {
-		o.Note("%s", human.Line(notice))
+		text := human.Line(notice)
+		if o.ErrTTY {
+			text = strings.Join(view.Wrap(text, min(o.Columns(), proseWidth)), "\n")
+		}
+		o.Note("%s", text)
 	}
 	if i.Warning != "" {
 		o.Note("warning: %s", i.Warning)

@@ -123,7 +123,7 @@ func unproven(broken *sdk.ProofError, err error) *cli.Failure {
 		f.Exit = cli.ExitRestored
 		f.Hint = "its operator, for why; then ctx verify --accept-new-log"
 	case sdk.ProofForked, sdk.ProofShrunk, sdk.ProofReplaced, sdk.ProofOtherKey:
-		f.Hint = "do not rely on this service; ask its operator, and compare with other users"
+		f.Hint = "do not rely on this service; ask its operator, and compare with other clients"
 	}
 	return f
 }

@@ -139,12 +139,16 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 				`"listedAt":"2026-11-19T12:00:00Z"},"asked":["supplyUsd"],"ref":7,%[1]s]},{"q":"qq","rows":[],"near":["QNT"]}],"citations":[],"freshness":%[2]s}`,
 				`"fetchedAt":"2026-11-20T20:05:43.340Z","ageSeconds":17,"stale":false}`, fresh(42)), nil
 		}
+		over := ""
+		if q.Get("q") == "ada since noon" {
+			over = `"over":{"priceUsd":{"from":0.42,"change":-0.0018,"changePct":-0.43}},`
+		}
 		if q.Get("q") == "average price of weather" {
 			return fmt.Sprintf(`{"results":[{"q":"average price","rows":[],"aggregates":{"avg:priceUsd":{"value":12.5,"rows":2}}},`+
 				`{"q":"of weather","rows":[],"missing":[{"word":"weather","why":"unknown_word"}]}],"citations":[],"freshness":%s}`, fresh(42)), nil
 		}
 		return fmt.Sprintf(`{"results":[{"q":%q,"rows":[{"kind":"asset","key":"cardano","entity":"cardano","name":"Cardano","symbol":"ADA",`+
-			`"fields":{"priceUsd":0.4182},"asked":["priceUsd"],"ref":1,"url":"https://one.test/","fetchedAt":"2026-11-20T20:05:43.340Z",`+
+			`"fields":{"priceUsd":0.4182},"asked":["priceUsd"],`+over+`"ref":1,"url":"https://one.test/","fetchedAt":"2026-11-20T20:05:43.340Z",`+
 			`"ageSeconds":17,"stale":false}]}],"citations":[],"freshness":%s}`, q.Get("q"), fresh(42)), nil
 	case api.OpQuery.Path():
 		return queryJSON(q), nil

@@ -73,7 +73,7 @@ func newKeys(f *factory) *cobra.Command {
 	rotate := f.Command(&cobra.Command{Use: "rotate NAME", Short: "Replace a key, and move its credits to the new one",
 		Args: cobra.ExactArgs(1),
 		Long: "Create a key with the name and consent of an existing one and move its credits to the new key. The service ends\n" +
-			"the old key at once, or with --grace after a while, so its users can switch; the command does not wait. If the\n" +
+			"the old key at once, or with --grace after a while, so programs can switch; the command does not wait. If the\n" +
 			"profile uses the old key, it uses the new one from then on.",
 		Example: "  ctx keys rotate my-agent --out my-agent.key\n  ctx keys rotate laptop --save --grace 10m"},
 		[]string{"key", "keyId", "name", "tier", "createdAt", "creditBalance", "revokesAt"}, o.rotate)

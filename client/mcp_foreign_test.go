@@ -203,6 +203,10 @@ func TestForeignGivesNothing(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = fmt.Fprint(w, `{"sold":true}`)
 		},
+		"answer to another": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprint(w, `{"jsonrpc":"2.0","id":"of another","result":{"content":[{"type":"text","text":"news"}]}}`)
+		},
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/else", http.StatusTemporaryRedirect)
 		},
@@ -212,7 +216,7 @@ func TestForeignGivesNothing(t *testing.T) {
 		},
 	} {
 		for _, overHTTP := range []bool{true, false} {
-			if name == "failure" && overHTTP { // which is an answer there
+			if name == "failure" && overHTTP || name == "answer to another" && !overHTTP { // an answer there, and none that comes
 				continue
 			}
 			t.Run(fmt.Sprint(name, " over HTTP ", overHTTP), func(t *testing.T) {

@@ -42,8 +42,8 @@ func newOpen(f *factory) *cobra.Command {
 		Use: "open [WHAT]", Short: "Open a page of the service, a source or a transaction",
 		SuggestFor: []string{"browse", "web"}, Annotations: map[string]string{ownWords: "account docs"},
 		Long: "Print the address of a page and open it in the browser, if there is one. Without WHAT, open the page of the\n" +
-			"service; with --pack, the page of a pack. WHAT is account, docs, an anchor of the brief such as 1, a name or row\n" +
-			"key as shown by lookup, or a transaction hash, for the explorer of its chain. An anchor and a name cost a call.",
+			"service; with --pack, the page of a pack. WHAT is account, docs, a ref of the brief such as 1, a name or row\n" +
+			"key as shown by lookup, or a transaction hash, for the explorer of its chain. A ref and a name cost a call.",
 		Example: "  ctx open\n  ctx open account\n  ctx open 2\n  ctx open zcash --print\n  ctx open 0x5c50… --print",
 	}, cli.FieldsIn(opened{}), o.run)
 	names := anyName(f.Config, "account\tyour keys and credits", "docs\tthe API")
@@ -54,7 +54,7 @@ func newOpen(f *factory) *cobra.Command {
 		return names(c, args, typed)
 	}
 	c.Flags().BoolVar(&o.print, "print", false, "print the address and open nothing")
-	return f.Packed(c, &o.pack, "the page, anchor or name is of this `pack`", 0, 1)
+	return f.Packed(c, &o.pack, "the page, ref or name is of this `pack`", 0, 1)
 }
 
 // run finds the page, opens it where that can be, and tells its address.

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,15 @@ type terminal struct {
 // newTerminal opens a terminal and a home.
 func newTerminal(t *testing.T) *terminal {
 	t.Helper()
+	x := &terminal{t: t, env: map[string]string{"HOME": t.TempDir(), "CTX_SECRET_STORE": "file", "LANG": "C.UTF-8"}}
+	x.open()
+	return x
+}
+
+// open puts somebody at a new terminal.
+func (x *terminal) open() {
+	t := x.t
+	t.Helper()
 	hands, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("there are no terminals here: %v", err)
@@ -54,7 +64,7 @@ func newTerminal(t *testing.T) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &terminal{t: t, hands: hands, line: line, env: map[string]string{"HOME": t.TempDir(), "CTX_SECRET_STORE": "file", "LANG": "C.UTF-8"}}
+	x.hands, x.line = hands, line
 	seen := make(chan struct{})
 	go func() {
 		defer close(seen)
@@ -65,7 +75,6 @@ func newTerminal(t *testing.T) *terminal {
 		<-seen
 		_ = line.Close()
 	})
-	return x
 }
 
 // echoes reports whether what is typed is shown.
@@ -115,9 +124,6 @@ func (x *terminal) run(args []string, replies ...reply) (code int, seen string) 
 	}
 	x.await(func() bool { return len(ended) > 0 }, "ends")
 	code = <-ended
-	if ctx.Err() != nil { // the program would be gone; here it still reads
-		_, _ = io.WriteString(x.hands, "\n")
-	}
 	const mark = "[that was all]"
 	_, _ = io.WriteString(x.line, mark)
 	x.await(func() bool {
@@ -132,6 +138,9 @@ func (x *terminal) run(args []string, replies ...reply) (code int, seen string) 
 	}
 	if !x.echoes() {
 		x.t.Errorf("%v leaves a terminal that hides what is typed", args)
+	}
+	if ctx.Err() != nil {
+		x.open() // the program would be gone; here it still reads the old one, and would set it as it was
 	}
 	return code, seen
 }
@@ -267,6 +276,26 @@ func TestLossesArePrompted(t *testing.T) {
 		if code, seen := x.run(strings.Fields(args)); code != cli.ExitUsage || !strings.Contains(seen, what) || strings.Contains(seen, "[y/N]") || acts.Load() != 0 {
 			t.Errorf("%s: exit %d, %d acts\n%s", args, code, acts.Load(), seen)
 		}
+	}
+}
+
+// TestNoticesAreWrapped has what a seller says before a payment be broken between words.
+func TestNoticesAreWrapped(t *testing.T) {
+	t.Parallel()
+	notice := strings.Repeat("said ", 60) + "all."
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(api.DepositIntent{
+			ID: "d1", AmountUSDC: "1.000001", Recipient: lightAddress, ExpiresAt: fakeNow().Add(time.Hour).Unix(), Notices: []string{notice},
+		})
+	}))
+	defer service.Close()
+	x := newTerminal(t)
+	x.env["CTX_BASE_URL"], x.env["CTX_SESSION"] = service.URL, "cs_0123456789"
+	code, seen := x.run(strings.Fields("credits buy starter --no-wait"))
+	told := strings.Count(seen, "said \r\n") + strings.Count(seen, "said\r\n")
+	if code != 0 || told != 3 || strings.Count(seen, "said") != 60 {
+		t.Errorf("exit %d, %d lines end after a word\n%s", code, told, seen)
 	}
 }
 

@@ -94,7 +94,7 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"! 1 of 3 ok\n", "  stale b, last answered 1h06m ago: status 503 [2]\n", "  error c, never answered [3]\n",
-		"▲ STALE state age 1d0h, the refresh lags  2026-11-19 20:06:00 UTC\n"} {
+		"▲ STALE state age 1d, the refresh lags  2026-11-19 20:06:00 UTC\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, b)
 		}

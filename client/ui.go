@@ -41,7 +41,7 @@ func uiCommands(f *factory) []*cobra.Command {
 		Use: "ui", Short: "Watch a pack in the terminal", SuggestFor: []string{"tui", "dashboard", "top"},
 		Long: "Watch a pack in the terminal: the live state, its brief, search, history and sources, and your keys and credits.\n" +
 			"ctx without a command does the same on a terminal, if there is a key. Press ? for the keys; ctx help shortcuts\n" +
-			"explains how to change them.\n\n" +
+			"explains how to change them. B shows a second pack beside it where the terminal has 160 columns.\n\n" +
 			"Opening the stream of a pack costs a credit, and so does every further connection; states and briefs come with\n" +
 			"it. Anything else that costs says so first, such as the trends of the last day. If calls are not charged, the\n" +
 			"trends load at once, and the watchlist follows the state. Without a key, nothing is sent until you choose how\n" +

@@ -74,7 +74,7 @@ func Settings() []Setting {
 		{Timeout, "CTX_TIMEOUT", "timeout", sdk.DefaultTimeout.String(), "time limit of a call, retries included", checkDuration},
 		{Retries, "CTX_RETRIES", "retries", strconv.Itoa(sdk.DefaultRetries), "attempts after the first", checkCount},
 		{Watchlist, "CTX_WATCHLIST", "", "", "names that @ stands for in lookup and price, with commas between", nil},
-		{Notify, "CTX_NOTIFY", "", "true", "false keeps ctx ui from ringing and notifying of alerts and critical flags", checkSwitch},
+		{Notify, "CTX_NOTIFY", "", "true", "false keeps ctx ui from ringing and notifying of watches and critical flags", checkSwitch},
 		{Witnesses, "CTX_WITNESSES", "", "", "keys of witnesses whose signatures are looked for, with commas between", checkWitnesses},
 		{Wallet, "CTX_WALLET", "", "", "wallet to pay and sign in with: a keystore file, or its name or address", nil},
 		{RPCURL, "CTX_RPC_URL", "", "", "JSON-RPC of the chain to pay on", checkOptional(checkURL)},

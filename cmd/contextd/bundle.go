@@ -23,6 +23,7 @@ import (
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/doctor"
+	"github.com/contextd/contextd/internal/human"
 )
 
 const (
@@ -171,11 +172,13 @@ func countsFinding(ctx context.Context, dir string) (doctor.Finding, bool) {
 			rows[t.Name] = t.Rows
 		}
 	}
-	found := fmt.Sprintf("%d owners, %d keys, %d sessions, %d deposits, %d movements of credits, "+
-		"%d calls paid one by one, %d states, %d briefs",
-		rows["owners"], rows["keys"], rows["sessions"], rows["deposits"], rows["ledger"],
-		rows["paid_calls"], rows["pulses"], rows["briefs"])
-	return doctor.Finding{Check: "counts", Outcome: doctor.OK, Found: found}, true
+	var said []string
+	for _, one := range [][2]string{{"owners", "owner"}, {"keys", "key"}, {"sessions", "session"}, {"deposits", "deposit"},
+		{"ledger", "change of credits"}, {"paid_calls", "call paid for singly"}, {"pulses", "state"}, {"briefs", "brief"}} {
+		of, rest, _ := strings.Cut(one[1], " ")
+		said = append(said, strings.TrimSpace(human.Plural(int(rows[one[0]]), of)+" "+rest))
+	}
+	return doctor.Finding{Check: "counts", Outcome: doctor.OK, Found: strings.Join(said, ", ")}, true
 }
 
 // connectionsFinding says how many connections a daemon has and may have.

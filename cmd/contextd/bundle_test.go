@@ -54,7 +54,7 @@ func TestBundle(t *testing.T) {
 	}
 	file := filepath.Join(dir, "bundle.tar.gz")
 	found := run("doctor", "--offline", "--bundle", file)
-	for _, want := range []string{"1 owners, 1 keys, 0 sessions", "100 free calls a day for an owner"} {
+	for _, want := range []string{"1 owner, 1 key, 0 sessions, 0 deposits, 0 changes of credits, 0 calls paid for singly", "100 free calls a day for an owner"} {
 		if !strings.Contains(found, want) {
 			t.Errorf("doctor says no %q:\n%s", want, found)
 		}

@@ -99,7 +99,7 @@ func newLogKey(read readData) *cobra.Command {
 		Long: "Show the keys that verify the checkpoints of the logs. Publish them where clients can compare them.\n\n" +
 			"With --renew, make another key and begin new logs, whose first leaves name the heads of the old ones. Use it if\n" +
 			"the key was lost or stolen, and before a copy of a data directory goes its separate way. Clients that remember\n" +
-			"the old logs refuse the new ones until their users accept them. Stop the daemon first.",
+			"the old logs refuse the new ones until someone accepts them. Stop the daemon first.",
 	}
 	c.Flags().BoolVar(&renew, "renew", false, "make another key and begin new logs; the daemon must not run")
 	out := cli.AddOutput(c, cli.FieldsIn(backup.LogStatus{})...)

@@ -77,7 +77,8 @@ func (s *settings) enablePack(c *cobra.Command, id string, on bool) (enablement,
 	case err != nil:
 		return enablement{}, err
 	case id == api.PackCrypto:
-		return enablement{}, cli.Invalid("the pack crypto is always served")
+		return enablement{}, cli.Invalid("the pack crypto is served unless packs.no_crypto is true").
+			WithHint("set packs.no_crypto: %t in the configuration file", !on)
 	case os.Getenv(config.Env(enabledPacks)) != "":
 		return enablement{}, cli.Invalid("%s sets the enabled packs and overrides the file", config.Env(enabledPacks))
 	case cfg.File == "":

@@ -44,7 +44,7 @@ func newPackList(s *settings) *cobra.Command {
 			return err
 		}
 		crypto := pack.Crypto()
-		list := []packRow{{crypto.ID, crypto.Title, crypto.Version, len(crypto.Sources), true, fromProgram, ""}}
+		list := []packRow{{crypto.ID, crypto.Title, crypto.Version, len(crypto.Sources), !cfg.Packs.NoCrypto, fromProgram, ""}}
 		for _, id := range cfg.Packs.Known() {
 			list = append(list, rowOf(cfg.Packs, id))
 		}
@@ -153,7 +153,11 @@ func newPackView(s *settings) *cobra.Command {
 
 func (s *settings) viewPack(arg string) (v packView, err error) {
 	made, m := pack.Crypto(), &manifest.Manifest{}
-	v.From, v.Enabled = fromProgram, true
+	cfg, err := s.Load()
+	if err != nil {
+		return v, err
+	}
+	v.From, v.Enabled = fromProgram, !cfg.Packs.NoCrypto
 	if arg != api.PackCrypto {
 		p, cfg, err := s.manifestOf(arg)
 		if err != nil {

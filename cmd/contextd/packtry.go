@@ -161,6 +161,12 @@ func triedRows(s packtest.TriedSource, most int) *cli.Rows {
 		}
 		rows.Rows = append(rows.Rows, cells)
 	}
+	for i, name := range rows.Columns { // as people read it, where that still tells the fields apart
+		head, before := human.FieldHead(name, ""), rows.Columns[:i]
+		if head != "" && !slices.Contains(before, head) && !slices.Contains(rows.Columns, head) {
+			rows.Columns[i] = head
+		}
+	}
 	return rows
 }
 

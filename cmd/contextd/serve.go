@@ -17,7 +17,6 @@ import (
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/cli"
-	"github.com/contextd/contextd/sdk/api"
 )
 
 // newServe makes the command that runs the daemon.
@@ -81,11 +80,9 @@ func openDaemon(ctx context.Context, cfg daemon.Config) (*daemon.Daemon, error) 
 // greet shows on a terminal the address of the daemon and the next commands. in says to other commands on
 // which data directory.
 func greet(w io.Writer, cfg daemon.Config, url, in string) {
-	packs := []string{api.PackCrypto}
+	var packs []string
 	for _, p := range cfg.Packs {
-		if p.ID != api.PackCrypto {
-			packs = append(packs, p.ID)
-		}
+		packs = append(packs, p.ID)
 	}
 	fmt.Fprintf(w, "contextd %s\n\n", build.Read().Version)
 	if cfg.Page != web.PageOff {

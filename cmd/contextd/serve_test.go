@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/web"
 )
 
@@ -17,7 +18,9 @@ func TestGreeting(t *testing.T) {
 	t.Parallel()
 	for mode, named := range map[web.PageMode]bool{web.PageOn: true, web.PagePublic: true, web.PageOff: false} {
 		var out bytes.Buffer
-		greet(&out, daemon.Config{DataDir: "/srv/data", Serve: daemon.Serve{Page: mode}}, "http://127.0.0.1:8402", " --data-dir /srv/data")
+		greet(&out, daemon.Config{
+			DataDir: "/srv/data", Serve: daemon.Serve{Page: mode}, Reloadable: daemon.Reloadable{Packs: []daemon.Pack{{Pack: pack.Crypto()}}},
+		}, "http://127.0.0.1:8402", " --data-dir /srv/data")
 		text := out.String()
 		if strings.Contains(text, "  page     http://127.0.0.1:8402/\n") != named {
 			t.Errorf("with web.page %s: %s", mode, text)

@@ -205,8 +205,8 @@ func reportAgents(report doctor.Report, a *admin.AgentStatus) {
 	if a == nil {
 		return
 	}
-	report.OK("agents", "%s signed in; since the start %s let in, %d times tokens, %s refused", human.Plural(a.Agents, "agent"),
-		human.Plural(int(a.Authorized), "agent"), a.Tokens, human.Plural(int(a.Refused), "step"))
+	report.OK("agents", "%s signed in; since the start %s let in, %s given, %s refused", human.Plural(a.Agents, "agent"),
+		human.Plural(int(a.Authorized), "agent"), human.Plural(int(a.Tokens), "token"), human.Plural(int(a.Refused), "step"))
 }
 
 // reportWatches says how the watches of owners stand, where there are any.

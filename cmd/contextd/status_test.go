@@ -95,7 +95,7 @@ data in /var/lib/contextd
 		{func() { s.Watches = &event.Standing{Paused: 1} }, "✓ watches  0 active, 1 unpaid; 0 events to deliver\n"},
 		{func() { s.Watches = &event.Standing{} }, "✓ disk    1.1 GB free\n"},
 		{func() { s.Agents = &admin.AgentStatus{Agents: 2, Authorized: 1, Tokens: 7, Refused: 3} },
-			"✓ agents  2 agents signed in; since the start 1 agent let in, 7 times tokens, 3 steps refused\n"},
+			"✓ agents  2 agents signed in; since the start 1 agent let in, 7 tokens given, 3 steps refused\n"},
 		{func() { s.Agents = nil }, "✓ disk    1.1 GB free\n"},
 		{func() {}, "! use     calls and money are not known: the books do not answer\n"},
 	} {

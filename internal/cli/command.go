@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,6 +32,13 @@ func Assemble(root *cobra.Command, s System, sections []Section, others ...*cobr
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usage)
 	root.SetHelpTemplate(help)
+	show := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		out := c.OutOrStdout()
+		c.SetOut(untilClosed{out})
+		defer c.SetOut(out)
+		show(c, args)
+	})
 	root.Version = versionLine(root.Name(), build.Read())
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "show the version") // cobra's own would take -v
@@ -46,6 +54,17 @@ func Assemble(root *cobra.Command, s System, sections []Section, others ...*cobr
 	}
 	addTopics(root, others)
 	completeRest(root)
+}
+
+// untilClosed writes until nobody reads any more, which is no error: help that is piped to head ends there.
+type untilClosed struct{ io.Writer }
+
+func (w untilClosed) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if readerGone(err) {
+		return len(p), nil
+	}
+	return n, err
 }
 
 // Group completes c, which only holds others: alone it shows its help.

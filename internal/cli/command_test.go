@@ -3,7 +3,10 @@ package cli_test
 import (
 	"bytes"
 	"errors"
+	"io"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -20,8 +23,16 @@ type row struct {
 // called runs a program with args and returns its exit code and what it wrote.
 func called(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, errOut bytes.Buffer
-	s := cli.System{Out: &out, Err: &errOut}
+	var out bytes.Buffer
+	code, stderr = calledTo(t, &out, args...)
+	return code, out.String(), stderr
+}
+
+// calledTo is called with what takes the output.
+func calledTo(t *testing.T, out io.Writer, args ...string) (code int, stderr string) {
+	t.Helper()
+	var errOut bytes.Buffer
+	s := cli.System{Out: out, Err: &errOut}
 	set := &cobra.Command{Use: "set NAME VALUE [REASON]", Args: cobra.RangeArgs(2, 3), RunE: func(*cobra.Command, []string) error {
 		return errors.New("it failed")
 	}}
@@ -41,7 +52,25 @@ func called(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	root.SetArgs(args)
 	f := cli.ToFailure(root.ExecuteContext(t.Context()), func(error) *cli.Failure { return nil })
 	code = f.Report(&errOut, s.Style(false), cli.AsksJSON(args))
-	return code, out.String(), errOut.String()
+	return code, errOut.String()
+}
+
+// failing takes nothing.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// TestHelpToHead: help whose reader has seen enough ends without a word; what else happens to it is told.
+func TestHelpToHead(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"--help", "things --help", "help exit-codes", "--version", "things list"} {
+		if code, stderr := calledTo(t, failing{&fs.PathError{Op: "write", Err: syscall.EPIPE}}, strings.Fields(args)...); code != 0 || stderr != "" {
+			t.Errorf("%s: exit %d, %s", args, code, stderr)
+		}
+	}
+	if _, stderr := calledTo(t, failing{&fs.PathError{Op: "write", Err: syscall.ENOSPC}}, "--help"); !strings.Contains(stderr, "no space") {
+		t.Errorf("a full disk is told as %q", stderr)
+	}
 }
 
 // TestMisuse checks that wrong calls are told in our words and end with 3.

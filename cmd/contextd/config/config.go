@@ -35,7 +35,7 @@ type Config struct {
 	Listen         string   `key:"listen" default:"127.0.0.1:8402" doc:"Where to serve: host:port, or unix:/path for a"`
 	_              struct{} `doc:"socket that a proxy on this machine connects to. Port 0 takes a free one. A socket that"`
 	_              struct{} `doc:"systemd hands over is used instead."`
-	PublicURL      string   `key:"public_url" doc:"Where users reach the daemon, such as https://context.example.org:"`
+	PublicURL      string   `key:"public_url" doc:"Where clients reach the daemon, such as https://context.example.org:"`
 	_              struct{} `doc:"what mails link to and wallets sign in to. With https, cookies go over that alone. Empty"`
 	_              struct{} `doc:"means where it listens."`
 	Hosts          []string `key:"hosts" doc:"Other names by which browsers and MCP clients may reach the daemon, such as"`
@@ -254,6 +254,8 @@ type Config struct {
 type Packs struct {
 	Enabled      []string `key:"enabled,live" doc:"Ids of packs, such as perps, markets, ai, or those of manifests in"`
 	_            struct{} `doc:"packs.dir. All of them need credits."`
+	NoCrypto     bool     `key:"no_crypto,live" doc:"Whether the pack crypto is left out. Requests then name a pack,"`
+	_            struct{} `doc:"and a key without credits reads none."`
 	Dir          string   `key:"dir" doc:"Directory of manifests, each ID.yaml. Empty means packs, beside this file."`
 	PrivateHosts []string `key:"private_hosts" doc:"Hosts on private addresses that manifests may ask, such as"`
 	_            struct{} `doc:"metrics.lan or metrics.lan:9090. All others are refused."`

@@ -23,9 +23,12 @@ import (
 // Directory is where the manifests are; "" for none, as a demo's.
 func (p Packs) Directory() string { return cmp.Or(p.Dir, p.beside) }
 
-// Load makes the packs that are served under terms: crypto, as often as the account at CoinGecko allows, and those that are enabled.
-func (p Packs) Load(account source.CoinGecko, terms pack.Terms) ([]daemon.Pack, error) {
-	list := []daemon.Pack{{Pack: pack.Crypto().Paced(account)}}
+// Load makes the packs that are served under terms: crypto, as often as the account at CoinGecko allows, unless it is left out, and those
+// that are enabled.
+func (p Packs) Load(account source.CoinGecko, terms pack.Terms) (list []daemon.Pack, err error) {
+	if !p.NoCrypto {
+		list = append(list, daemon.Pack{Pack: pack.Crypto().Paced(account)})
+	}
 	for _, id := range p.Enabled {
 		if id == api.PackCrypto || slices.ContainsFunc(list, func(p daemon.Pack) bool { return p.ID == id }) {
 			continue
@@ -35,6 +38,9 @@ func (p Packs) Load(account source.CoinGecko, terms pack.Terms) ([]daemon.Pack, 
 			return nil, cli.Invalid("%w", err)
 		}
 		list = append(list, made)
+	}
+	if len(list) == 0 {
+		return nil, cli.Invalid("packs.no_crypto: no pack is left to serve").WithHint("enable one in packs.enabled")
 	}
 	for i := range list {
 		list[i].Pack = list[i].Under(terms)
