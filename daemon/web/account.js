@@ -139,8 +139,10 @@
   const row = (head, ...cells) => el('tr', {}, el('th', {scope: 'row'}, head), ...cells);
   const cell = (className, ...children) => el('td', {className}, ...children);
 
+  let active = false; // there is a key for credits
   const keys = async () => {
     const list = (await call('GET', 'api/keys')).keys;
+    active = list.some(k => !k.revokedAt);
     const spent = new Map((await call('GET', 'api/console/usage?days=1')).bounds.map(b => [b.keyId, b.spentToday]));
     const about = k => [
       k.oauth && 'agent at ' + k.oauth.redirect + (k.revokesAt ? ', until ' + day(k.revokesAt) : ''),
@@ -352,6 +354,10 @@
   };
   for (const b of document.querySelectorAll('.buy')) {
     b.addEventListener('click', () => act(b, async () => {
+      if (!active) {
+        byId('keyname').focus();
+        throw new Error('Credits belong to a key: make one first, with the button “Make a key”.');
+      }
       const intent = await call('POST', 'api/console/credits', {pack: b.dataset.pack, ...(byId('rail') ? {rail: byId('rail').value} : {})});
       remember([...intents(), {...intent, pack: b.dataset.pack}]);
       deposits();

@@ -459,3 +459,23 @@ func TestMailsOfASite(t *testing.T) {
 		t.Errorf("%d of 60 strangers are refused, want 25: all may have 60 mails", refused)
 	}
 }
+
+// TestMailsOfASiteInAnHour: what a site has mailed is bounded for an hour too, by ten clients' worth, and refused as its own limit.
+func TestMailsOfASiteInAnHour(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, behindProxy, func(c *daemon.Config) { c.Limits = daemon.Limits{SignIns: 1000, Mails: 2} })
+	ask := func(i int) answer {
+		return from(t, d, fmt.Sprintf("2001:db8:1:%x::1", i)).ask(fmt.Sprintf("x%d@example.org", i))
+	}
+	for i := range 85 { // 80, and one each 45 s
+		if got := ask(i); got.Status != http.StatusAccepted {
+			t.Fatalf("mail %d: %d %s", i, got.Status, got.Body)
+		}
+		if i%20 == 19 { // the share of a minute
+			d.Clock.Advance(time.Minute)
+		}
+	}
+	if got := ask(85); got.Status != http.StatusTooManyRequests || !strings.Contains(string(got.Body), "from your network") {
+		t.Errorf("one more: %d %s", got.Status, got.Body)
+	}
+}

@@ -108,7 +108,11 @@ func (d Discovery) Front(w http.ResponseWriter, r *http.Request) error {
 	for _, p := range packs {
 		line("  %-12s %s", p.ID, strings.Join(strings.Fields(p.Description), " "))
 	}
-	line("\nA first call, with a key:\n\n  curl -H \"Authorization: Bearer $CTX_API_KEY\" '%s?q=btc+price'\n", base+api.OpLookup.Path())
+	first := api.DefaultPack
+	if len(packs) > 0 {
+		first = packs[0].ID
+	}
+	line("\nA first call, with a key:\n\n  curl -H \"Authorization: Bearer $CTX_API_KEY\" '%s?pack=%s'\n", base+api.OpBrief.Path(), first)
 	for _, link := range [...]struct{ path, title string }{
 		{api.PathLLMs, "how to call it, in short, for language models and their authors"},
 		{api.PathDocs, "every operation, and the handbook"},

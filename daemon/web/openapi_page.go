@@ -200,5 +200,6 @@ func prose(n node) template.HTML {
 	}
 	text = regexp.MustCompile("`([^`]+)`").ReplaceAllString(text, "<code>$1</code>")
 	text = regexp.MustCompile(`\*\*([^*]+)\*\*`).ReplaceAllString(text, "<strong>$1</strong>")
+	text = regexp.MustCompile(`\[([^\]]+)\]\((https?://[^)\s]+)\)`).ReplaceAllString(text, `<a href="$2">$1</a>`)
 	return template.HTML("<p>" + strings.ReplaceAll(text, "\n\n", "</p>\n<p>") + "</p>")
 }

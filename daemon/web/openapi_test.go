@@ -325,6 +325,16 @@ func TestDescriptionPage(t *testing.T) {
 			t.Errorf("%s is not on the page", name)
 		}
 	}
+	for what, shown := range map[string]string{
+		"a link in a text":                    `standard <a href="https://x402.org">x402</a>, version 2`,
+		"the answers of a call, folded":       "<details>\n<summary>Answers: 200, ",
+		"the members of a schema, folded":     "<details>\n<summary>2 members</summary>",
+		"the answers on paper, which unfolds": "details::details-content { content-visibility: visible }",
+	} {
+		if !strings.Contains(page, shown) {
+			t.Errorf("the page has not %s: %s", what, shown)
+		}
+	}
 	for _, link := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if !strings.Contains(page, `id="`+link[1]+`"`) {
 			t.Errorf("#%s leads nowhere", link[1])

@@ -9,6 +9,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -40,6 +41,31 @@ func TestEveryPackIsDescribed(t *testing.T) {
 	}
 	if len(list) != 5 {
 		t.Errorf("%d packs are served", len(list))
+	}
+}
+
+// TestWithoutCrypto: a service may leave the pack crypto out. Its page and what it says of itself begin with the first pack that there is, and
+// who names none is told which there are.
+func TestWithoutCrypto(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Open(t, daemontest.WithPages, func(cfg *daemon.Config) {
+		cfg.Packs, cfg.Page = []daemon.Pack{{Pack: second()}}, web.PagePublic
+	})
+	if err := d.Refresh(t.Context(), api.PackAI); err != nil {
+		t.Fatal(err)
+	}
+	d.Run(t)
+	key := d.Key(t, api.TierPro)
+	d.Grant(t, key, 10)
+	decode[api.StateResponse](t, get(t, d.URL()+"/v1/fresh?pack=ai", bearer(key)))
+	if a := get(t, d.URL()+"/v1/fresh", bearer(key)); a.Status != http.StatusNotFound || refusal(t, a, http.MethodGet).Error.Hint != "packs served: ai" {
+		t.Errorf("without a pack: %d %s", a.Status, a.Body)
+	}
+	if a := get(t, d.URL()+"/"); !strings.Contains(string(a.Body), "/v1/brief?pack=ai'") {
+		t.Errorf("the front says %s", a.Body)
+	}
+	if a := get(t, d.URL()+"/", asBrowser); a.Status != http.StatusOK || !strings.Contains(string(a.Body), ` data-pack="ai"`) {
+		t.Errorf("the page: %d %.2000s", a.Status, a.Body)
 	}
 }
 

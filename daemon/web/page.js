@@ -11,7 +11,8 @@
     if (s < 60) return s + 's';
     if (s < 3600) return Math.floor(s / 60) + 'm' + two(s % 60) + 's';
     if (s < 86400) return Math.floor(s / 3600) + 'h' + two(Math.floor(s % 3600 / 60)) + 'm';
-    return Math.floor(s / 86400) + 'd' + Math.floor(s % 86400 / 3600) + 'h';
+    const hours = Math.floor(s % 86400 / 3600);
+    return Math.floor(s / 86400) + 'd' + (hours ? hours + 'h' : '');
   };
 
   // tick counts all ages on.

@@ -46,6 +46,9 @@ func TestPurchaseInABrowser(t *testing.T) {
 	}
 
 	b.until("the account is there", `document.getElementById("who").textContent === "`+email+`"`)
+	b.press(`.buy[data-pack="starter"]`)
+	b.until("who has no key is told to make one", `document.getElementById("say").textContent.includes("make one first") && `+
+		`document.activeElement.id === "keyname"`)
 	b.fill("#keyname", "agent")
 	b.press("#make button")
 	b.until("there is a key for the credits", `document.getElementById("plain").textContent.startsWith("cv_")`)

@@ -112,3 +112,47 @@ func TestRowsWithoutScripts(t *testing.T) {
 	b.click("#shut")
 	b.until("it is left", `!document.getElementById("row") && location.pathname === "/packs/crypto"`)
 }
+
+// TestNotifyInABrowser: who allows it is notified of what is critical, once for each flag that goes up; who refuses it or ends it is not.
+func TestNotifyInABrowser(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.Page = web.PagePublic })
+	b.do("POST", "/goog/cdp/execute", map[string]any{"cmd": "Page.addScriptToEvaluateOnNewDocument", "params": map[string]any{
+		"source": `window.notes = []; window.asked = 0; window.answer = "granted";
+			window.Notification = class {
+				constructor(title, o) { notes.push([title, o.body, o.tag].join(" | ")); }
+				static permission = "default";
+				static async requestPermission() { asked++; return Notification.permission = answer; }
+			};
+			window.EventSource = class { constructor() { window.events = this; } close() {} };`}}, nil)
+	b.visit(d.URL() + "/")
+	b.until("it is offered", `!document.getElementById("tell").hidden && !document.getElementById("notify").checked`)
+	b.run(`window.up = (...ids) => {
+			const flags = document.createElement("div");
+			for (const id of ids) {
+				const f = document.querySelector(".flag[data-flag]").cloneNode(true);
+				f.className = "flag critical"; f.dataset.flag = id; f.querySelector("b + span").textContent = id + " lost its peg";
+				flags.append(f);
+			}
+			events.onmessage({data: JSON.stringify({v: "1", parts: [["flags", flags.innerHTML]]})});
+			return notes.join("; ");
+		}; return true`, nil)
+	for _, step := range []struct{ what, does, said string }{
+		{"nobody has allowed it", `up("a")`, ""},
+		{"it is allowed, and one goes up", `document.getElementById("notify").click(), new Promise(r => setTimeout(r)).then(() => up("a", "b"))`,
+			"crypto: critical | b lost its peg | cryptob"},
+		{"they stand", `notes.length = 0, up("a", "b")`, ""},
+		{"one goes and comes again beside a third", `up("b"), up("a", "b", "c")`,
+			"crypto: critical | a lost its peg | cryptoa; crypto: critical | c lost its peg | cryptoc"},
+		{"it is ended", `notes.length = 0, document.getElementById("notify").click(), up("d")`, ""},
+		{"it is refused", `answer = Notification.permission = "default", answer = "denied", document.getElementById("notify").click(),
+			new Promise(r => setTimeout(r)).then(() => up("e") + document.getElementById("notify").checked + asked)`, "false2"},
+	} {
+		var said string
+		if b.run(`return `+step.does, &said); said != step.said {
+			t.Errorf("%s: %q, want %q", step.what, said, step.said)
+		}
+	}
+	b.quiet()
+}
