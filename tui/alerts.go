@@ -26,7 +26,7 @@ const keptStates = 13
 
 // alerts are the conditions that are watched for while the program shows their pack.
 type alerts struct {
-	list   []standing
+	list   *[]standing   // of all packs
 	states []alert.State // of the pack that is shown, the newest last; none while there is no alert
 }
 
@@ -137,7 +137,7 @@ func (f *alertForm) draw(t view.Theme, s *session.Session, lines []string, width
 	if f.wrong != "" {
 		said = append(said, t.Warn.On(f.wrong), "")
 	}
-	return Overlay(t, lines, width, "Alert", append(said,
+	return Overlay(t, lines, width, "Watch", append(said,
 		t.Key.On("enter")+"   watches while ctx ui shows the pack, for nothing",
 		t.Key.On("ctrl+s")+"  has the service watch"+remoteCost(s),
 		t.Key.On("up/down")+" another figure of the row"))
@@ -161,8 +161,8 @@ func (m *Model) beginAlert(name string, a api.WatchArguments) {
 		m.notify(Explain(m.env.Keys, err).What)
 		return
 	}
-	if !slices.ContainsFunc(m.alerts.list, func(w standing) bool { return w.rule.Name == rule.Name }) {
-		m.alerts.list = append(m.alerts.list, standing{name, rule})
+	if !slices.ContainsFunc(*m.alerts.list, func(w standing) bool { return w.rule.Name == rule.Name }) {
+		*m.alerts.list = append(*m.alerts.list, standing{name, rule})
 	}
 	if len(m.alerts.states) == 0 {
 		m.alerts.states = []alert.State{m.alerts.chained(alert.State{Pack: s.Pack, At: s.TS, Doc: doc, Demo: s.Demo})}
@@ -191,18 +191,18 @@ func (a *alerts) chained(s alert.State) alert.State {
 // watch looks at a state that came, and tells what began to hold in it.
 func (m *Model) watch(e sdk.Event) (cmds []tea.Cmd) {
 	a, s := &m.alerts, m.env.Session
-	if len(a.list) == 0 || e.State.Pack != s.Pack || len(a.states) > 0 && !a.states[len(a.states)-1].At.Before(e.State.TS) {
+	if len(*a.list) == 0 || e.State.Pack != s.Pack || len(a.states) > 0 && !a.states[len(a.states)-1].At.Before(e.State.TS) {
 		return nil
 	}
 	next := a.chained(alert.State{Pack: s.Pack, At: e.State.TS, Doc: state.Read(e.State.State), Demo: s.Demo})
-	for _, w := range a.list {
+	for _, w := range *a.list {
 		events, err := w.rule.Edges(m.env.Ctx, next)
 		if w.rule.Pack != s.Pack || err != nil { // a state that does not tell
 			continue
 		}
 		for _, event := range events {
-			s.Log.Write(s.Now, session.Warned, "alert: "+event.Message)
-			cmds = append(cmds, m.ring("alert: "+event.Message))
+			s.Log.Write(s.Now, session.Warned, "watch: "+event.Message)
+			cmds = append(cmds, m.ring("watch: "+event.Message))
 		}
 	}
 	a.states = append(a.states[max(0, len(a.states)+1-keptStates):], next)
@@ -234,9 +234,9 @@ func (m *Model) watchRemotely(name string, a api.WatchArguments) tea.Cmd {
 
 // alertCommands end the alerts that there are.
 func (m *Model) alertCommands() (list []command) {
-	for _, w := range m.alerts.list {
-		list = append(list, command{"end alert " + w.name, "watch for it no longer", func(m *Model, _ string) tea.Cmd {
-			m.alerts.list = slices.DeleteFunc(m.alerts.list, func(one standing) bool { return one.rule.Name == w.rule.Name })
+	for _, w := range *m.alerts.list {
+		list = append(list, command{"end watch " + w.name, "watch for it no longer", func(m *Model, _ string) tea.Cmd {
+			*m.alerts.list = slices.DeleteFunc(*m.alerts.list, func(one standing) bool { return one.rule.Name == w.rule.Name })
 			return nil
 		}})
 	}

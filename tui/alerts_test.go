@@ -20,7 +20,7 @@ func priced(t testing.TB, usd string) []byte {
 func alertOf(d *program, keys ...string) {
 	d.t.Helper()
 	d.press("a")
-	d.shows("─ Alert ─")
+	d.shows("─ Watch ─")
 	d.press(keys...)
 }
 
@@ -29,7 +29,7 @@ func TestAlert(t *testing.T) {
 	t.Parallel()
 	d := live(t, 80, 24, func(c *tui.Config) { c.Notify = true })
 	d.press("a")
-	d.shows("Alert")
+	d.shows("─ Watch ─")
 	golden(t, "alert-80x24", d.view(), 80, 24)
 	d.press("ninety", "enter")
 	d.shows("that is no number")
@@ -52,10 +52,10 @@ func TestAlert(t *testing.T) {
 		t.Errorf("told before it holds: %q", got)
 	}
 	next("91501")
-	d.shows("alert: Bitcoin priceUsd is $91,501.00: > 91500")
+	d.shows("watch: Bitcoin priceUsd is $91,501.00: > 91500")
 	var got string
 	d.until("a notification", func(string) bool { got += told(); return got != "" })
-	if got != "\x1b]9;ctx crypto: alert: Bitcoin priceUsd is $91,501.00: > 91500\x1b\\\a" {
+	if got != "\x1b]9;ctx crypto: watch: Bitcoin priceUsd is $91,501.00: > 91500\x1b\\\a" {
 		t.Errorf("the terminal is told %q", got)
 	}
 	d.fake.events <- sdk.Event{Type: api.EventPulse, State: delta(priced(t, "91501"), at).State} // as is
@@ -66,17 +66,17 @@ func TestAlert(t *testing.T) {
 	next("91503")
 	d.shows("$91,503.00: > 91500")
 	d.press("8")
-	d.shows("alert: Bitcoin priceUsd is $91,501.00")
-	if n := strings.Count(d.view(), "20:06:00 !       alert: Bitcoin"); n != 2 {
-		t.Errorf("%d alerts in the log, want the two edges:\n%s", n, d.view())
+	d.shows("watch: Bitcoin priceUsd is $91,501.00")
+	if n := strings.Count(d.view(), "20:06:00 !       watch: Bitcoin"); n != 2 {
+		t.Errorf("%d watches in the log, want the two edges:\n%s", n, d.view())
 	}
-	d.press("1", ":", "end alert", "enter")
+	d.press("1", ":", "end watch", "enter")
 	next("91400")
 	next("91504")
 	d.shows("#7: ")
 	d.press("8")
-	if n := strings.Count(d.view(), "20:06:00 !       alert: Bitcoin"); n != 2 {
-		t.Errorf("an alert that was ended tells:\n%s", d.view())
+	if n := strings.Count(d.view(), "20:06:00 !       watch: Bitcoin"); n != 2 {
+		t.Errorf("a watch that was ended tells:\n%s", d.view())
 	}
 	if n := d.fake.calls("watch"); n != 0 {
 		t.Errorf("%d watches at the service", n)

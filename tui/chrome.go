@@ -18,9 +18,33 @@ import (
 
 func (m *Model) tooSmall() bool { return m.width < leastWidth || m.height < leastHeight }
 
-// View draws everything, as many lines as the terminal has.
-func (m *Model) View() string {
-	defer m.noteCrash()
+// middle is what stands between header and footer, below the flags.
+func (m *Model) middle(width, height int) []string {
+	if m.drawn.lines == nil || m.drawn.width != width || len(m.drawn.lines) != height {
+		m.drawn = drawn{m.body(width, height), width, m.env.Session.Now}
+	}
+	if m.at == 0 && m.lost() {
+		return grey(m.theme, m.drawn.lines)
+	}
+	return m.drawn.lines
+}
+
+// side is m as one of two: a heading in place of the header, its flags, its panes.
+func (m *Model) side(width, height int) []string {
+	t := m.theme
+	name := " " + t.Bold.On(view.Line(m.env.Session.Pack)) + " "
+	if !m.env.Away {
+		name = t.Tab.On("[" + view.Line(m.env.Session.Pack) + "]")
+	}
+	lines := []string{view.Sides(name+" "+m.standing(width-view.Width(name)-1), m.raised(false), width, t.Glyphs.Ellipsis)}
+	if strip := m.strip(width); strip != "" {
+		lines = append(lines, strip)
+	}
+	return append(lines, m.middle(width, height-len(lines))...)
+}
+
+// frame draws the header and what is below around a body, as many lines as the terminal has.
+func (m *Model) frame(strip string, body []string) string {
 	if m.tooSmall() {
 		return strings.Join(m.small(), "\n")
 	}
@@ -28,14 +52,6 @@ func (m *Model) View() string {
 		if lines := full.Full(m.width, m.height); lines != nil {
 			return strings.Join(lines, "\n")
 		}
-	}
-	strip := m.strip()
-	if m.drawn.lines == nil {
-		m.drawn = drawn{m.body(), m.env.Session.Now}
-	}
-	body := m.drawn.lines
-	if m.at == 0 && m.lost() {
-		body = grey(m.theme, body)
 	}
 	switch {
 	case m.confirmation != nil:
@@ -65,13 +81,11 @@ func (m *Model) View() string {
 	return strings.Join(lines, "\n")
 }
 
-// body is what stands between header and footer.
-func (m *Model) body() []string {
-	height := m.height - m.top() - chromeBottom
+func (m *Model) body(width, height int) []string {
 	if m.welcome != nil {
-		return m.drawWelcome(m.width, height)
+		return m.drawWelcome(width, height)
 	}
-	return m.screens[m.at].View(m.width, height)
+	return m.screens[m.at].View(width, height)
 }
 
 // lost reports whether what is shown is old because there is no connection.
@@ -124,18 +138,29 @@ func (m *Model) mark() string {
 	return style.On(t.Bold.On(glyph + " " + word))
 }
 
-// header is the first line: what is shown, how the stream does, how old the state is, what is left, where it comes from.
+// header is the first line: what is shown, how the stream does, how old the state is, what is left, where it comes from. What is of
+// one of two packs is told at its heading.
 func (m *Model) header() string {
-	t, s := m.theme, m.env.Session
-	left := " " + t.Bold.On("ctx") + "  " + strings.Join(m.packLabels(), "") + m.gap() + m.mark()
-	if s.State != nil && m.past() == nil {
-		left += m.gap() + m.age() + m.proven()
-	}
-	right := m.headerRight() + " "
-	if s.State != nil && m.past() == nil && view.Width(left+m.answering()+right) < m.width { // whole, or not at all
-		left += m.answering()
+	t := m.theme
+	left, right := " "+t.Bold.On("ctx")+"  "+strings.Join(m.packLabels(), ""), m.headerRight()+" "
+	if !m.program.split() {
+		left += m.gap()
+		left += m.standing(m.width - view.Width(left+right) - 1)
 	}
 	return view.Sides(left, right, m.width, t.Glyphs.Ellipsis)
+}
+
+// standing is how the stream of a pack does and how old its state is, and its sources where there is room.
+func (m *Model) standing(width int) string {
+	said := m.mark()
+	if m.env.Session.State == nil || m.past() != nil {
+		return said
+	}
+	said += m.gap() + m.age() + m.proven()
+	if answering := m.answering(); view.Width(said+answering) <= width { // whole, or not at all
+		said += answering
+	}
+	return said
 }
 
 // gap stands between the parts of the header.
@@ -157,6 +182,9 @@ const (
 func (m *Model) packLabels() []string {
 	t, now := m.theme, m.env.Session.Pack
 	labels := []string{t.Accent.On(t.Bold.On(view.Line(now)))}
+	if other := m.program.other(); other != nil && !m.program.split() {
+		labels[0] += t.Dim.On(" +" + view.Line(other.env.Session.Pack))
+	}
 	if m.width < wideHeader {
 		return labels
 	}
@@ -173,7 +201,8 @@ func (m *Model) packLabels() []string {
 // others are the packs beside the one that is shown.
 func (m *Model) others() (list []string) {
 	for _, pack := range m.packs {
-		if pack != m.env.Session.Pack && len(list) < mostOthers {
+		named := m.program.other() != nil && !m.program.split() && pack == m.program.other().env.Session.Pack
+		if pack != m.env.Session.Pack && !named && len(list) < mostOthers {
 			list = append(list, pack)
 		}
 	}
@@ -343,7 +372,11 @@ func (m *Model) footer() string {
 	}
 	width := m.width - 2
 	if m.confirmation == nil && m.alertForm == nil && m.palette == nil && m.help == 0 && m.notice == nil && !m.screens[m.at].Typing() {
-		always := view.KeyLine(m.theme, []key.Binding{k.Help, k.Quit}, width) // never what gives way
+		last := []key.Binding{k.Help, k.Quit}
+		if m.program.other() != nil {
+			last = append([]key.Binding{k.Side}, last...)
+		}
+		always := view.KeyLine(m.theme, last, width) // never what gives way
 		return view.Fit(view.KeyLine(m.theme, keys, width-view.Width(always)-2), width-view.Width(always), "") + always
 	}
 	return view.KeyLine(m.theme, keys, width)

@@ -29,7 +29,7 @@ const maxPending = 64
 type feed struct {
 	stream session.Stream
 	ctx    context.Context
-	done   sync.WaitGroup // the reading
+	done   *sync.WaitGroup // the reading, of all feeds
 
 	mu      sync.Mutex // guards what follows
 	serial  int        // counts streams: what comes of an older one is dropped
@@ -47,7 +47,7 @@ type arrivedMsg struct {
 }
 
 func newFeed(ctx context.Context, s session.Stream) *feed {
-	return &feed{stream: s, ctx: ctx, signal: make(chan struct{}, 1)}
+	return &feed{stream: s, ctx: ctx, done: new(sync.WaitGroup), signal: make(chan struct{}, 1)}
 }
 
 // open begins to read the stream of a pack, in place of the one before. The commands read, and deliver the first that comes.
@@ -68,6 +68,18 @@ func (f *feed) open(pack string) tea.Cmd {
 		f.read(ctx, serial, pack)
 	}()
 	return f.next(serial)
+}
+
+// close reads no more.
+func (f *feed) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.serial++
+	f.stop()
+	select {
+	case f.signal <- struct{}{}: // for who waits
+	default:
+	}
 }
 
 // read puts all that a stream brings into the queue.

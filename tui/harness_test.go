@@ -74,8 +74,9 @@ func moved(t testing.TB) json.RawMessage {
 // fake is a service with fixed answers, an account and a stream that a test feeds. It stands for what has its own tests in sdk and
 // daemon, where a test needs answers that never differ.
 type fake struct {
-	events  chan any   // sdk.Event, sdk.Connection, error
-	reading sync.Mutex // held by the stream that takes them: an old one takes none of those of the next
+	events  chan any            // sdk.Event, sdk.Connection, error
+	beside  map[string]chan any // those of packs that are shown beside another
+	reading sync.Mutex          // held by the stream that takes them: an old one takes none of those of the next
 
 	mu       sync.Mutex // guards what follows
 	keys     []api.APIKeyRow
@@ -95,6 +96,7 @@ func newFake() *fake {
 	revoked := at.Add(-48 * time.Hour)
 	return &fake{
 		events:   make(chan any, 16),
+		beside:   map[string]chan any{},
 		deposits: make(chan *api.Deposit, 1),
 		keys: []api.APIKeyRow{
 			{KeyID: "cv_test_ab12cd34", Name: "my-agent", Tier: api.TierPro, CreatedAt: revoked, LastUsedAt: &used},
@@ -280,17 +282,31 @@ func (f *fake) Usage(_ context.Context, days int, _ ...sdk.CallOption) (*api.Usa
 	}}, f.note("usage %d", days)
 }
 
+// expect has a pack shown beside another, whose events the test feeds.
+func (f *fake) expect(pack string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.beside[pack] = make(chan any, 16)
+}
+
 // stream yields what the test feeds, until it feeds an error or ends.
 func (f *fake) stream(ctx context.Context, pack string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error] {
 	return func(yield func(sdk.Event, error) bool) {
-		f.reading.Lock()
-		defer f.reading.Unlock()
+		f.mu.Lock()
+		events := f.beside[pack]
+		f.mu.Unlock()
+		if events == nil {
+			events = f.events
+			f.reading.Lock()
+			defer f.reading.Unlock()
+		}
 		_ = f.note("subscribe %s", pack)
+		defer func() { _ = f.note("left %s", pack) }()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case item := <-f.events:
+			case item := <-events:
 				switch item := item.(type) {
 				case sdk.Connection:
 					told(item)
@@ -398,7 +414,7 @@ func (w *written) take() string {
 // program is the program without its terminal: a model whose commands are run, and a test that presses keys and looks.
 type program struct {
 	t     testing.TB
-	model *tui.Model
+	model *tui.Program
 	fake  *fake
 	clock *clock
 	out   *written // what is written to the terminal beside the views

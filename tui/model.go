@@ -28,9 +28,9 @@ const (
 	historyScreen = 3 // counted from 0
 )
 
-// Model is the model of the program: the screens and what is around them. Make it with New; Run does. It is exported for tests,
-// which feed it messages.
+// Model is a pack that is shown: its screens and what is around them.
 type Model struct {
+	program *Program
 	cfg     Config
 	env     *Env
 	theme   view.Theme
@@ -62,11 +62,10 @@ type Model struct {
 	next          *Config   // to go on with after the end, nil for nothing
 }
 
-var _ tea.Model = (*Model)(nil)
-
 // drawn is the screen as it was drawn last. While nothing comes but seconds, it stands for some of them: its ages need no more.
 type drawn struct {
 	lines []string // nil when something has come since
+	width int
 	at    time.Time
 }
 
@@ -74,10 +73,9 @@ const drawnFor = 5 * time.Second
 
 type tickMsg struct{}
 
-// New makes the model. ctx ends what it does in the background.
-func New(ctx context.Context, c Config) *Model {
-	c = c.withDefaults()
-	m := &Model{cfg: c, theme: view.NewTheme(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream),
+func newModel(ctx context.Context, c Config, p *Program) *Model {
+	m := &Model{program: p, cfg: c, alerts: alerts{list: &[]standing{}},
+		theme: view.NewTheme(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream),
 		clip: Clipboard{Terminal: c.Out, Env: c.Env}, width: usualWidth, height: usualHeight}
 	m.env = &Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Charts: c.Saved.charts(),
 		Packs: maps.Clone(c.Saved.Packs), Keys: *c.Keys,
@@ -100,9 +98,9 @@ func New(ctx context.Context, c Config) *Model {
 // Init opens the stream and asks for the balance.
 func (m *Model) Init() tea.Cmd {
 	if m.welcome != nil {
-		return tea.Batch(nextTick(), tea.SetWindowTitle("ctx"))
+		return tea.SetWindowTitle("ctx")
 	}
-	return tea.Batch(m.feed.open(m.cfg.Pack), nextTick(), tea.SetWindowTitle("ctx "+m.cfg.Pack), m.askBalance(), m.askPacks())
+	return tea.Batch(m.feed.open(m.cfg.Pack), tea.SetWindowTitle("ctx "+m.cfg.Pack), m.askBalance(), m.askPacks())
 }
 
 // learn takes what was asked for in the background.
@@ -134,7 +132,7 @@ func (m *Model) askPacks() tea.Cmd {
 func nextTick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} }) }
 
 // Update applies a message. It only decides whom the message is for.
-func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+func (m *Model) Update(msg tea.Msg) (cmd tea.Cmd) {
 	defer m.noteCrash()
 	m.env.Session.Now = m.cfg.Now()
 	if _, second := msg.(tickMsg); !second || m.env.Session.Now.Sub(m.drawn.at) >= drawnFor {
@@ -142,11 +140,10 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	}
 	switch msg := msg.(type) {
 	case tickMsg:
-		cmd = tea.Batch(nextTick(), m.everyMinute())
 	case tea.WindowSizeMsg:
-		m.resize(msg)
+		m.width, m.height = msg.Width, msg.Height
 	case tea.KeyMsg:
-		cmd = m.pressEach(msg)
+		cmd = m.press(msg)
 	case tea.MouseMsg:
 		cmd = m.mouse(msg)
 	case arrivedMsg:
@@ -176,7 +173,7 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	default:
 		cmd = m.broadcast(msg)
 	}
-	return m, cmd
+	return cmd
 }
 
 // broadcast gives a message to all screens: each knows its own. The watchlist is of none.
@@ -190,14 +187,6 @@ func (m *Model) broadcast(msg tea.Msg) tea.Cmd {
 		cmds = append(cmds, s.Update(msg))
 	}
 	return tea.Batch(cmds...)
-}
-
-// resize takes the size of the terminal. One that does not know its own, as tmux before it is attached, is taken for a usual one.
-func (m *Model) resize(msg tea.WindowSizeMsg) {
-	m.width, m.height = msg.Width, msg.Height
-	if msg.Width <= 0 || msg.Height <= 0 {
-		m.width, m.height = usualWidth, usualHeight
-	}
 }
 
 func (m *Model) take(msg arrivedMsg) tea.Cmd {
@@ -250,7 +239,7 @@ func (m *Model) end(err error) {
 	}
 	problem := Explain(m.env.Keys, err)
 	m.env.Session.Ended(problem)
-	m.problem = &problem
+	m.program.front().problem = &problem
 }
 
 func (m *Model) briefed(msg BriefMsg) {
@@ -287,6 +276,9 @@ func (m *Model) switchPack(pack string) tea.Cmd {
 	if pack == "" || pack == m.env.Session.Pack {
 		return nil
 	}
+	if other := m.program.other(); other != nil && other.env.Session.Pack == pack { // it is shown already
+		return m.program.turn()
+	}
 	m.env.Session.Switch(pack)
 	m.problem, m.alerts.states = nil, nil
 	return tea.Batch(m.broadcast(SwitchedMsg{}), m.feed.open(pack), tea.SetWindowTitle("ctx "+pack))
@@ -316,12 +308,18 @@ func (m *Model) show(at int) tea.Cmd {
 	return m.screens[at].Enter()
 }
 
-// notify shows a line for some seconds.
-func (m *Model) notify(line string) { m.toast, m.toastAt = line, m.env.Session.Now }
+// notify shows a line for some seconds, with the pack before it that another one is shown in front of.
+func (m *Model) notify(line string) {
+	front := m.program.front()
+	if front != m {
+		line = m.env.Session.Pack + ": " + line
+	}
+	front.toast, front.toastAt = line, m.env.Session.Now
+}
 
 // fail shows a problem until it is sent away.
 func (m *Model) fail(p session.Problem) {
-	m.problem = &p
+	m.program.front().problem = &p
 	m.env.Session.Failed(p)
 }
 

@@ -52,7 +52,7 @@ func TestSearchIsSparing(t *testing.T) {
 // TestLettersBeginAQuery: also one that shows a screen elsewhere; a digit shows one here too.
 func TestLettersBeginAQuery(t *testing.T) {
 	t.Parallel()
-	keys, err := view.NewKeymap(map[string][]string{"screen-live": {"b", "1"}, "brief": {"B"}, "buy": {"x"}, "revoke": {"X"}})
+	keys, err := view.NewKeymap(map[string][]string{"screen-live": {"b", "1"}, "brief": {"F"}, "buy": {"x"}, "revoke": {"X"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (m *Model) commands() []command {
 	}
 	for _, name := range view.ThemeNames() {
 		list = append(list, command{"theme " + string(name), "colours", func(m *Model, _ string) tea.Cmd {
-			m.setTheme(name)
+			m.nameTheme(name)
 			return nil
 		}})
 	}
@@ -45,8 +45,15 @@ func (m *Model) commands() []command {
 		show := func(m *Model, _ string) tea.Cmd { return m.switchPack(pack) }
 		list = append(list, command{"pack " + view.Line(pack), "show it" + cost(1), show})
 	}
+	for _, pack := range m.packs {
+		show := func(m *Model, _ string) tea.Cmd { return m.program.open(pack) }
+		list = append(list, command{"beside " + view.Line(pack), "show it beside this one" + cost(1), show})
+	}
 	return append(list,
 		command{"pack NAME", "show another pack" + cost(1), func(m *Model, pack string) tea.Cmd { return m.switchPack(pack) }},
+		command{"beside NAME", "show another pack beside this one" + cost(1), func(m *Model, pack string) tea.Cmd {
+			return m.program.open(strings.TrimSpace(pack))
+		}},
 		command{"refresh brief", "ask for the brief again" + cost(1), func(m *Model, _ string) tea.Cmd { return m.env.AskBrief() }},
 		command{"pause", "stop or go on showing new states", func(m *Model, _ string) tea.Cmd {
 			m.pause()
@@ -69,8 +76,8 @@ func (m *Model) commands() []command {
 // matching are those of all commands that match what was typed, and the argument behind it.
 func (p *palette) matching(all []command) (list []command, argument string) {
 	typed := p.input.Value()
-	if word, rest, ok := strings.Cut(typed, " "); ok && word == "pack" {
-		typed, argument = "pack", strings.TrimSpace(rest)
+	if word, rest, ok := strings.Cut(typed, " "); ok && (word == "pack" || word == "beside") {
+		typed, argument = word, strings.TrimSpace(rest)
 	}
 	for _, c := range all {
 		_, pack, _ := strings.Cut(c.name, " ")
@@ -114,7 +121,7 @@ func (m *Model) pressPalette(msg tea.KeyMsg) tea.Cmd {
 		}
 		chosen := list[p.list.Cursor]
 		if strings.HasSuffix(chosen.name, "NAME") && argument == "" {
-			p.input.Set("pack ")
+			p.input.Set(strings.TrimSuffix(chosen.name, "NAME"))
 			return nil
 		}
 		m.palette = nil

@@ -34,7 +34,7 @@ func (s *Live) View(width, height int) []string {
 func (s *Live) draw(c cell) []string {
 	t, p := *s.env.Theme, c.shown(s.seen)
 	width, height := c.width-2, c.height-2
-	box := view.Box{Focus: p == s.focus(), Note: s.filter(p).Note()}
+	box := view.Box{Focus: p == s.focus() && !s.env.Away, Note: s.filter(p).Note()}
 	var lines []string
 	switch p {
 	case paneTree:

@@ -9,32 +9,25 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// pressEach presses keys one by one: what is typed fast, or comes over a slow line, comes as one message. What is pasted stays
-// in one piece, and does nothing where no text is typed.
-func (m *Model) pressEach(msg tea.KeyMsg) tea.Cmd {
+func (m *Model) typing() bool {
+	return m.confirmation != nil || m.palette != nil || m.alertForm != nil || m.screens[m.at].Typing()
+}
+
+// covered reports whether something lies over the screen.
+func (m *Model) covered() bool {
+	return m.confirmation != nil || m.palette != nil || m.alertForm != nil || m.goingTo != "" || m.welcome != nil || m.help > 0 ||
+		m.notice != nil
+}
+
+// press passes a key on: to what lies over the screen, the screen while it takes letters, the program, the screen. What is pasted does
+// nothing where no text is typed.
+func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
+	k := m.env.Keys
 	switch {
 	case m.welcome != nil && m.welcome.input.Focused():
 		return m.typeKey(msg)
 	case msg.Paste && !m.typing():
 		return nil
-	case msg.Paste || len(msg.Runes) < 2:
-		return m.press(msg)
-	}
-	var cmds []tea.Cmd
-	for _, r := range msg.Runes {
-		cmds = append(cmds, m.press(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: msg.Alt}))
-	}
-	return tea.Batch(cmds...)
-}
-
-func (m *Model) typing() bool {
-	return m.confirmation != nil || m.palette != nil || m.alertForm != nil || m.screens[m.at].Typing()
-}
-
-// press passes a key on: to what lies over the screen, the screen while it takes letters, the program, the screen.
-func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
-	k := m.env.Keys
-	switch {
 	case key.Matches(msg, k.Kill):
 		return tea.Quit
 	case m.goingTo != "":
@@ -93,6 +86,7 @@ func (m *Model) global() []globalKey {
 	return []globalKey{
 		{k.Quit, m.quit}, {k.Help, here(func() { m.help = 1 })}, {k.Palette, here(func() { m.palette = newPalette("") })},
 		{k.Flags, m.showFlags}, {k.Pack, here(func() { m.palette = newPalette("pack ") })}, {k.Profile, here(m.profiles)},
+		{k.Beside, m.program.beside}, {k.Side, m.program.turn},
 		{k.Pause, here(m.pause)}, {k.Reconnect, m.reconnect}, {k.Theme, here(m.nextTheme)}, {k.Mouse, m.switchMouse}, {k.Save, m.save},
 		{k.Redraw, func() tea.Cmd { return tea.ClearScreen }}, {k.LastError, here(m.lastError)},
 		{k.Suspend, func() tea.Cmd { return tea.Suspend }},
@@ -112,15 +106,20 @@ func (m *Model) nextTheme() {
 	names := view.ThemeNames()
 	for i, name := range names {
 		if name == m.theme.Name {
-			m.setTheme(names[(i+1)%len(names)])
+			m.nameTheme(names[(i+1)%len(names)])
 			return
 		}
 	}
-	m.setTheme(names[0])
+	m.nameTheme(names[0])
 }
 
-func (m *Model) setTheme(name view.ThemeName) {
-	m.theme = view.NewTheme(name, m.cfg.Depth, m.cfg.ASCII)
+func (m *Model) setTheme(t view.Theme) { m.theme, m.drawn.lines = t, nil }
+
+// nameTheme goes over to a theme, on both sides.
+func (m *Model) nameTheme(name view.ThemeName) {
+	for _, side := range m.program.sides {
+		side.setTheme(view.NewTheme(name, m.cfg.Depth, m.cfg.ASCII))
+	}
 	m.notify("theme " + string(name))
 	if m.cfg.Depth == view.NoColor {
 		m.notify("theme " + string(name) + ", without colour: the terminal has none or NO_COLOR is set")
@@ -156,7 +155,7 @@ func (m *Model) lastError() {
 
 // mouse gives a click or a turn of the wheel to tabs or screen.
 func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
-	if m.confirmation != nil || m.palette != nil || m.alertForm != nil || m.goingTo != "" || m.welcome != nil || m.tooSmall() {
+	if m.covered() && m.help == 0 && m.notice == nil || m.tooSmall() {
 		return nil
 	}
 	switch {

@@ -54,8 +54,8 @@ func (m *Model) proven() string {
 }
 
 // brokenLog is the bar that goes before all flags: the log of the service is not the one that was known.
-func (m *Model) brokenLog() string {
+func (m *Model) brokenLog(width int) string {
 	t := m.theme
 	line := " " + t.Glyphs.Bad + " do not rely on this service: " + view.Line(m.proof.broken.Error())
-	return t.Alarm.On(view.Sides(line, " ctx verify ", m.width, t.Glyphs.Ellipsis))
+	return t.Alarm.On(view.Sides(line, " ctx verify ", width, t.Glyphs.Ellipsis))
 }

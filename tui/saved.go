@@ -15,6 +15,7 @@ type Saved struct {
 	Span    string                `json:"span,omitempty"` // of charts, such as 7d
 	Drawing view.Drawing          `json:"drawing,omitempty"`
 	Packs   map[string]SavedPanes `json:"packs,omitempty"`
+	Beside  string                `json:"beside,omitempty"` // pack at the right of another, "" for none
 }
 
 // SavedPanes is what the user chose of the panes of a pack.
@@ -76,11 +77,16 @@ func (s *Live) recall() {
 	}
 }
 
-// Saved is what the user chose so far.
-func (m *Model) Saved() Saved {
+// remember keeps what the user chose of the panes of m.
+func (m *Model) remember() {
 	if live, ok := m.screens[0].(*Live); ok {
 		live.remember()
 	}
+}
+
+// saved is what the user chose so far of m.
+func (m *Model) saved() Saved {
+	m.remember()
 	k := Saved{Drawing: m.env.Charts.Drawing, Packs: maps.Clone(m.env.Packs)}
 	if span := m.env.Charts.Span; span > time.Duration(0) {
 		k.Span = spanName(span)

@@ -63,6 +63,7 @@ type Env struct {
 	Packs     map[string]SavedPanes // what the user chose of the panes of each
 	Watchlist []string              // names that the user keeps an eye on
 	ReadOnly  bool                  // keys are neither made nor revoked, and nothing is bought
+	Away      bool                  // another pack beside this one has the focus
 }
 
 // Screen is one of the screens.

@@ -48,12 +48,12 @@ func (m *Model) raised(words bool) string {
 }
 
 // strip is the bar below the tabs: the gravest flags, red while one is critical. It is "" while there is nothing to warn of.
-func (m *Model) strip() string {
+func (m *Model) strip(width int) string {
 	t := m.theme
 	list, critical := grave(m.seen())
 	switch {
 	case m.proof.broken != nil:
-		return m.brokenLog()
+		return m.brokenLog(width)
 	case len(list) == 0:
 		return ""
 	}
@@ -68,14 +68,14 @@ func (m *Model) strip() string {
 		if left := len(list) - i - 1; left > 0 {
 			rest = fmt.Sprintf(" +%d ", left)
 		}
-		room := m.width - view.Width(line) - view.Width(rest) - view.Width(more) - 4
+		room := width - view.Width(line) - view.Width(rest) - view.Width(more) - 4
 		if i > 0 && m.flagWidth(f) > room {
 			more = fmt.Sprintf(" +%d ", len(list)-i) + more
 			break
 		}
 		line += "    " + m.flagLine(f, room)
 	}
-	return style.On(view.Sides(strings.TrimPrefix(line, "   "), more, m.width, t.Glyphs.Ellipsis))
+	return style.On(view.Sides(strings.TrimPrefix(line, "   "), more, width, t.Glyphs.Ellipsis))
 }
 
 // flagLine is a flag in width columns: what it says gives way to how grave it is, where that comes from and for how long.

@@ -164,7 +164,7 @@ func run(ctx context.Context, c Config) (next *Config, err error) {
 	m := New(ctx, c)
 	defer func() {
 		cancel()
-		m.feed.wait()
+		m.front().feed.wait()
 		c.close()
 	}()
 	const framesPerSecond = 20 // what comes in between is drawn once
@@ -180,11 +180,11 @@ func run(ctx context.Context, c Config) (next *Config, err error) {
 	}
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
-		return nil, fmt.Errorf("terminal UI: %w%s", err, m.crashNote())
+		return nil, fmt.Errorf("terminal UI: %w%s", err, m.front().crashNote())
 	case ctx.Err() != nil:
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("terminal UI: %w", err)
 	}
-	return m.next, nil
+	return m.front().next, nil
 }

@@ -32,7 +32,6 @@ type Session struct {
 	Now      time.Time // as of the last tick, in the user's time zone
 	Paused   bool
 	Demo     bool // the data is synthetic
-	Mouse    bool
 	Recorded bool // what is shown is a recording: its age says nothing
 
 	State   json.RawMessage    // nil before the first
@@ -45,15 +44,11 @@ type Session struct {
 
 	Brief     *api.BriefResponse  // nil before one came
 	Watch     *api.LookupResponse // what the names of the watchlist are at, nil before it was asked for
-	Balance   *int64              // credits of the account, nil where not known
-	Foreign   bool                // the key in use is none of that account
 	Unmetered bool                // calls with the key are not charged
-	Left      sdk.Left            // what the key can still call, as its last answer said
-	Spent     Spending
-	Purchase  string // of credits that waits for its payment, in words, "" for none
 	Log       Log
 	Line      Link // how the stream is connected
 	Loading   int  // members whose past is on its way
+	*Shared
 
 	ages    api.Ages       // of State
 	beside  *api.Freshness // as it came beside State; nil for nothing
@@ -62,11 +57,22 @@ type Session struct {
 	span    time.Duration   // that trends are drawn over
 	flashes map[string]flash
 	moved   map[string]time.Time // when a move of a series was told last
-	skew    time.Duration        // clock of the service minus that of this machine
 	held    *api.StreamState
 	events  []sdk.Event
 	problem *Problem // the newest, nil before the first
 	failed  time.Time
+}
+
+// Shared is what is known of the user and the service, whichever packs are shown.
+type Shared struct {
+	Mouse    bool
+	Balance  *int64   // credits of the account, nil where not known
+	Foreign  bool     // the key in use is none of that account
+	Left     sdk.Left // what the key can still call, as its last answer said
+	Spent    Spending
+	Purchase string // of credits that waits for its payment, in words, "" for none
+
+	skew time.Duration // clock of the service minus that of this machine
 }
 
 type flash struct {
@@ -76,20 +82,16 @@ type flash struct {
 
 // New makes the session of a pack. now is the time of the start.
 func New(pack string, now time.Time, searchCap int) *Session {
-	return &Session{Pack: pack, Now: now, Spent: Spending{SearchCap: searchCap}, Line: Link{since: now}, known: newPast()}
+	shared := &Shared{Spent: Spending{SearchCap: searchCap}}
+	return &Session{Pack: pack, Now: now, Shared: shared, Line: Link{since: now}, known: newPast()}
 }
 
-// Switch starts over with another pack. What was spent, what happened, what is known of the past and the account stay.
+// Switch starts over with another pack. What is shared, what happened and what is known of the past stay.
 func (s *Session) Switch(pack string) {
-	fresh := New(pack, s.Now, s.Spent.SearchCap)
-	fresh.Spent = s.Spent
+	fresh := New(pack, s.Now, 0)
+	fresh.Shared = s.Shared
 	fresh.Log = s.Log.withoutNews() // which is of the pack
-	fresh.Balance = s.Balance
-	fresh.Foreign = s.Foreign
-	fresh.Purchase = s.Purchase
-	fresh.Mouse = s.Mouse
 	fresh.Recorded = s.Recorded
-	fresh.skew = s.skew
 	if fresh.stored = s.stored; fresh.stored == nil {
 		fresh.stored = map[string]past{}
 	}

@@ -24,6 +24,7 @@ type Keymap struct {
 	Copy, CopyPath, Open, Cite, Sort, Trend, Redraw      key.Binding
 	LastError, Brief, Query, Flags                       key.Binding
 	Span, Drawing, Versus, Alert                         key.Binding
+	Beside, Side                                         key.Binding
 	MinuteBack, MinuteOn, HourBack, HourOn, Compare, Now key.Binding
 	DayBack, DayOn                                       key.Binding
 	NewKey, Revoke, Reload                               key.Binding
@@ -66,6 +67,8 @@ func (m *Keymap) actions() []action {
 		{"pause", &m.Pause, "pause", "p", ""},
 		{"reconnect", &m.Reconnect, "reconnect", "r", ""},
 		{"pack", &m.Pack, "other pack", "P", ""},
+		{"beside", &m.Beside, "second pack", "B", ""},
+		{"side", &m.Side, "other side", "W", ""},
 		{"profile", &m.Profile, "other profile", "@", ""},
 		{"theme", &m.Theme, "theme", "t", ""},
 		{"mouse", &m.Mouse, "mouse on/off", "m", ""},
@@ -77,7 +80,7 @@ func (m *Keymap) actions() []action {
 		{"sort", &m.Sort, "sort", "s", "Live Lookup"},
 		{"trend", &m.Trend, "trends", "H", "Live"},
 		{"span", &m.Span, "span", "z", "Live History"},
-		{"alert", &m.Alert, "alert", "a", "Live"},
+		{"watch", &m.Alert, "watch", "a", "Live"},
 		{"versus", &m.Versus, "compare", "C", "Live History"},
 		{"drawing", &m.Drawing, "chart style", "V", "Live History"},
 		{"redraw", &m.Redraw, "redraw", "ctrl+l", ""},
@@ -111,6 +114,13 @@ func (m *Keymap) actions() []action {
 func NewKeymap(changes map[string][]string) (Keymap, error) {
 	var m Keymap
 	all := m.actions()
+	if given, was := changes["alert"]; was { // as watch was called
+		changes = maps.Clone(changes)
+		delete(changes, "alert")
+		if changes["watch"] == nil {
+			changes["watch"] = given
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		if name == "" || !slices.ContainsFunc(all, func(a action) bool { return a.name == name }) {
 			return m, fmt.Errorf("keys.%s: there is no such action", name)
@@ -260,6 +270,6 @@ func (m Keymap) Global() (titles []string, groups [][]key.Binding) {
 			KeyPair(m.NextPane, "/", m.PrevPane, "pane")},
 		{m.Enter, m.Back, m.Filter, m.Palette, m.Help, m.Pause, m.Flags, m.LastError},
 		{m.Copy, m.CopyPath, m.Cite, m.Open, m.Save},
-		{m.Reconnect, m.Pack, m.Profile, m.Theme, m.Mouse, m.Redraw, m.Quit, KeyGroup("^c", "quit at once")},
+		{m.Reconnect, m.Pack, m.Beside, m.Side, m.Profile, m.Theme, m.Mouse, m.Redraw, m.Quit, KeyGroup("^c", "quit at once")},
 	}
 }

@@ -76,6 +76,9 @@ func TestOtherKeys(t *testing.T) {
 	if !slices.Equal(m.Pause.Keys(), []string{" ", "alt+p"}) || view.KeyLabel(m.Pause) != "space" || view.KeyLabel(m.Tab[0]) != "f1" || view.KeyLabel(m.Up) != "k" || view.KeyLabel(m.Copy) != "alt+space" || !slices.Equal(m.Copy.Keys(), []string{"alt+ "}) || !slices.Equal(m.Sort.Keys(), []string{"n"}) {
 		t.Errorf("pause %q, live %q", m.Pause.Keys(), m.Tab[0].Keys())
 	}
+	if old, err := view.NewKeymap(map[string][]string{"alert": {"u"}}); err != nil || !slices.Equal(old.Alert.Keys(), []string{"u"}) {
+		t.Errorf("a watch as it was called: %q, %v", old.Alert.Keys(), err)
+	}
 	_, groups := m.Global()
 	if got := view.KeyLabel(groups[0][0]) + " " + view.KeyLabel(groups[0][1]); got != "f1 2 3 4 5 6 7 8 J/k" {
 		t.Errorf("the help has %s", got)

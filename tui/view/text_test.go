@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
+	"github.com/contextd/contextd/internal/chance"
 	"github.com/contextd/contextd/tui/view"
 )
 
@@ -48,7 +49,7 @@ func TestCutWhole(t *testing.T) {
 // TestCleanNothingCommands: whatever goes in, nothing comes out that a terminal would obey.
 func TestCleanNothingCommands(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		raw := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
 		got := view.Line(raw)
 		for _, r := range got {
@@ -62,7 +63,7 @@ func TestCleanNothingCommands(t *testing.T) {
 // TestWidths: whatever goes in, what comes out is as wide as it should be.
 func TestWidths(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		s := view.Line(rapid.String().Draw(t, "text"))
 		other := view.Line(rapid.StringN(0, 20, -1).Draw(t, "other"))
 		width := rapid.IntRange(0, 60).Draw(t, "width")
@@ -111,7 +112,7 @@ func TestWidth(t *testing.T) {
 			t.Errorf("%q is %d columns, want %d", s, got, want)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"a", "─", "⠉", "●", "\x1b[1;31m", "\x1b[0m", "漢", "\u0301", "\ufe0f", "…", "✓", "🙂", "\u200d", "\x1b", "[", "m"})
 		s := strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "")
 		if got, want := view.Width(s), ansi.StringWidth(s); got != want {

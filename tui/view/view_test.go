@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
+	"github.com/contextd/contextd/internal/chance"
 	"github.com/contextd/contextd/tui/view"
 )
 
@@ -38,7 +39,7 @@ func TestBox(t *testing.T) {
 // TestBoxFits: a box has the size that it was told, whatever is in it.
 func TestBoxFits(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	chance.Check(t, func(t *rapid.T) {
 		line := rapid.Custom(func(t *rapid.T) string { return view.Line(rapid.String().Draw(t, "line")) })
 		box := view.Box{Title: line.Draw(t, "title"), Note: line.Draw(t, "note"), Focus: rapid.Bool().Draw(t, "focus")}
 		width, height := rapid.IntRange(0, 60).Draw(t, "width"), rapid.IntRange(0, 8).Draw(t, "height")
