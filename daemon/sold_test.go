@@ -619,7 +619,7 @@ func TestNoticesAreTold(t *testing.T) {
 	d.Clock.Advance(time.Minute)
 	notices := []string{
 		"The New York Fed is not responsible for publication of this data by example.org,", "by DTCC Solutions LLC",
-		"may be obtained free of charge through https://www.ecb.europa.eu. Source: ECB. example.org modified",
+		"may be obtained free of charge through https://www.ecb.europa.eu. Source: ECB, modified by example.org,",
 	}
 	told := func(text string) (n int) {
 		for _, notice := range notices {

@@ -237,3 +237,30 @@ func TestEmptyWalletsShareTheBucket(t *testing.T) {
 		t.Errorf("six seconds later: %v", err)
 	}
 }
+
+// TestRefusedShareTheBucket: authorizations that the token would refuse use up the bucket of what comes to nothing, on both sides of its
+// bound; customers go on.
+func TestRefusedShareTheBucket(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	c, _, client := open(t, func(cfg *chain.Config) { cfg.Now = func() time.Time { return start } })
+	s := sender(t, client, c.Gas())
+	payer, err := c.NewAccount(t.Context(), 1_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := allow(t, c, payer, 1_001, 1)
+	for n := 1; n <= 100; n++ {
+		if _, err := s.Simulate(t.Context(), a); !errors.Is(err, x402.ErrReverts) {
+			t.Fatal(err)
+		}
+		if n < 99 {
+			continue
+		}
+		for customer, busy := range map[bool]bool{false: n == 100, true: false} {
+			if _, err := client.BalanceOf(t.Context(), payer.Address, 1_000, customer); errors.Is(err, x402.ErrBusy) != busy || err != nil != busy {
+				t.Errorf("after %d, as a customer %t: %v", n, customer, err)
+			}
+		}
+	}
+}

@@ -26,6 +26,7 @@ func TestAttempts(t *testing.T) {
 		"that revert":         {func(s *settler) { s.bank.poor = true }, 3, 0},
 		"that wait":           {func(s *settler) { s.bank.held = true }, 3, 0},
 		"of the price of one": {func(s *settler) { s.bank.held, s.bank.has = true, big.NewInt(1_999) }, 1, 0},
+		"of the price of two": {func(s *settler) { s.bank.held, s.bank.has = true, big.NewInt(2_000) }, 2, 0},
 		"that settle":         {func(s *settler) { s.wait = time.Minute }, 50, 50},
 		"at a facilitator that waits": {func(s *settler) {
 			s.facilitator, s.bank.served, s.bank.says = "f", true, func(func()) error { return nil }
@@ -168,6 +169,32 @@ func TestBackOff(t *testing.T) {
 	is(t, err, api.ReasonUnsettled)
 }
 
+// TestBackOffAfterTheEnd: a settlement whose transaction the node does not show is put off also once its authorization has surely ended.
+func TestBackOffAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	s.bank.hidden = true
+	e := exact(1)
+	_, _, err := s.pay(e, fresh(), "answer")
+	is(t, err, api.ReasonSettling)
+	s.now = time.Unix(e.ValidBefore, 0).Add(11 * time.Minute)
+	looks := 0
+	for range 40 { // every 15 s, as the job does
+		due, err := s.store.PendingSettlements(t.Context(), rail, s.now, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		looks += len(due)
+		if err := s.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.now = s.now.Add(15 * time.Second)
+	}
+	if looks != 5 {
+		t.Errorf("it was looked for %d times in ten minutes", looks)
+	}
+}
+
 // TestPurchaseStolen has the node refuse the settlement of a purchase, and whoever has seen it there present the same authorization: only
 // who has the identifier that came with it first gets the key, and nobody is told that nothing can have been taken.
 func TestPurchaseStolen(t *testing.T) {
@@ -208,6 +235,22 @@ func TestPurchaseStolen(t *testing.T) {
 	}
 }
 
+// TestIdentifierBeforeTheNode: whose a bought key is stands in the books before the node has the authorization, which could present it at
+// another node of this service.
+func TestIdentifierBeforeTheNode(t *testing.T) {
+	t.Parallel()
+	const secret = "0123456789abcdef"
+	m, e := newMarket(t), starter(1, secret)
+	m.bank.onSimulate = func() {
+		if noted, first, err := m.store.FirstIdentifier(t.Context(), e.Key(), "fedcba9876543210", now()); first || noted != secret || err != nil {
+			t.Errorf("as the node tries it, the key belongs to %q, to the thief: %t, %v", noted, first, err)
+		}
+	}
+	if key, err := m.buy(e); err != nil || key.Key == "" || m.bank.tried != 1 {
+		t.Errorf("%+v, %v, tried %d times", key, err, m.bank.tried)
+	}
+}
+
 // TestPoor asks for the balance alone of who has too little: nothing of the authorization goes to the node.
 func TestPoor(t *testing.T) {
 	t.Parallel()
@@ -219,6 +262,20 @@ func TestPoor(t *testing.T) {
 	}
 	if s.bank.tried != 0 || s.bank.asked != 5 {
 		t.Errorf("%d were tried, %d balances asked for", s.bank.tried, s.bank.asked)
+	}
+}
+
+// TestBeyondTheBalance gives the node no authorization that the balance does not cover beside those that are pending.
+func TestBeyondTheBalance(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	s.bank.held, s.bank.has = true, big.NewInt(1_999)
+	for i, want := range []api.Reason{api.ReasonSettling, api.ReasonRateLimited, api.ReasonRateLimited} {
+		_, _, err := s.pay(exact(byte(i)), fresh(), "answer")
+		is(t, err, want)
+	}
+	if s.bank.tried != 1 {
+		t.Errorf("%d were tried", s.bank.tried)
 	}
 }
 
