@@ -81,7 +81,7 @@ func TestJobsNeverTwice(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- d.RunJob(context.WithoutCancel(t.Context()), "refresh") }()
 	until(t, "the refresh begins", func() bool { return jobOf(t, d, "refresh").Running })
-	if err := d.RunJob(t.Context(), "refresh"); err == nil || !strings.Contains(err.Error(), "job refresh is running already") {
+	if err := d.Daemon.RunJob(t.Context(), "refresh"); err == nil || !strings.Contains(err.Error(), "job refresh is running already") {
 		t.Errorf("a second run: %v", err)
 	}
 	if status := start(t, d, key, "refresh"); status != http.StatusAccepted {

@@ -3,7 +3,6 @@ package daemon_test
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -38,13 +37,9 @@ func refresh(t *testing.T, d *daemontest.Daemon, n int) {
 // tidy has the days of watches paid, and deliveries looked at.
 func tidy(t *testing.T, d *daemontest.Daemon) {
 	t.Helper()
-	until(t, "the job", func() bool {
-		err := d.RunJob(t.Context(), "watches")
-		if err != nil && !strings.Contains(err.Error(), "running already") {
-			t.Fatal(err)
-		}
-		return err == nil
-	})
+	if err := d.RunJob(t.Context(), "watches"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // again opens a daemon where d, which is stopped, was.

@@ -262,13 +262,26 @@ func (e expander) shared() error {
 	return nil
 }
 
-func ref(kind, name string) map[string]string {
-	return map[string]string{"$ref": "#/components/" + kind + "/" + name}
+func ref(kind, name string) map[string]any {
+	return map[string]any{"$ref": "#/components/" + kind + "/" + name}
 }
 
+// encodeNode writes v as a node. What the description is full of is written here: yaml would write it as text and parse that,
+// which takes several times as long.
 func encodeNode(v any) (node, error) {
-	if n, ok := v.(*yaml.Node); ok {
-		return node{n}, nil
+	switch v := v.(type) {
+	case *yaml.Node:
+		return node{v}, nil
+	case string:
+		return node{&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v}}, nil
+	case map[string]any:
+		n := node{&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if err := n.set(name, v[name]); err != nil {
+				return n, err
+			}
+		}
+		return n, nil
 	}
 	n := new(yaml.Node)
 	err := n.Encode(v)
