@@ -28,13 +28,28 @@ type asked struct {
 	Category string `json:"category"`
 	Q        string `json:"q"`
 	Want     []want `json:"want"`
+
+	set string
 }
 
 // questionSets are the sets of questions, in the order in which they were written.
 var questionSets = []string{"open", "held", "fresh", "later", "fourth", "fifth", "sixth", "seventh"}
 
-// readQuestions reads a set.
+// every is the name of all sets together.
+const every = "all"
+
+// readQuestions reads a set, or all of them.
 func readQuestions(set string) (list []asked, err error) {
+	if set == every {
+		for _, one := range questionSets {
+			some, err := readQuestions(one)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, some...)
+		}
+		return list, nil
+	}
 	if !slices.Contains(questionSets, set) {
 		return nil, fmt.Errorf("no set %q, there are %s", set, strings.Join(questionSets, ", "))
 	}
@@ -43,7 +58,7 @@ func readQuestions(set string) (list []asked, err error) {
 		return nil, err
 	}
 	for line := range bytes.Lines(text) {
-		var q asked
+		q := asked{set: set}
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&q); err != nil {
@@ -187,7 +202,7 @@ func packPast(ctx context.Context, cfg config, shipped shippedPack, questions []
 	return b.host, p, err
 }
 
-// askSet asks the questions of a set and returns how each was answered.
+// askSet asks the questions of a set, or of all, and returns how each was answered.
 func askSet(ctx context.Context, cfg config, set string) (list []answered, err error) {
 	questions, err := readQuestions(set)
 	if err != nil {
@@ -224,8 +239,16 @@ func askSet(ctx context.Context, cfg config, set string) (list []answered, err e
 	return list, nil
 }
 
+// askThem asks questions, each set from the same moment on, by somebody else.
 func (h *host) askThem(ctx context.Context, p *past, questions []asked) (list []answered, err error) {
-	for _, q := range questions {
+	begun := h.clock()
+	for i, q := range questions {
+		if i > 0 && q.set != questions[i-1].set {
+			h.set(begun)
+			if err := h.issue(ctx); err != nil {
+				return nil, err
+			}
+		}
 		h.set(h.clock().Add(pause))
 		p.now = h.clock()
 		status, body, err := h.caller.get(ctx, "/v1/lookup", nil, "q", q.Q, "limit", "10")
@@ -281,6 +304,7 @@ func tally(list []answered, verbose bool) string {
 		}
 	}
 	table("all", func(answered) string { return "all" })
+	table("set", func(a answered) string { return a.set })
 	table("pack", func(a answered) string { return a.Pack })
 	table("style", func(a answered) string { return a.Style })
 	table("category", func(a answered) string { return a.Category })

@@ -62,17 +62,22 @@ func (h *host) open(ctx context.Context, recording daemon.Recording, packs []dae
 		return errors.Join(err, h.daemon.Close(), os.RemoveAll(h.dir))
 	}
 	go func() { h.ended <- h.daemon.Run(running) }()
+	if err := h.issue(ctx); err != nil {
+		return errors.Join(err, h.close())
+	}
+	return nil
+}
+
+// issue has another caller, with a key of their own, ask from now on.
+func (h *host) issue(ctx context.Context) error {
 	key, err := h.daemon.Keys().Issue(ctx, account.NewKey{OwnerID: account.OperatorID, Name: "contextbench", Tier: api.TierEnterprise})
 	if err == nil {
 		_, err = h.daemon.Credits().Move(ctx, account.OperatorID, billing.Entry{
 			KeyID: key.KeyID, Amount: 1_000_000, Kind: billing.KindGrant, Reason: "contextbench",
 		})
 	}
-	if err != nil {
-		return errors.Join(err, h.close())
-	}
 	h.caller = &caller{base: h.daemon.URL(), key: key.Key, pack: h.pack}
-	return nil
+	return err
 }
 
 // close ends the daemon.

@@ -71,7 +71,7 @@ func main() {
 	flag.IntVar(&cfg.questions, "lookups", 500, "questions of T1")
 	flag.IntVar(&cfg.wrong, "wrong", 3, "wrong answers shown of each class")
 	flag.StringVar(&cfg.only, "pack", "", "measure this shipped `pack` alone")
-	set := flag.String("questions", "", "ask this `set` of questions alone: "+strings.Join(questionSets, ", "))
+	set := flag.String("questions", "", "ask this `set` of questions alone: "+strings.Join(questionSets, ", ")+" or "+every)
 	statements := flag.Bool("statements", false, "judge the check of briefs by true and false sentences alone")
 	checks := flag.Bool("check", false, "hold texts against the operation check alone")
 	verbose := flag.Bool("v", false, "with -questions and -statements, list each case that is wrong")
