@@ -88,8 +88,10 @@ func pageless() []string {
 func toFloat(v any) float64 {
 	switch v := v.(type) {
 	case string:
-		if at, err := time.Parse(time.RFC3339, v); err == nil {
-			return float64(at.Unix())
+		for _, layout := range []string{time.RFC3339, time.DateOnly} {
+			if at, err := time.Parse(layout, v); err == nil {
+				return float64(at.Unix())
+			}
 		}
 	case float64:
 		return v
