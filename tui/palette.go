@@ -46,6 +46,9 @@ func (m *Model) commands() []command {
 		list = append(list, command{"pack " + view.Line(pack), "show it" + cost(1), show})
 	}
 	for _, pack := range m.packs {
+		if pack == m.env.Session.Pack {
+			continue
+		}
 		show := func(m *Model, _ string) tea.Cmd { return m.program.open(pack) }
 		list = append(list, command{"beside " + view.Line(pack), "show it beside this one" + cost(1), show})
 	}
