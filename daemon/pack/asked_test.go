@@ -234,3 +234,49 @@ func TestOfNoKind(t *testing.T) {
 		}
 	}
 }
+
+// TestOfTheLargest: what is asked of so many of the largest is asked of these alone, and what is not plainly of these is asked back.
+func TestOfTheLargest(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"which of the 20 largest coins fell today": "assets where rank <= 20 and change24hPct < 0 and derivative = false, " +
+			"field change24hPct, order change24hPct, limit 3, count",
+		"which of the twenty largest assets did not decline over the past day": "assets where rank <= 20 and change24hPct >= 0 " +
+			"and derivative = false, field change24hPct, order -change24hPct, limit 3, count",
+		"which of the top 20 coins did not go up today": "assets where rank <= 20 and change24hPct <= 0 and derivative = false, " +
+			"field change24hPct, order change24hPct, limit 3, count",
+		"the 5 biggest coins and how they moved today":                     "assets where rank <= 5, field change24hPct, limit 5",
+		"3 largest coins that fell today":                                  "",
+		"5 largest protocols by how much they fell":                        "",
+		"average 24h change of the ten coins ranked highest by market cap": "assets where rank <= 10, limit 3, avg:change24hPct",
+		"mean 24-hour percentage move for assets ranked one to ten":        "assets where rank <= 10, limit 3, avg:change24hPct",
+		"assets ranked five to ten":                                        "",
+	})
+}
+
+// TestFiguresByOtherWords: verbs and nouns by which people ask for a figure, without one that makes another question of it.
+func TestFiguresByOtherWords(t *testing.T) {
+	t.Parallel()
+	price := "assets where key = litecoin, field priceUsd"
+	reads(t, map[string]string{
+		"what does litecoin sell for":                              price,
+		"what are people paying for litecoin":                      price,
+		"litecoin price action":                                    price,
+		"what does litecoin sell for in yen":                       "",
+		"litecoin price w/ volume":                                 "assets where key = litecoin, fields priceUsd volume24hUsd",
+		"net move of litecoin over the trailing 7 days":            "assets where key = litecoin, field change7dPct",
+		"litecoin price trailing twelve months":                    "",
+		"how hard did litecoin get smoked today":                   "assets where key = litecoin, field change24hPct",
+		"what fraction of the coins rose today":                    "breadths where key = crypto, field advancingPct",
+		"number of coins up and number down":                       "breadths where key = crypto, fields advancing declining",
+		"what share of total market cap does bitcoin account for":  "markets where key = crypto, field btcDominancePct",
+		"what share of total market cap does litecoin account for": "",
+		"what share of total market volume is bitcoin":             "",
+		"which sector posted the strongest one-day performance":    "categories, field change24hPct, order -change24hPct, limit 1",
+		"value locked over every decentralised exchange protocol":  "protocols where category = Dexs, limit 3, sum:tvlUsd",
+		"number of litecoin tx today":                              "",
+		"how much has litecoin moved from monday to wednesday":     "",
+		"which protocol leads by tvl":                              "protocols, field tvlUsd, limit 1",
+		"how much usdc is emitted":                                 "stablecoins where symbol = USDC, field supplyUsd",
+	})
+}

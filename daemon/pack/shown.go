@@ -14,11 +14,12 @@ import (
 func cryptoShown() []state.Shown {
 	number := func(name string, words ...string) state.ShownField { return state.ShownField{Name: name, Words: words} }
 	price := number("priceUsd", "price", "cost", "worth", "value", "quote", "trading", "trading at", "trades at", "changing hands",
-		"pay", "paid", "charge", "charging", "how expensive", "exchange rate", "spot", "spot price",
+		"pay", "paid", "paying", "charge", "charging", "sell for", "sells for", "selling for", "selling at", "sells at", "sold for",
+		"fetch", "fetches", "fetching", "retail for", "retails for", "how expensive", "exchange rate", "spot", "spot price",
 		"set me back", "sets me back", "set you back", "unit price", "price tag", "going rate")
 	cap := number("marketCapUsd", "market cap", "cap", "marketcap", "mcap", "mkt cap", "capitalization", "market capitalization",
 		"market value",
-		"capitalisation", "market capitalisation", "valuation", "valuable")
+		"capitalisation", "market capitalisation", "valuation", "valuable", "size")
 	volume := number("volume24hUsd", "volume", "trading volume", "traded", "trades", "trade", "turnover",
 		"changed hands", "exchanged hands")
 	moves := []string{

@@ -54,7 +54,8 @@ func cryptoKinds() []state.Kind {
 				{Words: []string{"movers"}, Field: day.Name, Both: true},
 			}},
 		{
-			Name: kindStablecoin, Totals: []string{kindSupply}, Words: []string{"stablecoin", "stable coin", "dollar stablecoin"},
+			Name: kindStablecoin, Totals: []string{kindSupply}, Words: []string{"stablecoin", "stable coin", "dollar stablecoin",
+				"dollar coin", "dollar token"},
 			Fields: []state.Field{
 				field("priceUsd", "price", "peg", "pegged", "depeg", "depegged", "quote", "value", "at a dollar", "at one dollar",
 					"at 1 dollar",
@@ -68,7 +69,7 @@ func cryptoKinds() []state.Kind {
 					"off the dollar", "from the dollar", "from a dollar", "from one dollar", "from 1 dollar", "holding its peg",
 					"hold its peg", "holds its peg", "holding the peg", "keeping its peg", "on its peg", "at its peg"),
 				field("supplyUsd", "supply", "circulating", "circulating supply", "in circulation",
-					"circulation", "issued", "outstanding", "cap", "mcap",
+					"circulation", "issued", "emitted", "outstanding", "cap", "mcap",
 					"marketcap",
 					"market cap", "total supply", "capitalization"),
 				field("supply", "supply", "circulating", "circulating supply", "in circulation", "circulation", "issued", "total supply"),
@@ -84,7 +85,7 @@ func cryptoKinds() []state.Kind {
 			Name: kindChain, Words: []string{"chain", "blockchain", "network"}, Fields: fieldsOf(kindChain),
 		},
 		{
-			Name: kindCategory, Words: []string{"category", "sector", "segment", "theme", "narrative"},
+			Name: kindCategory, Words: []string{"category", "sector", "segment", "theme", "narrative", "market sector", "market segment"},
 			Fields: []state.Field{of("marketCapUsd"), day},
 		},
 		{Name: kindMarket, Sole: true, Fields: []state.Field{
@@ -120,7 +121,8 @@ func cryptoKinds() []state.Kind {
 			"fee rate", "fee level", "confirmation fee",
 			"transaction fee", "network fee", "tx fee", "onchain fee", "on chain fee", "miner fee", "mining fee",
 			"to send", "sending", "transaction cost", "feerate", "transaction in", "transaction into", "transaction through",
-			"transaction confirmed", "transactions confirmed"},
+			"transaction confirmed", "transactions confirmed", "tx", "txn", "tx confirmed",
+			"tx confirming", "confirming"},
 			Fields: []state.Field{
 				field("fastestSatVb", "fast", "fastest", "next block", "the next block", "very next block",
 					"cost", "how expensive", "how much does it cost",

@@ -318,7 +318,8 @@ func ReadWhen(words []string) (w When, taken int) {
 		w.ago, w.Span, w.Names = w.Span, 0, nil
 	}
 	// since yesterday
-	if since && w.days == 1 && w.clock == 0 && (r.at == len(words) || !slices.Contains([]string{"at", "noon", "midnight"}, r.words[r.at])) {
+	timed := r.at < len(words) && (slices.Contains([]string{"at", "noon", "midnight"}, r.words[r.at]) || clocked(r.words[r.at:]))
+	if since && w.days == 1 && w.clock == 0 && !timed {
 		_, w.Names, _ = unit("day")
 		w.Span, w.Since, w.ago, w.days = Day, false, 0, 0
 		return w, r.at
@@ -340,6 +341,12 @@ func ReadWhen(words []string) (w When, taken int) {
 		r.skip("and now", "until now", "till now", "to now", "and today")
 	}
 	return w, r.at
+}
+
+// clocked reports whether words begin with a time of the day.
+func clocked(words []string) bool {
+	r, w := whenReader{words: words, at: 0}, When{}
+	return r.clock(&w)
 }
 
 // readBounds reads what words begin with where it is days and months from one to another, or what is before or after one.
@@ -471,7 +478,7 @@ func (r *whenReader) span(w *When) bool {
 			return true
 		}
 	}
-	last := r.skip("last", "past", "previous")
+	last := r.skip("last", "past", "previous", "trailing")
 	this := !last && r.skip("this", "the current", "current")
 	if m := shortForm.FindStringSubmatch(r.next()); m != nil && !this {
 		n, _ := strconv.Atoi(m[1])
@@ -627,7 +634,7 @@ func (r *whenReader) clock(w *When) bool {
 	minute, _ := strconv.Atoi(m[2])
 	side := m[3]
 	r.at++
-	r.skip("o clock", "oclock", "hours", "hrs")
+	r.skip("o clock", "oclock", "hours", "hrs", "hour")
 	switch {
 	case r.skip("am", "in the morning", "this morning"):
 		side = "am"
@@ -654,7 +661,7 @@ func (r *whenReader) clock(w *When) bool {
 func (r *whenReader) clocked() bool {
 	after := whenReader{words: r.words, at: r.at + 1}
 	return after.skip("am", "pm", "o clock", "oclock", "in the morning", "this morning", "in the afternoon", "this afternoon",
-		"in the evening", "hours utc", "hours gmt", "hrs utc", "hrs gmt")
+		"in the evening", "hour utc", "hour gmt", "hours utc", "hours gmt", "hrs utc", "hrs gmt")
 }
 
 var dayForm = regexp.MustCompile(`^(\d{1,2})(st|nd|rd|th)?$`)

@@ -676,7 +676,9 @@ func (f *Found) add(p Part, got Queried, past bool) {
 				row.Asked = append(row.Asked, name)
 			}
 		}
-		had := slices.IndexFunc(f.Rows, func(had FoundRow) bool { return had.Kind == r.Kind && had.Key == r.Key && had.Past == past })
+		had := slices.IndexFunc(f.Rows, func(had FoundRow) bool {
+			return had.Kind == r.Kind && had.Key == r.Key && had.Past == past && (!past || had.FetchedAt.Equal(r.FetchedAt))
+		})
 		if had >= 0 { // what is asked of it in several parts of the question
 			known := &f.Rows[had].Asked
 			*known = slices.Concat(*known, slices.DeleteFunc(row.Asked, func(name string) bool { return slices.Contains(*known, name) }))

@@ -54,6 +54,7 @@ func (t *Tables) readWords(q string) (words []term) {
 	if strings.Contains(q, ",") {
 		q = ungrouped(q)
 	}
+	q = takenOut.ReplaceAllString(stablesToo.ReplaceAllString(q, " "), "excluding $1")
 	q = exStables.ReplaceAllString(leftOut.ReplaceAllString(q, "$1 excluding $2 "), "$1 stablecoins")
 	q = weekBegan.ReplaceAllString(afloat.ReplaceAllString(q, "$1 in circulation"), "since monday")
 	q = plainly(compared.Replace(highLow.ReplaceAllString(q, "high low")))
@@ -100,17 +101,24 @@ func (t *Tables) readWords(q string) (words []term) {
 var (
 	leftOut = regexp.MustCompile(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:[\w.-]+ ){0,3}[\w.-]+) ` +
 		`(?:excluded|(?:left|put|set) (?:out|aside)|aside|omitted|not (?:included|counted)|(?:doesnt|dont|does not|do not|not) count(?:ing)?)\b`)
-	exStables = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|minus|excl)[ -]stables\b`)
-	afloat    = regexp.MustCompile(`(?i)\b(how (?:much|many)\b[^,;?]*?) out there\b`) // how much of it is out there
-	weekBegan = regexp.MustCompile(`(?i)\bsince (?:the )?(?:start|beginning) of (?:the|this) week\b`)
-	highLow   = regexp.MustCompile(`(?i)\bhi/lo\b`)
-	compared  = strings.NewReplacer(">=", " at least ", "≥", " at least ", "<=", " at most ", "≤", " at most ",
+	exStables = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|non|minus|excl|skip|skipping|ignoring|except)[ -]` +
+		`(?:the |any |all )?(?:stables|stable|dollar (?:coins|tokens))\b`)
+	takenOut = regexp.MustCompile(`(?i)\b(?:leave|leaving|keep|keeping|take|taking) ((?:[\w.-]+ ){0,3}[\w.-]+) (?:out|aside)\b`)
+	// All of a kind is what a list is of anyhow.
+	stablesToo = regexp.MustCompile(`(?i),? ?\b(?:including (?:the )?stable(?:coin)?s|stable(?:coin)?s (?:too|included|also|as well))\b,?`)
+	afloat     = regexp.MustCompile(`(?i)\b(how (?:much|many)\b[^,;?]*?) out there\b`) // how much of it is out there
+	weekBegan  = regexp.MustCompile(`(?i)\bsince (?:the )?(?:start|beginning) of (?:the|this) week\b`)
+	highLow    = regexp.MustCompile(`(?i)\bhi/lo\b`)
+	compared   = strings.NewReplacer(">=", " at least ", "≥", " at least ", "<=", " at most ", "≤", " at most ",
 		">", " above ", "<", " below ")
 	dominanceForm = regexp.MustCompile(`(?i)\b(\w+)\.d\b`)                   // BTC.D
 	perMillion    = regexp.MustCompile(`(?i)(?:^|\s)(?:\$|usd)/m(?:tok)?\b`) // $/M
 	shareForm     = regexp.MustCompile(`\b` + partForm + ` of (\w+(?: \w+)?) (?:in|of|within) ` + marketForm + `$`)
 	ownForm       = regexp.MustCompile(`\b(\w+) ` + partForm + ` (?:in|of|within) ` + marketForm + `$`)
-	madeForm      = regexp.MustCompile(`\b(?:how much|(?:what|which) ` + partForm + `) of ` + marketForm +
+	bothForm      = regexp.MustCompile(`\b(\w+) and (\w+) ` + partForm + ` (?:in|of|within) ` + marketForm + `$`)
+	accountForm   = regexp.MustCompile(`\b(?:what|which|how (?:big|large) an?) ` + partForm + ` of ` + marketForm + ` (?:does|do|is) (\w+) ` +
+		`(?:(?:currently|now|today) )?(?:account(?:ing)? for|make up|have|hold|represent|constitute)(?: (?:currently|now|today|right now))?$`)
+	madeForm = regexp.MustCompile(`\b(?:how much|(?:what|which) ` + partForm + `) of ` + marketForm +
 		` (?:is|does|comes from|belongs to|goes to|sits in) ?(?:(?:made up of|made of|made up by|accounted for by|attributable to|due to|` +
 		`held by|held in|in|make up|from) )?(\w+)\b`)
 )
@@ -133,8 +141,11 @@ func shares(words []term) []term {
 	if !strings.Contains(text, "market") && !strings.Contains(text, "cap") {
 		return words
 	}
-	said := text
-	for _, form := range [...]*regexp.Regexp{shareForm, ownForm, madeForm, itsForm, toForm} {
+	if strings.Contains(text, "volume") { // of which no share is known
+		return words
+	}
+	said := bothForm.ReplaceAllString(text, "$1 dominance and $2 dominance")
+	for _, form := range [...]*regexp.Regexp{accountForm, shareForm, ownForm, madeForm, itsForm, toForm} {
 		said = form.ReplaceAllString(said, "$1 dominance")
 	}
 	if said == text {
@@ -259,7 +270,8 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 		return []piece{{role: spanning, from: i, to: i + 1, text: folded[i]}}
 	}
 	named := func(words []string) bool { return len(t.names[strings.Join(words, " ")]) > 0 }
-	if w, n := prose.ReadWhen(folded[i:]); n > 0 && !(n == 1 && spans(folded[i])) && !(folded[i] == "the" && named(folded[i+1:i+n])) {
+	if w, n := prose.ReadWhen(folded[i:]); n > 0 && !(n == 1 && spans(folded[i])) && !(folded[i] == "the" && named(folded[i+1:i+n])) &&
+		!t.tenor(folded[i:i+n]) {
 		add(piece{role: timing, to: i + n, when: w})
 	}
 	if n, rank := t.rank(words[i:]); n > 0 {
@@ -341,16 +353,24 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 	return list
 }
 
+// tenor reports whether words are the name of something of so many years, of which no time is meant: at the ten-year.
+func (t *Tables) tenor(words []string) bool {
+	for len(words) > 2 && oneOf(words[0], "|at|on|the|") {
+		words = words[1:]
+	}
+	return len(words) == 2 && words[0] != "1" && singular(words[1]) == "year" && len(t.names[words[0]+" year"]) > 0
+}
+
 // unitOf is what a word behind a number multiplies it by, 0 for none, and whether it makes it one of percent.
 func unitOf(word string) (scale float64, percent bool) {
 	switch word {
-	case "thousand":
+	case "thousand", "thousands":
 		return 1e3, false
-	case "million":
+	case "million", "millions":
 		return 1e6, false
-	case "billion":
+	case "billion", "billions":
 		return 1e9, false
-	case "trillion":
+	case "trillion", "trillions":
 		return 1e12, false
 	case "cents", "cent":
 		return 0.01, false

@@ -73,6 +73,7 @@ type asking struct {
 	rank     float64 // 0 for none
 	capped   bool    // first says among how many the row is
 	inTop    bool    // or the rows are: in the top ten
+	ofMost   bool    // of the ten biggest
 	ranked   bool    // a word says that a rank is asked for
 	nth      int     // the row that is asked for, in an order other than that of ranks
 	loose    int     // a number that nothing beside it says what it is for
@@ -215,6 +216,12 @@ func (a *asking) collect(list []piece) {
 			a.sized = a.sized || kind.role == ofKind && kind.order == nil
 			within := oneOf(a.ahead(p.from), "|in|of|among|amongst|within|inside|from|")
 			a.inTop = a.inTop || p.role == top && within
+			if from := p.from; p.role == most {
+				if last.role == figuring {
+					from = last.from
+				}
+				a.ofMost = a.ofMost || oneOf(a.ahead(from), "|in|of|among|amongst|within|inside|from|")
+			}
 			// the worst of the top 10, the gainers of the top 10 coins: not the top 10 gainers
 			if (p.role == top || p.role == most) && next.role == figuring {
 				of := beside(list, place(list, next), 1)

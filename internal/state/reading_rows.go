@@ -383,7 +383,7 @@ const maxFirst = 20
 func (a *asking) askKind(kind int) ([]Part, lacks) {
 	t := a.t
 	k := t.kinds[kind]
-	off := func(p piece) bool { return strings.HasPrefix(p.text, "depeg") || strings.HasPrefix(p.text, "off ") }
+	off := func(p piece) bool { return lostPeg(p.text) }
 	if len(a.fields) > 0 && !slices.ContainsFunc(a.fields, func(p piece) bool { return !off(p) }) &&
 		len(a.kinds) == 1 && len(a.sorted)+len(a.times)+len(a.values)+len(a.others)+len(a.refused)+len(a.bounds) == 0 && a.rank == 0 {
 		a.flagKind = api.FlagDepeg
@@ -799,13 +799,30 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		ordered(by, o.Least)
 		return nil
 	}
-	way, size := role(0), 0
+	if a.moved(names, k) { // the ten biggest coins, and how they moved
+		largest, known := a.largest(a.t.place[k.Name], p.Query.Where)
+		if !known {
+			return lacks{{Word: "top " + strconv.Itoa(a.first), Why: api.MissingNoSuchField}}
+		}
+		p.Query.Where = largest
+		return nil
+	}
+	way, size, judged := role(0), 0, a.inTop && a.judges()
 	for _, s := range a.sorted {
 		switch {
 		case s == top:
 			size++
 		case s == most && a.sized && size == 0 && a.first > 0 && len(a.sorted) == 2 && k.field("rank") != nil: // of the ten biggest
 			size++
+		case s == most && a.sized && size == 0 && a.first > 1 && len(a.sorted) == 1 && a.judges():
+			if !a.ofMost && len(a.bounds) == 0 { // the ten biggest that fell, or what of the ten biggest fell
+				return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
+			} else if !a.ofMost {
+				way = s
+				continue
+			}
+			size++
+			judged = true
 		case way != 0: // the biggest coins that rose most stand in two orders
 			return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
 		default:
@@ -814,7 +831,14 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 	}
 	// the cheapest of the top 20
 	other := way == expensive || way == cheap || field != "" && field != k.Size
-	if size > 0 && a.first > 0 && (way != 0 && other || way == 0 && a.inTop && field != "" && k.field("rank") != nil) {
+	if judged && way == 0 && size > 0 && a.first > 0 && field != "" && k.field("rank") == nil {
+		largest, known := a.largest(a.t.place[k.Name], p.Query.Where)
+		if !known {
+			return lacks{{Word: "top " + strconv.Itoa(a.first), Why: api.MissingNoSuchField}}
+		}
+		a.capped, p.Query.Where = true, largest
+	} else if size > 0 && a.first > 0 && (way != 0 && other || way == 0 && judged ||
+		way == 0 && a.inTop && field != "" && k.field("rank") != nil) {
 		if k.field("rank") == nil {
 			return lacks{{Word: "top " + strconv.Itoa(a.first), Why: api.MissingNoSuchField}}
 		}
@@ -865,6 +889,9 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		if field == "rank" { // the highest rank is the first
 			lowest = !lowest
 		}
+		if judged && way == 0 && fell != rose && !moved && signed(*k.field(field)) {
+			p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: a.way(fell), Value: "0"})
+		}
 		if strings.Contains(field, "Deviation") && way == most {
 			lowest = a.t.lowerEnd(k.Name, field)
 			p.Query.Limit = 1
@@ -892,6 +919,21 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		ordered(field, false)
 	}
 	return nil
+}
+
+// judges reports whether the question asks of rows which way a figure of theirs went, and for no order by that.
+func (a *asking) judges() bool {
+	directed := func(p piece) bool { return p.role == rising || p.role == falling }
+	return slices.ContainsFunc(a.fields, directed) &&
+		!slices.ContainsFunc(a.fields, func(p piece) bool { return a.ahead(p.from) == "by" })
+}
+
+// moved reports whether the question asks how so many of the largest moved, and for no order by that.
+func (a *asking) moved(names []string, k Kind) bool {
+	level := func(name string) bool { return !changes(*k.field(name)) }
+	still := func(p piece) bool { return !moves(p) || p.role != ofField || a.ahead(p.from) == "by" }
+	return a.order == nil && len(a.sorted) == 1 && a.sorted[0] == most && a.sized && a.plural && a.first > 1 && len(a.bounds) == 0 &&
+		len(a.fields) > 0 && !slices.ContainsFunc(a.fields, still) && !slices.ContainsFunc(names, level)
 }
 
 // otherwise says that the question wants an order by another field than f, whose words it has too.
@@ -982,4 +1024,10 @@ func (t *Tables) lowerEnd(kind, field string) bool {
 		}
 	}
 	return -low > high
+}
+
+// lostPeg reports whether words say that something stands off its peg, which is a flag.
+func lostPeg(phrase string) bool {
+	first, _, _ := strings.Cut(phrase, " ")
+	return strings.HasPrefix(phrase, "depeg") || phrase != first && oneOf(first, "|off|lost|loses|losing|")
 }

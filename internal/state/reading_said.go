@@ -9,6 +9,7 @@ import (
 type saying struct {
 	form  *regexp.Regexp
 	plain string
+	has   string // letters of every text that has the form, in small ones; "" for several
 }
 
 // These are forms of comparisons, orders and times.
@@ -33,39 +34,76 @@ var (
 	countedFrom = regexp.MustCompile(`(?i)\b(?:counting|starting|measured|reckoned|beginning|counted) (?:from|since|on|at|as of)\b`)
 	dayOfDate   = regexp.MustCompile(`(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,? (?:the )?(\d{1,2}(?:st|nd|rd|th)?(?: of)? ` +
 		monthForm + `|` + monthForm + ` \d{1,2}\b)`)
-	overEvery  = regexp.MustCompile(`(?i)\b(?:over|across) (?:every|each)(?: single)?\b`)
-	recordHigh = regexp.MustCompile(`(?i)\b(?:(?:new|fresh) )?(?:record|lifetime) (?:high|peak)\b`)
-	perMil     = regexp.MustCompile(`(?i)\bper mil\b`)
-	inAndOut   = regexp.MustCompile(`(?i)\bin and out\b`)
+	overEvery   = regexp.MustCompile(`(?i)\b(?:over|across) (?:every|each)(?: single)?\b`)
+	recordHigh  = regexp.MustCompile(`(?i)\b(?:(?:new|fresh) )?(?:record|lifetime) (?:high|peak)\b`)
+	perMil      = regexp.MustCompile(`(?i)\bper mil\b`)
+	inAndOut    = regexp.MustCompile(`(?i)\bin and out\b`)
+	rankedTo    = regexp.MustCompile(`(?i)\branked (?:from )?(?:1|one|first) (?:to|through) (` + tenths + `)\b`)
+	rankedHigh  = regexp.MustCompile(`(?i)\b(` + tenths + `) (coins|assets|tokens|protocols|chains) ranked highest\b`)
+	superlative = regexp.MustCompile(`(?i)\b(?:the more|(?:the )?most) (big|large|high|low|small|cheap|new|old|strong|weak)\b`)
+	hasMore     = regexp.MustCompile(`(?i)\b(has|have|having) the more\b`)
+	outright    = regexp.MustCompile(`(?i)\b(?:absolute|outright|absolutely the) ((?:cheap|low|high|great|large|small|bigg|worst|best)\w*|` +
+		`priciest)\b`)
+	netMove     = regexp.MustCompile(`(?i)\bnet (move|change|moved|changed)\b`)
+	priceAction = regexp.MustCompile(`(?i)\bprice action\b`)
+	ownOf       = regexp.MustCompile(`(?i)(['’]s?) own\b`)
+	withForm    = regexp.MustCompile(`(?i)\bw/(o\b)?`)
+	decentral   = regexp.MustCompile(`(?i)\bdecentrali[sz]ed (perp(?:etual)?s? )?(?:exchange|venue|platform)(s?)\b`)
+	ofPeg       = regexp.MustCompile(`(?i)\b(?:his|her|their) peg\b`)
+	feeNetwork  = regexp.MustCompile(`(?i)\b(fees?|gas|gwei|sats?)\b(.*)\bon (?:the )?(bitcoin|btc|ethereum|eth) ` +
+		`(?:network|blockchain|chain|mainnet)\b`)
+	fromDay = regexp.MustCompile(`(?i)\b(moved?|changed?|gained|lost|grown|risen|fallen|grew|rose|fell|dropped)\b(.{0,30}) from ` +
+		`(?:last )?(mon|tues|wednes|thurs|fri|satur|sun)day\b`)
+	partOf    = regexp.MustCompile(`(?i)\b(?:what|which) (?:proportion|fraction|percentage) of (?:the |all )?(coins|assets|tokens)\b`)
+	numberWay = regexp.MustCompile(`(?i)\bnumber (up|down|green|red|advancing|declining)\b`)
+	bySide    = regexp.MustCompile(`(?i)\bfor (?:the )?(?:shorts to (?:collect|earn|receive|get|harvest)|longs to pay)\b`)
+	lists     = regexp.MustCompile(`(?i)\b((?:` + tenths + `)-,? (?:(?:and|or|to) )?)+(?:` + tenths + `)-(?:year|month|day|hour)\b`)
+	hyphened  = regexp.MustCompile(`(?i)\b(` + tenths + `)-(,? )`)
+	yearPoint = regexp.MustCompile(`(?i)(-(?:year|month)) (?:points?|segments?)\b`)
 )
 
 // said are forms, each with a plainer one that the vocabulary has: 10m or more, ranked 30 or better, past $100 million.
 func said() []saying {
 	return []saying{
-		{rankedTop, "top"},
-		{rankedOr, "with a rank of at most $1"},
-		{plusForm, "${1}at least $2$3"},
-		{noMore, "at most $1"},
-		{noLess, "at least $1"},
-		{emphatic, "$1"},
-		{pastForm, "above $1"},
-		{cheaperThan, "price below $1"},
-		{dearerThan, "price above $1"},
-		{longerThan, "above $1"},
-		{shorterThan, "below $1"},
-		{aboutThen, "$1 $2"},
-		{countedFrom, "since"},
-		{dayOfDate, "$1"},
-		{overEvery, "across all"},
-		{recordHigh, "new all time high"},
-		{perMil, "per million"},
-		{inAndOut, "input and output"},
+		{rankedTop, "top", ""},
+		{rankedOr, "with a rank of at most $1", ""},
+		{plusForm, "${1}at least $2$3", ""},
+		{noMore, "at most $1", ""},
+		{noLess, "at least $1", ""},
+		{emphatic, "$1", ""},
+		{pastForm, "above $1", ""},
+		{cheaperThan, "price below $1", ""},
+		{dearerThan, "price above $1", ""},
+		{longerThan, "above $1", ""},
+		{shorterThan, "below $1", ""},
+		{aboutThen, "$1 $2", ""},
+		{countedFrom, "since", ""},
+		{dayOfDate, "$1", ""},
+		{overEvery, "across all", ""},
+		{recordHigh, "new all time high", ""},
+		{perMil, "per million", ""},
+		{inAndOut, "input and output", ""},
+		{rankedTo, "in the top $1", "ranked"},
+		{rankedHigh, "$1 largest $2", "ranked"},
+		{hasMore, "$1 the most", "the more"},
+		{outright, "$1", ""},
+		{netMove, "$1", "net"},
+		{priceAction, "price", "action"},
+		{ownOf, "$1", " own"},
+		{decentral, "${1}dex$2", "decentrali"},
+		{ofPeg, "its peg", " peg"},
+		{feeNetwork, "$1$2 on $3", " on "},
+		{partOf, "what share of $1", "of "},
+		{numberWay, "how many $1", "number"},
+		{bySide, "", "for "},
+		{yearPoint, "$1", "-"},
 	}
 }
 
 var (
-	happened = regexp.MustCompile(`(?i)\b(?:has|have|had|did|when|will)\b`)
-	orMore   = regexp.MustCompile(`(?i)` + amountForm + `,? (or|and) (?:(more|above|over|higher|greater|longer|larger|bigger|upwards|beyond)|` +
+	untilForm = regexp.MustCompile(`(?i)^,? (?:to|until|till|through|and)\b`)
+	happened  = regexp.MustCompile(`(?i)\b(?:has|have|had|did|when|will)\b`)
+	orMore    = regexp.MustCompile(`(?i)` + amountForm + `,? (or|and) (?:(more|above|over|higher|greater|longer|larger|bigger|upwards|beyond)|` +
 		`(less|below|under|lower|fewer|smaller|shorter|cheaper))\b`)
 	bothEnds = regexp.MustCompile(`(?i)\b` + countForm + ` ` + endForm + ` and (?:the )?` + countForm + ` ` + endForm + `\b`)
 )
@@ -77,6 +115,7 @@ const (
 	scaleForm  = `(?:thousand|million|billion|trillion|percent|per cent|pct|cents?|dollars?|bucks|usd|%|[kmbt]n?\b)`
 	figureOf   = `(\$?(?:\b\d[\d.,]*|\b` + wordForm + `\b)(?:[ -]?` + scaleForm + `)`
 	amountForm = figureOf + `*(?: (?:tokens|points|votes|upvotes|likes|downloads))?)`
+	tenths     = `\d{1,2}|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty`
 	agoForm    = `((?:an?|one|two|three|four|five|six|seven|\d+) (?:hour|day|week|month)s? ago|yesterday)`
 	monthForm  = `(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*`
 	sumForm    = figureOf + `+|\$\d[\d.,]*)`
@@ -105,7 +144,34 @@ func plainly(q string) string {
 	if m := thanThen.FindStringSubmatch(q); m != nil && !oneOf(strings.ToLower(strings.Fields(m[2] + " a")[0]), severals) {
 		q = thanThen.ReplaceAllString(q, "$1 $2 now and $3")
 	}
+	small := strings.ToLower(q)
+	if strings.Contains(small, "w/") {
+		q = withForm.ReplaceAllStringFunc(q, func(w string) string {
+			if len(w) > 2 {
+				return "without"
+			}
+			return "with "
+		})
+	}
+	if strings.Contains(small, " mo") {
+		q = superlative.ReplaceAllStringFunc(q, func(said string) string {
+			words := strings.Fields(strings.ToLower(said))
+			return "the " + map[string]string{"big": "biggest", "large": "largest", "high": "highest", "low": "lowest", "small": "smallest",
+				"cheap": "cheapest", "new": "newest", "old": "oldest", "strong": "strongest", "weak": "weakest"}[words[len(words)-1]]
+		})
+	}
+	if m := fromDay.FindStringSubmatchIndex(q); m != nil && !untilForm.MatchString(q[m[1]:]) {
+		q = fromDay.ReplaceAllString(q, "$1$2 since ${3}day")
+	}
+	if strings.Contains(small, "- ") || strings.Contains(small, "-,") {
+		q = lists.ReplaceAllStringFunc(q, func(said string) string { // two-, ten- and thirty-year
+			return hyphened.ReplaceAllString(said, "$1"+said[strings.LastIndex(said, "-"):]+"$2")
+		})
+	}
 	for _, s := range said() {
+		if !strings.Contains(small, s.has) {
+			continue
+		}
 		if s.form == pastForm && happened.MatchString(q) { // has it crossed $100k: at some time, which no row says
 			continue
 		}

@@ -151,11 +151,12 @@ func (t *Tables) newSpellings() (list []string) {
 // mistyped are words of every question that are often written wrong: of time, and such as carry no meaning.
 const mistyped = "|yesterday|today|weekly|monthly|daily|hourly|monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|" +
 	"year|hour|hours|minutes|days|weeks|since|last|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|" +
-	"forty|fifty|hundred|" + grammarMistyped
+	"forty|fifty|hundred|changed|moved|performed|performance|traded|trading|" + grammarMistyped
 
 // grammarMistyped are those that carry none.
 const grammarMistyped = "|what|whats|which|where|when|much|many|please|current|currently|latest|right|there|with|about|from|this|" +
-	"that|have|does|could|would|should|the|and|tell|give|show|how|who|are|you|can|for|"
+	"that|have|does|could|would|should|the|and|tell|give|show|how|who|are|you|can|for|" +
+	"against|versus|compared|together|"
 
 // spelled are the words that are written most nearly like one that is unknown and has some letters, at most three.
 func (t *Tables) spelled(w string, least int) (list []string) {
@@ -206,7 +207,7 @@ func (t *Tables) slips(w, known string, least int) int {
 	if len(known) < leastShort || len(known) < len(w)-2 || len(known) > len(w)+2 {
 		return 0
 	}
-	if r := t.vocabulary[known]; (r == grammar || r == joining || r == doing) && !oneOf(known, grammarMistyped) {
+	if r := t.vocabulary[known]; (r == grammar || r == joining || r == doing) && !oneOf(known, grammarMistyped) && !t.fields[known] {
 		return 0 // what is not known is no word without a meaning
 	}
 	if swapped(w, known) {

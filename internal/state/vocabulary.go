@@ -54,13 +54,14 @@ func vocabulary() map[string]role {
 		joining: "and, or, vs, versus, v, as well as, plus, along with, together with, compared to, compared with, against, then, " +
 			"next to, alongside, beside, than",
 		negating: "not, no, non, without, except, excluding, exclude, but not, but no, leave out, leaving out, ignoring, leave aside, " +
-			"leaving aside, not counting, not including, setting aside, other than, ex, minus, never, isnt, arent, dont, doesnt, " +
+			"leaving aside, not counting, not including, barring, save for, except for, setting aside, other than, ex, minus, never, " +
+			"isnt, arent, dont, doesnt, " +
 			"wasnt, neither, nor, none, outside, apart from, aside from, besides, everything but, " +
 			"but skip, skip, skipping",
 		most: "most, the most, most positive, the most positive, " +
 			"highest, largest, biggest, greatest, maximum, max, furthest above, strongest, richest, " +
 			"farthest above, heaviest, hardest, fattest, biggest of all, highest of all, " +
-			"furthest, farthest",
+			"furthest, farthest, leads, leads by, leads in",
 		least: "least, the least, most negative, the most negative, " +
 			"lowest of all, smallest of all, thinnest, lowest, smallest, fewest, minimum, min, weakest, furthest below, farthest below, " +
 			"tiniest, ascending, in ascending order",
@@ -72,7 +73,7 @@ func vocabulary() map[string]role {
 			"increasing, gained ground, gaining ground, gains ground, gained value, gaining value, in positive territory, pop, pops, " +
 			"going up, positive, ripped, mooned, mooning, spiked, spiking, popped, jumping, soaring, surging, climbing, climbs, " +
 			"went up, gone up, shot up, moved up, jump, jumps, leapt, leaped, ran up, run up, rocketed, " +
-			"gainer, gainers, winner, winners, riser, risers",
+			"gainer, gainers, winner, winners, riser, risers, go up, grow, climb, surge, soar, leap, advance, gain ground, strengthen",
 		falling: "down, fall, falls, fell, falling, fallen, lose, lost, losing, dropped, dropping, drop, declined, declining, " +
 			"dumped, dumping, " +
 			"crashed, crashing, sank, slid, plunged, decrease, decreased, lower, red, in the red, going down, negative, tanked, tanking, " +
@@ -82,7 +83,8 @@ func vocabulary() map[string]role {
 			"nuked, wrecked, rekt, bled, bleeding, slumped, slumping, tumbled, tumbling, plummeted, plummeting, cratered, dipped, " +
 			"sinking, sliding, plunging, hit hard, hit so hard, get hit, got hit, get hit hard, got hit hard, get hit so hard, " +
 			"got hit so hard, " +
-			"went down, gone down, came down, moved down, sold off, smoked, got smoked, hammered, " +
+			"went down, gone down, came down, moved down, sold off, smoked, got smoked, hammered, go down, decline, shrink, sink, slide, " +
+			"slip, tumble, plunge, plummet, weaken, lose ground, dn, shed, sheds, shedding, " +
 			"loser, losers, bleeder, bleeders, decliner, decliners, faller, fallers",
 		summing: "added together, added up, put together, total, totals, sum, sum of, combined, overall, " +
 			"cumulative, collectively, collective, add up, adds up, adding up, all added up, summed, summed up, sum up, grand total, " +
@@ -140,6 +142,7 @@ func vocabulary() map[string]role {
 			"boast, boasts, possess, possesses, charge, " +
 			"charges, charging, charged, features, appear, appears, remain, remains, lie, lies, " +
 			"lying, hang, hangs, hanging, end up, ends up, ended up, wind up, " +
+			"carry, offer, post, posts, posted, posting, hold, how hard, how badly, how bad, " +
 			"made, make, makes, making, take, takes, taking, taken, took, put, puts, keep, keeps, kept, come, " +
 			"comes, came, coming, think, thinks, thinking, thought, believe, guess, suppose, hear, heard, " +
 			"hearing, learn, learning, say, says, said, saying, mention, mentions, mentioning, mentioned, discuss, discusses, " +
@@ -304,6 +307,9 @@ const spokenWords = "" +
 	"cool, perfect, super, brilliant, excellent, awesome, wonderful, fantastic, splendid, terrific, understood, noted, gotcha, got it, " +
 	"got that, roger, roger that, makes sense, fair enough, good to know, good stuff, fine, ok fine, no no, " +
 	"next one, next up, next question, one more, one more thing, one more question, last one, last question, moving on, while at it, " +
+	"price wise, along, in america, in the us, both prints, the prints, the print, latest print, latest prints, last print, last prints, " +
+	"in your coverage, you have coverage of, by what percent, by what percentage, by what pct, with what percent, " +
+	"in which quantity, in what quantity, walk me thru, run me thru, thru, searching, searching for, " +
 	"in one go, all in one go, at one go, in one answer, in one line, all at once, side by side, separately, one after the other, " +
 	"in that order, strictly, out of curiosity, out of sheer curiosity, out of pure curiosity, out of interest, " +
 	"for the record, for reference, for my records, nicely, neatly, please and thank you, do you know, would you know, " +
