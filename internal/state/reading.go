@@ -84,6 +84,7 @@ type asking struct {
 	asides   []piece // words that say nothing by themselves
 	quotes   []piece // words for the first figure of a thing
 	flags    bool
+	trouble  bool // by a word such as problems
 	flagKind string
 	happened bool
 	singular bool // one thing is asked for: coin, not coins
@@ -248,6 +249,7 @@ func (a *asking) collect(list []piece) {
 			}
 		case flagging:
 			a.flags, a.flagKind = true, cmp.Or(a.flagKind, flagOf(p.text))
+			a.trouble = a.trouble || troubles.MatchString(p.text)
 		case happening:
 			a.happened = true
 		case joining:
@@ -635,6 +637,7 @@ func (a *asking) resolve() (parts []Part) {
 		a.values = append(a.values, s.piece)
 		return true
 	})
+	a.ailing()
 	switch {
 	case a.flags:
 		return a.askFlags()

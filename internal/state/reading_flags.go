@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,6 +48,20 @@ func (a *asking) askFlags() (parts []Part) {
 		return nil
 	}
 	return a.flagsOf("")
+}
+
+// troubles are words for what is wrong with something that runs.
+var troubles = regexp.MustCompile(`\b(?:trouble|problems?|issues?|wrong|disruptions?)\b`)
+
+// ailing reads whether something that has a status has problems as its status.
+func (a *asking) ailing() {
+	status := func(row int) bool { return a.t.kinds[a.t.kindOf[row]].field("status") != nil }
+	other := func(s subject) bool { return !slices.ContainsFunc(s.rows, status) }
+	if !a.flags || !a.trouble || a.flagKind != "" || len(a.subjects) == 0 || slices.ContainsFunc(a.subjects, other) {
+		return
+	}
+	a.flags = false
+	a.fields = append(a.fields, piece{role: ofField, text: "status"})
 }
 
 // flagsOf asks for the flags of the things that are asked about, or for all.
