@@ -2,6 +2,8 @@ package state
 
 import (
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -60,6 +62,14 @@ var (
 	lists     = regexp.MustCompile(`(?i)\b((?:` + tenths + `)-,? (?:(?:and|or|to) )?)+(?:` + tenths + `)-(?:year|month|day|hour)\b`)
 	hyphened  = regexp.MustCompile(`(?i)\b(` + tenths + `)-(,? )`)
 	yearPoint = regexp.MustCompile(`(?i)(-(?:year|month)) (?:points?|segments?)\b`)
+	thinking  = regexp.MustCompile(`(?i)(?:,\s*(?:let say|lets say|say|like|you know|um+|uh+|erm?)|\s(?:um+|uh+|erm))\s*,\s*`)
+	justThen  = regexp.MustCompile(`(?i)\b(in|over|since|within|for|during) just (the|this|an?|\d|one|two|three)\b`)
+	dotForm   = regexp.MustCompile(`(?i)\b(\w+) dot (ai|com|io|fi|xyz|org)\b`)
+	justMe    = regexp.MustCompile(`(?i),? or is it (?:just|only) (?:me|us|(?:on )?(?:my|our))\b(?: [a-z-]+){0,5}[?.! ]*$`)
+	nextTopic = regexp.MustCompile(`(?i)^((?:(?:ok|okay|good|fine|great|right|alright|cool|thanks|perfect|nice)[,.!]* )*)next,? (the )`)
+	howFar    = regexp.MustCompile(`(?i)\bhow far (has|have) ([^,;?]{2,30}?) (?:come|gone|run|travell?ed|swung|got)\b`)
+	gotAway   = regexp.MustCompile(`(?i)\bhow much (?:money )?did (?:the )?` + thiefForm + ` ` + awayForm + ` (?:at|from|in)\b`)
+	theyGot   = regexp.MustCompile(`(?i)\bhow much (?:money )?did (?:the )?(\w+) ` + thiefForm + ` ` + awayForm)
 )
 
 // said are forms, each with a plainer one that the vocabulary has: 10m or more, ranked 30 or better, past $100 million.
@@ -97,6 +107,14 @@ func said() []saying {
 		{numberWay, "how many $1", "number"},
 		{bySide, "", "for "},
 		{yearPoint, "$1", "-"},
+		{thinking, " ", ","},
+		{justThen, "$1 $2", "just"},
+		{dotForm, "$1.$2", " dot "},
+		{justMe, "", "or is it"},
+		{nextTopic, "$1$2", "next"},
+		{howFar, "how much $1 $2 moved", "how far"},
+		{gotAway, "how much was stolen from", " with"},
+		{theyGot, "how much was stolen from $1", " with"},
 	}
 }
 
@@ -111,6 +129,9 @@ var (
 const (
 	countForm  = `(\d+|two|three|four|five|six|seven|eight|nine|ten|twenty)`
 	endForm    = `(best|worst|top|bottom|biggest|smallest|highest|lowest|largest)`
+	thiefForm  = `(?:hackers?|thie(?:f|ves)|attackers?|robbers?|exploiters?|criminals)`
+	awayForm   = `(?:(?:get|got) away|(?:make|made) off|walk (?:away|off)|run off) with`
+	digitForm  = `(zero|one|two|three|four|five|six|seven|eight|nine|\d+)`
 	wordForm   = `(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty|hundred|half a)`
 	scaleForm  = `(?:thousand|million|billion|trillion|percent|per cent|pct|cents?|dollars?|bucks|usd|%|[kmbt]n?\b)`
 	figureOf   = `(\$?(?:\b\d[\d.,]*|\b` + wordForm + `\b)(?:[ -]?` + scaleForm + `)`
@@ -121,11 +142,28 @@ const (
 	sumForm    = figureOf + `+|\$\d[\d.,]*)`
 )
 
+var pointForm = regexp.MustCompile(`(?i)\b` + digitForm + ` point ` + digitForm + `\b`)
+
+// digitOf is a number below ten by its word.
+func digitOf(word string) string {
+	i := slices.Index([]string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}, word)
+	if i < 0 {
+		return word
+	}
+	return strconv.Itoa(i)
+}
+
 // severals are words for things of a kind, of which none is named.
 const severals = "|any|some|every|each|all|a|an|one|no|more|"
 
 // plainly says comparisons and orders in the plainer forms.
 func plainly(q string) string {
+	if strings.Contains(q, " point ") {
+		q = pointForm.ReplaceAllStringFunc(q, func(text string) string { // two point five
+			parts := strings.Fields(strings.ToLower(text))
+			return digitOf(parts[0]) + "." + digitOf(parts[2])
+		})
+	}
 	if m := orMore.FindStringSubmatchIndex(q); m != nil {
 		rest := strings.TrimLeft(q[m[1]:], " ")
 		ends := rest == "" || strings.ContainsAny(rest[:1], "?!.,;")

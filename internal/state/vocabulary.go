@@ -118,7 +118,9 @@ func vocabulary() map[string]role {
 			"out of the ordinary, " +
 			"anything wrong, something wrong, red flags, risks flagged, trouble with, any trouble with, any problems with, " +
 			"problems with, problem with, what is wrong with, " +
-			"what wrong with, trouble, problems, signs of trouble, alarming, anything to worry about, " +
+			"what wrong with, trouble, problems, having issues, having any issues, have any issues, has any issues, " +
+			"any issues with, issues with, having problems, have any problems, has any problems, any disruption, any disruptions, " +
+			"signs of trouble, alarming, anything to worry about, " +
 			"alerts raised, alerts were raised, flags raised, flags were raised, warnings raised, warnings were raised, signs, " +
 			"signs of, any signs of, sign of, be warned about, warned about, be warned of, " +
 			"stale feeds, feeds stale, feeds failing, failing feeds, sources stale, feeds working, sources working, feeds down, " +
@@ -293,6 +295,7 @@ const politeWords = "" +
 
 // spokenWords are what people say while they speak and think.
 const spokenWords = "" +
+	"wait, wait wait, hold on, hang on, hold up, or nah, selling for, sells for, " +
 	"eh, er, erm, uhm, umm, huh, yknow, you know, you see, listen, so yeah, anyways, anyhow, whatnot, and stuff, or something, " +
 	"or so, or whatever, and all that, and so on, kinda, sorta, dunno, lemme, cmon, come on, aight, okey, okie, " +
 	"right about now, by now, so far, thus far, as it stands, as things stand, " +
