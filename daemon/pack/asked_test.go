@@ -13,7 +13,7 @@ func TestAround(t *testing.T) {
 	price := "assets where key = litecoin, field priceUsd"
 	reads(t, map[string]string{
 		"Hello, I am putting together a morning note and would need to know the price of litecoin, thank you.": price,
-		"My nephew asked me last night and I honestly have no clue: what is the price of litecoin?":            "",
+		"My nephew asked me last night and I honestly have no clue: what is the price of litecoin?":            price,
 		"My nephew keeps bugging me and I honestly have no clue: what is the price of litecoin?":               price,
 		"what is the price of litecoin? my boss wants it for the meeting":                                      price,
 		"what is the price of litecoin because I promised my wife to look it up":                               price,
@@ -25,7 +25,7 @@ func TestAround(t *testing.T) {
 		"I always think in euros, what is the price of litecoin":                                               "",
 		"what is the price of litecoin? I meant platinum":                                                      "",
 		"what is the price of litecoin because I need it in rupees":                                            "",
-		"I bought at 90, what is the price of litecoin":                                                        "",
+		"I bought at 90, what is the price of litecoin":                                                        price,
 		"I trade on Kraken and would like to know the price of litecoin":                                       "",
 		"platinum, what is the price of litecoin":                                                              "",
 		"My brother sold his solana and regrets it; I would like to know the price of litecoin.":               price,
@@ -45,6 +45,65 @@ func TestAround(t *testing.T) {
 		"Assuming the market crashes; what is the price of litecoin":                                 "",
 		"what is the price of litecoin for the batch desk":                                           "",
 		"we were wondering at the office how many coins are up today because nobody here has a clue": "breadths where key = crypto, field advancing",
+	})
+}
+
+// TestTold: where a question has a thing and a figure of its own, what is told before it may be of anything, with times and figures; not
+// so what it goes back to, what is a scope or a time of it, and what is left out.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	price, size := "assets where key = litecoin, field priceUsd", "assets where key = litecoin, field marketCapUsd"
+	reads(t, map[string]string{
+		"Our accountant closes the books on Friday and asked twice, so could you tell me the price of Litecoin?": price,
+		"The dog ate my notes from 2024 and half of my 12 screens went dark: what is the price of Litecoin?":     price,
+		"Before I go to bed I check things. What is the price of Litecoin?":                                      price,
+		"Enough about dogecoin for one day. What is the price of Litecoin?":                                      price,
+		"For a lecture on central banks I'd like to quote the price of Litecoin.":                                price,
+		"I'm putting together a note on restaking and need to know the price of Litecoin":                        price,
+		"I had a family lunch that rather dragged on; what is the price of Litecoin?":                            price,
+		"My landlord swears Litecoin doubled last year; what is its price?":                                      price,
+		"I spent three hours in a queue at the bank. What is the market cap of Litecoin?":                        size,
+		"I keep my ether on Kraken; what is the price there?": "venues where key = kraken/ethereum " +
+			"and venue = Kraken, field priceUsd",
+		"I keep my ether on Kraken; what is the volume there?":                                     "",
+		"I missed Thursday. How much has Litecoin moved?":                                          "",
+		"I missed the market on Thursday; what price did Litecoin have that day?":                  "",
+		"We sold our Litecoin on Thursday; what is the price that day?":                            "",
+		"I compared it with Litecoin on Monday, what is the price then?":                           "",
+		"Last Tuesday we sold it. What was the price of Litecoin?":                                 "",
+		"We look at the week of 12 October for our report; what is the volume of Litecoin?":        "",
+		"For the quarter that ended in September our auditor asks: what is the price of Litecoin?": "",
+		"I want it as of 3 March 2025, so what is the price of Litecoin?":                          "",
+		"We trade at Kucoin and nowhere else, so what is the price of Litecoin there?":             "",
+		"I am on Kucoin all day; what is the price of Litecoin?":                                   "",
+		"My uncle bets on Bitcoin at 150k by June; what are the odds for Bitcoin?":                 "",
+		"Everybody talks of Solana, so leave it out: which coin has the highest price?":            "",
+		"My boss only cares about lending; which protocol has the highest tvl?":                    "",
+		"On Monday I need to know the price of Litecoin":                                           "",
+		"after yesterday I need to know the price of litecoin":                                     "",
+		"In Coinbase, BNB is selling for which price at this moment?": "venues where key = coinbase/binancecoin " +
+			"and venue = Coinbase, field priceUsd",
+		"In Kucoin, BNB is selling for which price at this moment?":         "",
+		"Our bank wants to know, BNB is selling in zloty for which price?":  "",
+		"I count everything in zloty; what is the price of Litecoin?":       "",
+		"What is the price of Litecoin? I need it in tolas.":                "",
+		"I need the figure in Swiss francs; what is the price of Litecoin?": "",
+	})
+}
+
+// TestThinking: what people say while they think stands anywhere, and says nothing.
+func TestThinking(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"wait wait is ether up this week or nah": "assets where key = ethereum, field change7dPct",
+		"hey can you tell me uh which coin jumped the most in just the last hour": "assets where derivative = false, field change1hPct, " +
+			"order -change1hPct, limit 1",
+		"what's the price of, um, litecoin":                           "assets where key = litecoin, field priceUsd",
+		"what's the price of, like, litecoin":                         "assets where key = litecoin, field priceUsd",
+		"coins up more than five point five percent today":            "assets where change24hPct > 5.5, field change24hPct, limit 3, count",
+		"Good, next the meme sector, how did that one fare over 24h?": "categories where key = meme-token, field change24hPct",
+		"when is the next the meme sector":                            "",
+		"coins like litecoin":                                         "",
 	})
 }
 

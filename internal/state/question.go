@@ -194,11 +194,14 @@ func (t *Tables) inDollars(words []term) []term {
 					if slices.ContainsFunc(t.rows[t.names[name][0].row].Aliases, named) { // korean, of the south korean won
 						currency[0] = ""
 					}
-					var list []term
-					for w := range strings.FieldsSeq(said[:m[0]] + currency[0] + " " + name + " " + currency[2] + said[m[1]:]) {
-						list = append(list, term{text: w, raw: w})
+					from := len(strings.Fields(said[:m[0]]))
+					to := from + len(strings.Fields(said[m[0]:m[1]]))
+					list := slices.Clone(words[:from])
+					begins := words[from].stop || words[from].text == "how"
+					for w := range strings.FieldsSeq(currency[0] + " " + name + " " + currency[2]) {
+						list = append(list, term{text: w, raw: w, stop: begins && len(list) == from})
 					}
-					return list
+					return append(list, words[to:]...)
 				}
 			}
 		}

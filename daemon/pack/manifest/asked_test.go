@@ -104,3 +104,27 @@ func TestPricesOfModels(t *testing.T) {
 		"the research paper with the highest upvote tally": "paper/2611.99101 upvotes",
 	})
 }
+
+// TestToldBefore: what is told before a question says nothing of it, but for the thing and the venue that it goes back to.
+func TestToldBefore(t *testing.T) {
+	t.Parallel()
+	ask(t, api.PackAI, map[string]string{
+		"Our vector index rebuild fell over this afternoon, and before I go blaming our own code I'd like to know if OpenAI's " +
+			"embeddings service has any trouble.": "service/openai/embeddings status",
+		"Glad the chat is fine. Is Sora having problems, though?":                        "service/openai/sora status",
+		"is claude dot ai down or is it just my wifi being dumb again":                   "service/anthropic/claude-ai status",
+		"My students wrote 300 essays over the summer; is Sora having any issues":        "service/openai/sora status",
+		"We intend to feed long contracts to Llama 4 Scout and wish to know its context": "model/meta-llama/llama-4-scout contextTokens",
+	})
+	ask(t, api.PackPerps, map[string]string{
+		"My cousin is long SOL on Bybit, what is the annual funding there?":             "funding/SOL/Bybit funding8hPct fundingAnnualPct",
+		"My cousin is long SOL on Bybit, what is the annual funding?":                   "missing cousin unknown_word, long unknown_word",
+		"My cousin is long SOL on Bybit and ETH on Binance; what is the funding there?": "missing cousin unknown_word, long unknown_word",
+	})
+	ask(t, api.PackMarkets, map[string]string{
+		"My wife and I fly to Cancun with two thousand dollars, so I wonder how many Mexican pesos a dollar buys.": "fx/USDMXN",
+		"My parents retire to Osaka next spring, so I wonder how many yen a dollar buys.":                          "fx/USDJPY",
+		"My parents retire to Osaka, so I wonder how many yen a euro buys.": "missing parents unknown_word, retire unknown_word, osaka unknown_word, " +
+			"buys unknown_word, how many no_such_field",
+	})
+}
