@@ -295,7 +295,7 @@ const politeWords = "" +
 
 // spokenWords are what people say while they speak and think.
 const spokenWords = "" +
-	"wait, wait wait, hold on, hang on, hold up, or nah, selling for, sells for, " +
+	"wait, hold on, hang on, hold up, or nah, selling for, sells for, " +
 	"eh, er, erm, uhm, umm, huh, yknow, you know, you see, listen, so yeah, anyways, anyhow, whatnot, and stuff, or something, " +
 	"or so, or whatever, and all that, and so on, kinda, sorta, dunno, lemme, cmon, come on, aight, okey, okie, " +
 	"right about now, by now, so far, thus far, as it stands, as things stand, " +
