@@ -339,3 +339,20 @@ func TestFiguresByOtherWords(t *testing.T) {
 		"how much usdc is emitted":                                 "stablecoins where symbol = USDC, field supplyUsd",
 	})
 }
+
+// TestBetweenMoments: what moved between two moments is asked of neither, and what is of one thing alone of no other.
+func TestBetweenMoments(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"how much did eth move between 9:00 and noon":   "",
+		"eth high between 9:00 and noon":                "",
+		"eth volume between 9:00 and noon":              "",
+		"news between 9:00 and noon":                    "",
+		"eth price between 9:00 and the merge":          "",
+		"eth and btc price between midnight and 9:00":   "",
+		"fast gas on ethereum":                          "fees where key = ethereum, fields averageGwei fastGwei",
+		"gas on bitcoin":                                "",
+		"usdt supply on ethereum":                       "",
+		"lastest hedaline about bitcoin in the kitchen": "",
+	})
+}

@@ -116,6 +116,10 @@ func (v View) questions() []string {
 	if len(list) == 1 {
 		return list
 	}
+	empty := func(q string) bool { return all(q, func(read state.Question) bool { return read.Empty }) }
+	if kept := slices.DeleteFunc(slices.Clone(list), empty); len(kept) > 0 { // please
+		list = kept
+	}
 	unread, partial, asks, bare := false, false, false, false
 	about, nameless, half := false, false, false
 	lost, refers := false, false

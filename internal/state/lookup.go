@@ -75,6 +75,7 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 		}
 	}
 	said := texts(words)
+	read.Empty = t.empty(words, said)
 	_, timed := prose.ReadWhen(said)
 	read.Asks = slices.ContainsFunc(said, asksSomething)
 	for i := 0; len(read.Parts) == 0 && read.Asks && !read.Named && i < len(words); i++ {
@@ -95,6 +96,23 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 		return w.text == "one" || w.text == "ones" || w.text == "if"
 	}) || len(words) > 0 && slices.Contains([]string{"of", "among", "amongst", "out", "within"}, words[0].text) // the top ten
 	return read
+}
+
+// empty reports whether a few words carry no meaning alone, and go back to nothing.
+func (t *Tables) empty(words []term, folded []string) bool {
+	const most = 6
+	open := func(w string) bool { return asksSomething(w) || refersBack(w) }
+	if len(words) == 0 || len(words) > most || slices.ContainsFunc(folded, open) {
+		return false
+	}
+	for i := 0; i < len(words); {
+		list := t.pieces(words, folded, i)
+		if len(list) == 0 || list[0].role != grammar {
+			return false
+		}
+		i = list[0].to
+	}
+	return true
 }
 
 // asksSomething reports whether a word makes a question of what it stands in.

@@ -170,6 +170,16 @@ var (
 		`(?:per|for a|for one|for 1|to the|to a|to one|against the|vs the|versus the) (?:us |american )?dollar\b`)
 )
 
+var ofCountry = regexp.MustCompile(`\b(rupees?|pesos?|won|yen|francs?|yuan|krona|kronor|krone|kroner|reais|real|rand|dollars?) ` +
+	`(?:of|from) (india|mexico|korea|japan|switzerland|china|sweden|norway|denmark|brazil|canada|australia|singapore)\b`)
+
+// countries are what is of a country, by its name.
+func countries() map[string]string {
+	return map[string]string{"india": "indian", "mexico": "mexican", "korea": "korean", "japan": "japanese", "switzerland": "swiss",
+		"china": "chinese", "sweden": "swedish", "norway": "norwegian", "denmark": "danish", "brazil": "brazilian", "canada": "canadian",
+		"australia": "australian", "singapore": "singapore"}
+}
+
 const oneDollar = `(?:a|one|1|the|each|every|each of (?:the|those|these|my)) (?:us |american |single )?dollars?(?: american)?`
 
 // inDollars says what a dollar is in a currency in the way in which rows are named, where they are: how many yen do I get for a dollar.
@@ -177,6 +187,9 @@ func (t *Tables) inDollars(words []term) []term {
 	said := strings.Join(texts(words), " ")
 	if !strings.Contains(said, "dollar") {
 		return words
+	}
+	if m := ofCountry.FindStringSubmatchIndex(said); m != nil { // the rupees of India
+		said = said[:m[2]] + countries()[said[m[4]:m[5]]] + " " + said[m[2]:m[3]] + said[m[1]:]
 	}
 	for _, form := range [...]*regexp.Regexp{dollarGets, dollarIs, dollarAgainst, perDollar} {
 		m := form.FindStringSubmatchIndex(said)
@@ -188,7 +201,9 @@ func (t *Tables) inDollars(words []term) []term {
 			first = strings.TrimSpace(said[m[2]:m[3]])
 		}
 		for _, currency := range [...][3]string{{"", first + " " + second, ""}, {"", first, second}, {first, second, ""}} {
-			for _, one := range [...]string{strings.TrimSpace(currency[1]), singular(strings.TrimSpace(currency[1]))} {
+			called := strings.TrimSpace(currency[1])
+			for _, one := range [...]string{called, singular(called), strings.TrimSuffix(called, "or") + "a", // kronor
+				strings.TrimSuffix(called, "r")} {
 				if name := one + " per dollar"; len(t.names[name]) > 0 {
 					named := func(alias string) bool { return slices.Contains(wordsOf(alias), currency[0]) }
 					if slices.ContainsFunc(t.rows[t.names[name][0].row].Aliases, named) { // korean, of the south korean won

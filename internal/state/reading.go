@@ -23,6 +23,8 @@ type Question struct {
 	// name a figure of what it names. Listing says that it names a kind, and nothing that would be asked of it: what stands beside it may
 	// be that.
 	Bare, Named, Asks, Listing bool
+	// Empty says that it is of words that carry no meaning alone: please.
+	Empty bool
 }
 
 // Part is a query that a question became. Its times go by the clock of whoever answers it.

@@ -57,6 +57,10 @@ var (
 	fromDay = regexp.MustCompile(`(?i)\b(moved?|changed?|gained|lost|grown|risen|fallen|grew|rose|fell|dropped)\b(.{0,30}) from ` +
 		`(?:last )?(mon|tues|wednes|thurs|fri|satur|sun)day\b`)
 	partOf    = regexp.MustCompile(`(?i)\b(?:what|which) (?:proportion|fraction|percentage) of (?:the |all )?(coins|assets|tokens)\b`)
+	fromTo    = regexp.MustCompile(`(?i)^(.*?),? (?:between|from) (` + clockTime + `) (?:and|to|until|till) (` + clockTime + `)([?.!]*)$`)
+	movesForm = regexp.MustCompile(`(?i)\b(?:mov|chang|ris|rose|fell|fall|gain|lost|los|up|down|grow|grew|drop|high|low|most|least|average|` +
+		`mean|peak|rang|swing|shift|how much (?:did|has)|by how|volume|trad|turn|flow|mint|burn|issu|news|headline|stor|hack|` +
+		`event|filing|releas|how many|number|total|sum|count|transact|tx|liquidat|perform|return)\w*`)
 	numberWay = regexp.MustCompile(`(?i)\bnumber (up|down|green|red|advancing|declining)\b`)
 	bySide    = regexp.MustCompile(`(?i)\bfor (?:the )?(?:shorts to (?:collect|earn|receive|get|harvest)|longs to pay)\b`)
 	lists     = regexp.MustCompile(`(?i)\b((?:` + tenths + `)-,? (?:(?:and|or|to) )?)+(?:` + tenths + `)-(?:year|month|day|hour)\b`)
@@ -119,6 +123,7 @@ func said() []saying {
 }
 
 var (
+	dayForm   = regexp.MustCompile(`(?i),? (?:today|yesterday|on \d{1,2} ` + monthForm + `(?: \d{4})?)$`)
 	untilForm = regexp.MustCompile(`(?i)^,? (?:to|until|till|through|and)\b`)
 	happened  = regexp.MustCompile(`(?i)\b(?:has|have|had|did|when|will)\b`)
 	orMore    = regexp.MustCompile(`(?i)` + amountForm + `,? (or|and) (?:(more|above|over|higher|greater|longer|larger|bigger|upwards|beyond)|` +
@@ -137,9 +142,11 @@ const (
 	figureOf   = `(\$?(?:\b\d[\d.,]*|\b` + wordForm + `\b)(?:[ -]?` + scaleForm + `)`
 	amountForm = figureOf + `*(?: (?:tokens|points|votes|upvotes|likes|downloads))?)`
 	tenths     = `\d{1,2}|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty`
-	agoForm    = `((?:an?|one|two|three|four|five|six|seven|\d+) (?:hour|day|week|month)s? ago|yesterday)`
-	monthForm  = `(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*`
-	sumForm    = figureOf + `+|\$\d[\d.,]*)`
+	clockTime  = `(?:(?:yesterday|today) (?:at )?)?(?:noon|midnight|\d{1,2}:\d\d|\d{1,2} ?(?:am|pm))(?: utc)?` +
+		`(?: (?:today|yesterday)|,? on \d{1,2} ` + monthForm + `(?: \d{4})?)?`
+	agoForm   = `((?:an?|one|two|three|four|five|six|seven|\d+) (?:hour|day|week|month)s? ago|yesterday)`
+	monthForm = `(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*`
+	sumForm   = figureOf + `+|\$\d[\d.,]*)`
 )
 
 var pointForm = regexp.MustCompile(`(?i)\b` + digitForm + ` point ` + digitForm + `\b`)
@@ -197,6 +204,12 @@ func plainly(q string) string {
 			return "the " + map[string]string{"big": "biggest", "large": "largest", "high": "highest", "low": "lowest", "small": "smallest",
 				"cheap": "cheapest", "new": "newest", "old": "oldest", "strong": "strongest", "weak": "weakest"}[words[len(words)-1]]
 		})
+	}
+	if m := fromTo.FindStringSubmatch(q); m != nil && !movesForm.MatchString(m[1]) && !strings.Contains(m[1], " and ") {
+		if day := dayForm.FindString(m[3]); !dayForm.MatchString(m[2]) { // from midnight to noon today
+			m[2] += day
+		}
+		q = m[1] + " at " + m[2] + " and " + m[1] + " at " + m[3] + m[4]
 	}
 	if m := fromDay.FindStringSubmatchIndex(q); m != nil && !untilForm.MatchString(q[m[1]:]) {
 		q = fromDay.ReplaceAllString(q, "$1$2 since ${3}day")

@@ -38,6 +38,9 @@ func (t *Tables) nearly(words []term, kind string, limit int) (found Question, o
 		}
 		got, read := t.exactly(t.inDollars(digits(as)), kind, limit)
 		if !read {
+			got, read = t.anywhere(as, kind, limit, true)
+		}
+		if !read {
 			return
 		}
 		if several = several || ok && !slices.EqualFunc(found.Parts, got.Parts, alike); !ok {

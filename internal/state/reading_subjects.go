@@ -225,6 +225,13 @@ func (a *asking) askSubjects() (parts []Part) {
 			return slices.ContainsFunc(a.subjects, func(o subject) bool { return strings.HasPrefix(key(o), key(s)+"/") })
 		})
 	}
+	if n := len(a.subjects); n == 2 && a.subjects[1].from > 0 && a.words[a.subjects[1].from-1].text == "on" {
+		first, second := a.subjects[0], a.subjects[1]
+		own := func(i int) bool { return a.t.rows[i].Entity != a.t.rows[first.rows[0]].Entity }
+		if a.t.same(first.rows, second.rows) && !slices.ContainsFunc(first.rows, own) && first.text != second.text {
+			a.subjects = a.subjects[:1] // gas on Ethereum, which is that of it alone
+		}
+	}
 	for i := 1; i < len(a.subjects); i++ { // a figure of one thing at another
 		between := texts(a.words[a.subjects[i-1].to:max(a.subjects[i-1].to, a.subjects[i].from)])
 		joined := slices.ContainsFunc(between, func(w string) bool { return a.t.vocabulary[w] == joining })
