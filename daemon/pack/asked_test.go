@@ -85,6 +85,8 @@ func TestTold(t *testing.T) {
 			"and venue = Coinbase, field priceUsd",
 		"In Kucoin, BNB is selling for which price at this moment?":         "",
 		"Our bank wants to know, BNB is selling in zloty for which price?":  "",
+		"My report covers October; what is the volume of Litecoin?":         "",
+		"Mine is the bridged one; what is the price of USDC?":               "",
 		"I count everything in zloty; what is the price of Litecoin?":       "",
 		"What is the price of Litecoin? I need it in tolas.":                "",
 		"I need the figure in Swiss francs; what is the price of Litecoin?": "",

@@ -371,7 +371,7 @@ func (f *frame) add(list []piece, folded []string, story, loose bool) (ok bool) 
 		}
 		moment := p.when.Span == 0
 		scope := before < 1 || moment && at(folded, before) == "for" || // on Monday I need
-			oneOf(at(folded, before), "|of|about|as|per|during|regarding|through|after|before|until|till|by|")
+			oneOf(at(folded, before), "|of|about|as|per|during|regarding|through|after|before|until|till|by|shows|")
 		return loose && !scope || p.when.Loose
 	case most, least, summing, figuring, spanning, comparing, everTime, every:
 		f.ordered = true
@@ -457,7 +457,8 @@ const (
 		"excluding|exclude|except|without|besides|"
 	// telling are words of what was told, beside those for somebody, and leavingOut those by which something is not asked for.
 	telling    = "|is|are|was|were|has|have|had|been|keeps|says|said|claims|swears|glad|enough|back|hmm|wait|"
-	leavingOut = "|leave|leaving|left|skip|skipping|ignore|ignoring|forget|drop|omit|aside|other|others|else|bar|barring|not|apart|"
+	leavingOut = "|leave|leaving|left|skip|skipping|ignore|ignoring|forget|drop|omit|aside|other|others|else|bar|barring|not|apart|" +
+		"mine|ones|version|variant|cover|covers|covering|spans|"
 	// goingBack are words by which a question is of what was said before it.
 	goingBack = "|there|then|same|both|latter|former|other|others|else|instead|"
 	// asksOf are words with which a question begins, beside the openers.
