@@ -189,7 +189,9 @@ func (t *Tables) inDollars(words []term) []term {
 		return words
 	}
 	if m := ofCountry.FindStringSubmatchIndex(said); m != nil { // the rupees of India
-		said = said[:m[2]] + countries()[said[m[4]:m[5]]] + " " + said[m[2]:m[3]] + said[m[1]:]
+		at, of := len(strings.Fields(said[:m[0]])), countries()[said[m[4]:m[5]]]
+		words = slices.Concat(words[:at], []term{{text: of, raw: of, stop: words[at].stop}, words[at]}, words[at+3:])
+		said = strings.Join(texts(words), " ")
 	}
 	for _, form := range [...]*regexp.Regexp{dollarGets, dollarIs, dollarAgainst, perDollar} {
 		m := form.FindStringSubmatchIndex(said)
