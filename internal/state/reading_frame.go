@@ -458,7 +458,7 @@ const (
 	// telling are words of what was told, beside those for somebody, and leavingOut those by which something is not asked for.
 	telling    = "|is|are|was|were|has|have|had|been|keeps|says|said|claims|swears|glad|enough|back|hmm|wait|"
 	leavingOut = "|leave|leaving|left|skip|skipping|ignore|ignoring|forget|drop|omit|aside|other|others|else|bar|barring|not|apart|" +
-		"mine|ones|version|variant|cover|covers|covering|spans|"
+		"mine|ones|version|variant|spans|"
 	// goingBack are words by which a question is of what was said before it.
 	goingBack = "|there|then|same|both|latter|former|other|others|else|instead|"
 	// asksOf are words with which a question begins, beside the openers.
@@ -493,7 +493,8 @@ const (
 		"british|england|japan|japanese|china|chinese|india|indian|canada|canadian|australia|australian|mexico|brazil|russia|korea|" +
 		"africa|asia|swiss|switzerland|italy|italian|spain|spanish|turkey|nasdaq|nyse|testnet|spot|futures|perps|perpetuals|options|" +
 		"means|meaning|batch|batched|cached|cache|caching|azure|bedrock|vertex|airdrop|presale|" +
-		"margin|leverage|quarter|quarterly|fiscal|adjusted|seasonally|annualized|annualised|nominal|gross|net|mean|meant|instead|rather|"
+		"margin|leverage|quarter|quarterly|fiscal|covers|covering|" +
+		"adjusted|seasonally|annualized|annualised|nominal|gross|net|mean|meant|instead|rather|"
 	// narrated are words for what people do all day, for whom and why.
 	narrated = "|report|reports|reporting|presentation|presentations|newsletter|newsletters|note|notes|memo|memos|article|articles|essay|" +
 		"homework|assignment|class|classes|course|lesson|lecture|school|university|college|thesis|exam|blog|post|posts|podcast|video|" +
