@@ -17,15 +17,9 @@
 // what a right answer holds; the truth is computed here from what upstream said, at the tick that the question is about. An answer is
 // right, a right refusal, nothing where there would be an answer, or false: unmarked and not the truth. A false one counts ten times. The
 // open set is there to work with. The held set is scored once, at the end of the work, and is neither read nor quoted before.
-// The fresh set (questions/fresh.jsonl) was written later, from tables, fields and raw payloads, by somebody who had seen neither the
-// reader nor its answers, but some of the words that the crypto and perps packs declare.
-// The later set (questions/later.jsonl) came after it, from raw payloads, by somebody who had seen neither the reader nor its answers, but
-// the questions of the fresh set and the forms of T1.
-// The fourth set (questions/fourth.jsonl) came after that, from tables, fields and raw payloads, by somebody who had seen neither the
-// reader nor its answers, but the forms of T1 in crypto and five questions of the later set.
-// The fifth set (questions/fifth.jsonl) came last, from tables, fields, manifests and raw payloads, by somebody who had seen neither the
-// reader nor its answers, but a part of the words that the packs declare and twelve questions of the fourth set.
-// Each of the four was scored once, unseen, and that figure stands. Since then they are open to work with, as the open set is.
+// The other sets were written one after the other, from tables, fields and raw payloads, by people who had seen neither the reader nor its
+// answers; those of fresh to fifth had seen some of the words that packs declare, or of the older questions. Each was scored once, unseen,
+// and that figure stands. Since then they are open to work with, as the open set is.
 //
 // With -statements it holds sentences about real states against the check that a model's brief has to pass (brief.Check). The sentences of
 // statements.txt are filled with what a state says, and are true; ten kinds of false ones have the figure of another row, another span,
