@@ -358,3 +358,14 @@ func TestBetweenMoments(t *testing.T) {
 		"lastest hedaline about bitcoin in the kitchen": "",
 	})
 }
+
+// TestOfThen: a moment that is gone back to is one of another figure, and the day before is no change of a day.
+func TestOfThen(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"fear greed previous day": "indexes, field previousDay, limit 3",
+		"litecoin price at 12:00 and how much has it moved since that moment": "",
+		"litecoin price since that is what I hold":                            "assets where key = litecoin, field priceUsd",
+		"litecoin over the previous day":                                      "assets where key = litecoin, field change24hPct",
+	})
+}

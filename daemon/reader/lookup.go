@@ -123,12 +123,12 @@ func (v View) questions() []string {
 	unread, partial, asks, bare := false, false, false, false
 	about, nameless, half := false, false, false
 	lost, refers := false, false
-	for _, q := range list {
+	for i, q := range list {
 		missed := all(q, unreadable)
 		lost, refers = lost || missed, refers || !missed && (refersForm.MatchString(q) || all(q, func(read state.Question) bool {
 			return read.Listing && whichForm.MatchString(q) || !read.Named && andForm.MatchString(q)
 		}))
-		back = back || missed && sameForm.MatchString(q)
+		back = back || missed && sameForm.MatchString(q) || i > 0 && state.OfIt(q) || i == 0 && ofForm.MatchString(q)
 		half = half || missed && all(q, func(read state.Question) bool { return partly(read, q) })
 		joins := missed || len(list) == 2 && all(q, func(read state.Question) bool { return read.Listing }) // perps, funding below zero
 		unread, asks = unread || joins, asks || missed && all(q, func(read state.Question) bool { return read.Asks })
@@ -152,6 +152,7 @@ var (
 		`you(?: already| just)? (?:told me|gave|gave me|said|showed me|mentioned|listed)|got (?:the|it|that|this|them))` +
 		`\s[^?]+?(?:,|[.;!:](?:\s|$)|\s[-–—]\s)`)
 	goesBack = regexp.MustCompile(`(?i)\b(?:it|its|same|that|this|those|these|they|their|them|one|ones|also|too)\b`)
+	ofForm   = regexp.MustCompile(`(?i)^\s*(?:for|of|on|about|regarding|concerning|in case of|as for)\b`)
 	sameForm = regexp.MustCompile(`(?i)\bthe same\b`)
 	// These are of what stands in another part.
 	andForm    = regexp.MustCompile(`(?i)^\s*and\b`)

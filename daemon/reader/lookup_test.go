@@ -118,6 +118,8 @@ func TestCommasOfASentence(t *testing.T) {
 		"total price of btc, odd":                         1, // of both
 		"the whole price of btc, odd":                     1,
 		"price of the whole btc, odd":                     2,
+		"btc price, odd about it":                         1,
+		"for the assets, price of btc":                    1,
 		"btc price,12,odd":                                3, // no thousands
 		"btc price, and its news":                         1,
 		"odd, btc price, its news":                        2,

@@ -498,6 +498,9 @@ func (r *whenReader) span(w *When) bool {
 	}
 	if d, names, ok := unit(r.next()); ok && (last || this || len(r.next()) > 3 || r.next() == "day") {
 		w.Span, w.Names = d, names
+		if r.words[r.at-min(r.at, 1)] == "previous" && d == Day {
+			w.Names = append(slices.Clone(names), agoNames(Day)...)
+		}
 		w.Vague = last && d > Day && r.words[r.at-1] == "last"
 		w.this = this
 		if this && (r.next() == "month" || r.next() == "year") {

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -55,6 +56,13 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	for i, w := range words[min(1, len(words)):] { // of which month it is: no change of a month
 		if asks := words[i].text; (asks == "which" || asks == "what") && slices.Contains([]string{"month", "quarter", "year"}, w.text) {
 			return Question{Missing: []api.LookupMissing{{Word: asks + " " + w.text, Why: api.MissingNoSuchField}}}
+		}
+	}
+	for i, w := range words[min(1, len(words)):] { // a year from now, which no field of a year is
+		ahead := w.text == "from" && i+2 < len(words) && oneOf(words[i+2].text, "|now|today|")
+		back := slices.ContainsFunc(words[:i+1], func(w term) bool { return w.text == "back" })
+		if ahead && !back && spans(singular(words[i].text)+"s") {
+			return Question{Missing: []api.LookupMissing{{Word: words[i].text + " from " + words[i+2].text, Why: api.MissingNoSuchMoment}}}
 		}
 	}
 	orders := len(words) > 1 && words[0].text == "rank" && words[1].text != "of" // rank usdc and dai by supply
@@ -246,6 +254,10 @@ func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit 
 			if got = t.askClause(slices.Concat([]piece{*of}, clause), words, kind, limit, match); len(got.Parts) == 0 {
 				return Question{}
 			}
+		} else if len(about) > 0 && OfIt(clauseText(clause, words)) { // and the newest headline about it
+			if got = t.askClause(slices.Concat(clause, about), words, kind, limit, match); len(got.Parts) == 0 {
+				return Question{}
+			}
 		} else if t.goesOn(clause) {
 			got = t.askClause(slices.Concat(about, clause), words, kind, limit, match)
 		}
@@ -300,6 +312,21 @@ func kindOf(clauses [][]piece) *piece {
 	one.text = singular(one.text)
 	return &one
 }
+
+// clauseText is the text of a clause.
+func clauseText(clause []piece, words []term) string {
+	if len(clause) == 0 {
+		return ""
+	}
+	return strings.Join(texts(words[clause[0].from:clause[len(clause)-1].to]), " ")
+}
+
+// itForm is a word for what was named before, behind a preposition.
+var itForm = regexp.MustCompile(
+	`(?i)\b(?:about|mentioning|on|for|of|regarding|concerning|around|with|to|naming|at|in|from|by) (?:it|them)\b`)
+
+// OfIt reports whether words are of what was named before them, and say so behind a preposition: the newest headline about it.
+func OfIt(q string) bool { return itForm.MatchString(q) }
 
 // goesOn reports whether a clause without a name may ask for a further figure of what was named before it: btc price and hourly funding.
 func (t *Tables) goesOn(clause []piece) bool {

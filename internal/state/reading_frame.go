@@ -297,7 +297,8 @@ func reasons(words []term, folded []string, i int) bool {
 	case "because", "cause", "cuz", "coz":
 		return true
 	case "since", "as", "so", "and", "but", "while":
-		return oneOf(next, somebody) || next == "that"
+		moment := oneOf(at(folded, i+2), "|moment|time|point|day|hour|minute|date|week|month|")
+		return oneOf(next, somebody) || next == "that" && !moment
 	case "for":
 		return oneOf(next, "|my|our|a|an|the|his|her|their|")
 	case "in":

@@ -131,3 +131,18 @@ func TestToldBefore(t *testing.T) {
 			"buys unknown_word, how many no_such_field",
 	})
 }
+
+// TestOfIt: what goes back to a thing by a preposition is of that thing, or of none; so long from now on is no figure of so long.
+func TestOfIt(t *testing.T) {
+	t.Parallel()
+	ask(t, api.PackPerps, map[string]string{
+		"ETH perp mark and the 8h funding Hyperliquid shows for it": "perp/ETH markUsd; funding/ETH/Hyperliquid funding8hPct fundingAnnualPct",
+		"ETH perp mark and the 8h funding of hyperliquid": "perp/ETH markUsd; funding/MORPHO/Hyperliquid funding8hPct fundingAnnualPct; " +
+			"funding/ZEC/Hyperliquid funding8hPct fundingAnnualPct; funding/FARTCOIN/Hyperliquid funding8hPct fundingAnnualPct",
+	})
+	ask(t, api.PackMarkets, map[string]string{
+		"inflation a year from now": "missing year from now no_such_moment",
+		"vix two weeks from today":  "missing weeks from today no_such_moment",
+		"inflation over a year":     "indicator/cpi change12mPct",
+	})
+}
