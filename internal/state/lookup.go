@@ -323,7 +323,7 @@ func clauseText(clause []piece, words []term) string {
 
 // itForm is a word for what was named before, behind a preposition.
 var itForm = regexp.MustCompile(
-	`(?i)\b(?:about|mentioning|on|for|of|regarding|concerning|around|with|to|naming|at|in|from|by) (?:it|them)\b`)
+	`(?i)\b(?:about|mentioning|on|for|of|regarding|concerning|around|with|to|naming|in|from|by) (?:it|them)\b`)
 
 // OfIt reports whether words are of what was named before them, and say so behind a preposition: the newest headline about it.
 func OfIt(q string) bool { return itForm.MatchString(q) }
