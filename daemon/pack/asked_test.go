@@ -369,3 +369,15 @@ func TestOfThen(t *testing.T) {
 		"litecoin over the previous day":                                      "assets where key = litecoin, field change24hPct",
 	})
 }
+
+// TestTwoVenues: of two venues both answer, or none.
+func TestTwoVenues(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"kraken eth coinbase eth":                 "",
+		"Kraken's ETH quote Coinbase's ETH quote": "",
+		"eth price on kraken and coinbase":        "venues where key in (coinbase/ethereum, kraken/ethereum) and venue in (Kraken, Coinbase), field priceUsd",
+		"Kraken's ETH quote and Coinbase's ETH quote": "venues where key = kraken/ethereum and venue = Kraken, field priceUsd; " +
+			"venues where key = coinbase/ethereum and venue = Coinbase, field priceUsd",
+	})
+}

@@ -318,10 +318,33 @@ func (a *asking) askSubjects() (parts []Part) {
 			parts[0].Query.Agg = []string{aggSum + ":" + parts[0].Asked[0]}
 		}
 	}
+	if word := a.silent(parts); word != "" {
+		a.miss(word, api.MissingAmbiguous)
+	}
 	if len(a.missing) > 0 {
 		return nil
 	}
 	return parts
+}
+
+// silent is the word for one of several values, such as venues, that no row has which answers, "" for none.
+func (a *asking) silent(parts []Part) string {
+	if len(a.values) < 2 {
+		return ""
+	}
+	for _, v := range a.values {
+		for _, p := range parts {
+			of := a.t.valueOf(v, a.t.place[p.Query.Table])
+			has := func(key string) bool {
+				r := a.t.Row(p.Query.Table, key)
+				return r == nil || strings.Contains(fold(textOf(r.Fields.Get(of.field))), fold(of.text))
+			}
+			if of != nil && len(p.keys) > 0 && !slices.ContainsFunc(p.keys, has) {
+				return v.text
+			}
+		}
+	}
+	return ""
 }
 
 // joined has one row asked for instead of two things, where it is named by both, and has a figure that is asked for and that neither has:
