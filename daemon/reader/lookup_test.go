@@ -119,7 +119,7 @@ func TestCommasOfASentence(t *testing.T) {
 		"the whole price of btc, odd":                     1,
 		"price of the whole btc, odd":                     2,
 		"btc price, odd about it":                         1,
-		"for the assets, price of btc":                    1,
+		"for btc, btc price":                              1,
 		"btc price,12,odd":                                3, // no thousands
 		"btc price, and its news":                         1,
 		"odd, btc price, its news":                        2,

@@ -281,7 +281,7 @@ func (a *asking) collect(list []piece) {
 	moment := func(p piece) bool { return p.when.Span == 0 && !p.when.Since && !p.when.Loose }
 	a.andNow(list, moment)
 	if said := strings.Join(texts(a.words), " "); slices.ContainsFunc(a.times, moment) {
-		for _, until := range [...]string{"to now", "until now", "till now", "since then", "from then", "since that", "from that"} {
+		for _, until := range [...]string{"to now", "until now", "till now", "since then", "from then"} {
 			if strings.Contains(said, until) { // the changes of then are of the time before it
 				a.miss(until, api.MissingNoSuchSpan)
 			}
