@@ -122,13 +122,18 @@ func (v View) questions() []string {
 	}
 	unread, partial, asks, bare := false, false, false, false
 	about, nameless, half := false, false, false
-	lost, refers := false, false
+	lost, refers, clause, open, listing, answered := false, false, false, false, false, false
 	for i, q := range list {
 		missed := all(q, unreadable)
+		answered = answered || !missed
 		lost, refers = lost || missed, refers || !missed && (refersForm.MatchString(q) || all(q, func(read state.Question) bool {
 			return read.Listing && whichForm.MatchString(q) || !read.Named && andForm.MatchString(q)
 		}))
 		back = back || missed && sameForm.MatchString(q) || i > 0 && state.OfIt(q) || i == 0 && ofForm.MatchString(q)
+		clause = clause || i > 0 && missed && clauseForm.MatchString(q) &&
+			all(q, func(read state.Question) bool { return !read.Named && !read.Kind })
+		open = open || all(q, func(read state.Question) bool { return read.Open })
+		listing = listing || all(q, func(read state.Question) bool { return read.Listing })
 		half = half || missed && all(q, func(read state.Question) bool { return partly(read, q) })
 		joins := missed || len(list) == 2 && all(q, func(read state.Question) bool { return read.Listing }) // perps, funding below zero
 		unread, asks = unread || joins, asks || missed && all(q, func(read state.Question) bool { return read.Asks })
@@ -138,7 +143,8 @@ func (v View) questions() []string {
 		nameless = nameless || !missed && all(q, func(read state.Question) bool { return !read.Named })
 	}
 	whole := strings.Join(list, ", ")
-	if partial || back || lost && refers || half && bare || asks && bare || about && nameless || unread && !all(whole, unreadable) {
+	goesOn := clause && answered || open && listing || lost && refers
+	if partial || back || goesOn || half && bare || asks && bare || about && nameless || unread && !all(whole, unreadable) {
 		return []string{whole}
 	}
 	return list
@@ -157,7 +163,10 @@ var (
 	// These are of what stands in another part.
 	andForm    = regexp.MustCompile(`(?i)^\s*and\b`)
 	whichForm  = regexp.MustCompile(`(?i)^\s*which\b`)
-	refersForm = regexp.MustCompile(`(?i)\b(?:it|its|these|those|them|they|their)\b|\bthere\W*$`)
+	refersForm = regexp.MustCompile(`(?i)\b(?:it|its|these|those|them|they|their)\b|\b(?:there|that|this)\W*$`)
+	// clauseForm is a question of its own.
+	clauseForm = regexp.MustCompile(`(?i)^\s*(?:(?:and|or|but|so|then|also) )?(?:is|are|was|were|do|does|did|has|have|had|can|will|what|whats|which|` +
+		`who|whos|why|how|hows|when|where|whose)\b`)
 )
 
 // partly reports whether a question has words that are known beside those that are not.

@@ -136,6 +136,9 @@ func TestCommasOfASentence(t *testing.T) {
 		"odd as margin, the highest asset there":          1,
 		"given these assets, odd":                         1,
 		"odd as margin, is there an asset":                2,
+		"btc price, is the boss odd":                      1, // a question of its own, which goes with the one before
+		"highest price, top 3 assets":                     1, // what the order is of stands behind it
+		"odd as margin, what do assets say on that":       1,
 		"oddly shaped, and the assets":                    1,
 		"oddly shaped, which assets":                      1,
 		"oddly shaped, and the btc price":                 2,

@@ -182,6 +182,33 @@ func TestPeaks(t *testing.T) {
 	}
 }
 
+// TestAgainst: what is compared with a moment is what became of it since then, and no figure of then alone.
+func TestAgainst(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[string]string{
+		"btc price vs 2 hours ago":                       "91000 from 99000.5",
+		"btc off the 19:00 print":                        "91000 from 99000.5",
+		"btc price vs eth":                               "91000",
+		"btc price vs 2 hours ago and 1 hour ago":        "",
+		"btc price against a moment that nobody read at": "",
+	} {
+		t.Run(q, func(t *testing.T) {
+			t.Parallel()
+			r := queryWorld(t).looked(t, api.Query{Op: api.OpLookup, Pack: "crypto", Text: q, Limit: 3}).Results[0]
+			got := ""
+			if len(r.Rows) > 0 {
+				got = plain(r.Rows[0].Fields.Get("priceUsd"))
+				if m, moved := r.Rows[0].Over["priceUsd"]; moved {
+					got += " from " + plain(m.From)
+				}
+			}
+			if got != want || (len(r.Missing) > 0) != (want == "") {
+				t.Errorf("%s, missing %v, want %q", got, r.Missing, want)
+			}
+		})
+	}
+}
+
 func plain(v any) string {
 	text, _ := json.Marshal(v)
 	return string(text)

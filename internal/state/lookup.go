@@ -86,9 +86,10 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	read.Empty = t.empty(words, said)
 	_, timed := prose.ReadWhen(said)
 	read.Asks = slices.ContainsFunc(said, asksSomething)
-	for i := 0; len(read.Parts) == 0 && read.Asks && !read.Named && i < len(words); i++ {
+	for i := 0; len(read.Parts) == 0 && i < len(words); i++ {
 		list := t.pieces(words, said, i)
-		read.Named = len(list) > 0 && (list[0].role == naming || list[0].role == valued)
+		read.Named = read.Named || read.Asks && len(list) > 0 && (list[0].role == naming || list[0].role == valued)
+		read.Kind = read.Kind || len(list) > 0 && list[0].role >= ofKind && list[0].role <= valued
 	}
 	leaves := func(w string) bool {
 		return t.vocabulary[w] == negating || w == "aside" || w == "excluded" || w == "excl" || w == "ignore"
@@ -201,7 +202,11 @@ func (t *Tables) exactly(words []term, kind string, limit int) (best Question, o
 	t.readings(words, func(list []piece) bool {
 		got := t.ask(list, words, kind, limit, "")
 		if len(got.Parts) > 0 {
-			best, ok = got, true
+			if idle := t.idle(list, words, kind, limit, got); idle != "" {
+				best = Question{Missing: []api.LookupMissing{{Word: idle, Why: api.MissingAmbiguous}}}
+			} else {
+				best, ok = got, true
+			}
 			return true
 		}
 		if best.Missing == nil || worth(got) < worth(best) {
@@ -352,7 +357,7 @@ func (t *Tables) askClause(list []piece, words []term, kind string, limit int, m
 		return Question{Missing: a.missing, Partial: a.partial()}
 	}
 	return Question{Parts: parts, Partial: a.partial(), Bare: a.bare() && len(a.times) == 0, Named: len(a.subjects)+len(a.values) > 0,
-		Listing: a.listing()}
+		Listing: a.listing(), Open: a.open()}
 }
 
 // asksWhen reports whether the question asks when something is, and rows have no time of their own.
@@ -453,7 +458,7 @@ func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 			figure = figure || own(p) || p.role == timing ||
 				p.role == ofKind && (!named || p.order != nil || t.kinds[p.kind].measured(p.text)) // not of btc and eth coins
 		}
-		if !about {
+		if !about || i > 0 && t.listed(clauses[i-1], clause) {
 			return nil, 0
 		}
 		if figure {
@@ -461,6 +466,15 @@ func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 		}
 	}
 	return clauses, figures
+}
+
+// listed reports whether a clause is one more of the values with which the one before it ends: at Binance, Bybit and Hyperliquid.
+func (t *Tables) listed(before, clause []piece) bool {
+	said := func(list []piece) []piece {
+		return slices.DeleteFunc(slices.Clone(list), func(p piece) bool { return p.role == grammar })
+	}
+	last, only := said(before), said(clause)
+	return len(last) > 0 && last[len(last)-1].role == valued && len(only) == 1 && only[0].role == naming && len(t.values[only[0].text]) > 0
 }
 
 // soleField reports whether words ask for a figure of the one row of a kind that is meant without a name.

@@ -23,6 +23,9 @@ type Question struct {
 	// name a figure of what it names. Listing says that it names a kind, and nothing that would be asked of it: what stands beside it may
 	// be that.
 	Bare, Named, Asks, Listing bool
+	// Open says that it asks for an order of what it does not name: what else is named may be that. Kind says of one that cannot be
+	// answered that it has a kind, a figure or a thing of the pack all the same.
+	Open, Kind bool
 	// Empty says that it is of words that carry no meaning alone: please.
 	Empty bool
 }
@@ -278,8 +281,15 @@ func (a *asking) collect(list []piece) {
 	if negated {
 		a.miss("not", api.MissingAmbiguous)
 	}
+	if a.order != nil && slices.ContainsFunc(a.sorted, func(r role) bool { return r != top }) {
+		of := a.t.kinds[a.kindly[len(a.kindly)-1].kind].field(a.order.Field)
+		if of != nil && len(of.Words) == 0 { // trending is how pools stand, where nothing else orders them
+			a.order = nil
+		}
+	}
 	moment := func(p piece) bool { return p.when.Span == 0 && !p.when.Since && !p.when.Loose }
 	a.andNow(list, moment)
+	a.against(list, moment)
 	if said := strings.Join(texts(a.words), " "); slices.ContainsFunc(a.times, moment) {
 		for _, until := range [...]string{"to now", "until now", "till now", "since then", "from then"} {
 			if strings.Contains(said, until) { // the changes of then are of the time before it
@@ -325,6 +335,21 @@ func (a *asking) andNow(list []piece, moment func(p piece) bool) {
 			a.times[0].when.Since = true
 			return
 		}
+	}
+}
+
+// against reads how something is compared with a moment as what became of it since then: against yesterday at noon.
+func (a *asking) against(list []piece, moment func(p piece) bool) {
+	if len(a.times) != 1 || !moment(a.times[0]) {
+		return
+	}
+	at := place(list, a.times[0])
+	compares := func(p piece) bool {
+		return p.role == joining && (strings.HasPrefix(p.text, "compared") || oneOf(p.text, "|versus|vs|v|against|")) ||
+			p.role == comparing && (strings.HasSuffix(p.text, " to") || strings.HasSuffix(p.text, " against"))
+	}
+	if compares(beside(list, at, -1)) {
+		a.times[0].when.Since, a.toNow = true, true
 	}
 }
 
@@ -445,9 +470,16 @@ func (a *asking) bare() bool {
 
 // listing reports whether a kind is named, and nothing that would be asked of it.
 func (a *asking) listing() bool {
-	return len(a.kinds) == 1 && len(a.kindly) == 1 && a.kindly[0].order == nil && len(a.subjects)+len(a.fields)+len(a.values)+len(a.sorted)+
+	sorted := len(a.sorted)
+	if sorted == 1 && a.sorted[0] == top {
+		sorted = 0
+	}
+	return len(a.kinds) == 1 && len(a.kindly) == 1 && a.kindly[0].order == nil && len(a.subjects)+len(a.fields)+len(a.values)+sorted+
 		len(a.all)+len(a.bounds)+len(a.times) == 0 && a.rank == 0 && !a.flags && !a.happened && !a.leaves()
 }
+
+// open reports whether an order is asked for of what is not named.
+func (a *asking) open() bool { return len(a.sorted) > 0 && len(a.kinds)+len(a.subjects) == 0 }
 
 // beyondRows is a word by which a question asks for something else than what rows say: who is behind a thing, how one gets it, what is like
 // it, and what will become of it. It is "" where there is none.

@@ -122,7 +122,7 @@ func (a *asking) askTotal() *Part {
 	if len(a.kinds) == 0 && !slices.ContainsFunc(a.fields, func(p piece) bool { return !moving(p) }) { // what changed
 		return nil
 	}
-	if len(a.fields) == 0 || a.listed() || a.even || a.leaves() {
+	if len(a.fields) == 0 || a.listed() || a.even || len(a.others)+a.beyond > 0 {
 		return nil
 	}
 	if len(a.kinds) == 0 && slices.ContainsFunc(a.words, func(w term) bool { return refersBack(w.text) }) {
@@ -141,7 +141,9 @@ func (a *asking) askTotal() *Part {
 	}
 	for kind, k := range t.kinds {
 		rows := t.of(k.Name)
-		if len(rows) != 1 || !slices.Contains(of, k.Name) && !(len(a.kinds) == 0 && k.Sole) || a.kind != "" && k.Name != a.kind {
+		lacked := func(p piece) bool { return slices.Contains(k.Lacks, t.kinds[p.kind].Name) }
+		whole := slices.Contains(of, k.Name) || len(a.kinds) == 0 && k.Sole
+		if len(rows) != 1 || !whole || a.kind != "" && k.Name != a.kind || slices.ContainsFunc(a.without, other(lacked)) {
 			continue
 		}
 		names, left, lack := a.fieldsOf(kind)
@@ -149,6 +151,9 @@ func (a *asking) askTotal() *Part {
 			names = slices.DeleteFunc(names, func(name string) bool { return k.field(name).Counts })
 		}
 		of := func(p piece) bool { return strings.HasSuffix(p.text, "ers") } // advancers and decliners
+		if a.bothWays() && !counted(k, names) {                              // advancing and declining: how many, and no change
+			continue
+		}
 		counts := slices.Contains(a.all, counting) || counted(k, names) && !slices.ContainsFunc(a.fields, other(of))
 		if len(lack) > 0 || len(names) == 0 || counts != counted(k, names) || slices.Contains(a.all, averaging) {
 			continue
@@ -159,6 +164,12 @@ func (a *asking) askTotal() *Part {
 		return &p
 	}
 	return nil
+}
+
+// bothWays reports whether the question is of what went up and of what went down.
+func (a *asking) bothWays() bool {
+	is := func(r role) bool { return slices.ContainsFunc(a.fields, func(p piece) bool { return p.role == r }) }
+	return is(rising) && is(falling)
 }
 
 // grouped is a text of rows of a kind of which the question asks the most or the least, as if it had figures of its own: which currency

@@ -73,7 +73,20 @@ var (
 	nextTopic = regexp.MustCompile(`(?i)^((?:(?:ok|okay|good|fine|great|right|alright|cool|thanks|perfect|nice)[,.!]* )*)next,? (the )`)
 	howFar    = regexp.MustCompile(`(?i)\bhow far (has|have) ([^,;?]{2,30}?) (?:come|gone|run|travell?ed|swung|got)\b`)
 	gotAway   = regexp.MustCompile(`(?i)\bhow much (?:money )?did (?:the )?` + thiefForm + ` ` + awayForm + ` (?:at|from|in)\b`)
-	theyGot   = regexp.MustCompile(`(?i)\bhow much (?:money )?did (?:the )?(\w+) ` + thiefForm + ` ` + awayForm)
+	// What rose and what fell are two figures of one row.
+	roseFell = regexp.MustCompile(`(?i)\b(?:(?:the )?(?:number|count|tally) of|how many)(?: of)?(?: the| your| all| these| those)? ?(?:` + coinForm + ` )?` +
+		`(?:(?:that|which|like|actually|currently) )*` + beForm + `(?:` + upForm + `)\b([^,;]{0,40}?),? (?:and|versus|vs|against|or) ` +
+		`(?:how many )?(?:` + coinForm + ` )?` + beForm + `(?:` + downForm + `)\b` + dayTail)
+	rosersFell = regexp.MustCompile(`(?i)\b(?:(?:the )?(?:number|count|tally|ratio) of )?(?:advancers|advancing|gainers|risers|winners)(?: ` + coinForm +
+		`)? ?(?:versus|vs|against|/) ?(?:decliners|declining|losers|fallers)(?: (?:across (?:the |all |your )?(?:\w+ )?)?` + coinForm + `)?\b` + dayTail)
+	advDec  = regexp.MustCompile(`(?i)\badv(?:ance)? ?/ ?dec(?:line)?(?: line| ratio)?\b` + dayTail)
+	inHurry = regexp.MustCompile(`(?i)\b(?:in a hurry|in a rush|asap|urgently|right away|straight away|as fast as possible|quickly|immediately)\b`)
+	feeWord = regexp.MustCompile(`(?i)\b(?:gas|gwei|fees?|sats?)\b`)
+	// A clock that something is compared with.
+	offClock = regexp.MustCompile(`(?i)\b(?:off|from|vs|versus|against) (?:of )?(?:the |its |this morning['’]?s )?(` + clockTime + `) (?:print|level|mark|fix|reading|` +
+		`price|open|quote)\b`)
+	spacedClock = regexp.MustCompile(`(?i)\b(\d{1,2}|` + tenths + `|eleven) ([ap])\.? m\b\.?`)
+	theyGot     = regexp.MustCompile(`(?i)\bhow much (?:money )?did (?:the )?(\w+) ` + thiefForm + ` ` + awayForm)
 )
 
 // said are forms, each with a plainer one that the vocabulary has: 10m or more, ranked 30 or better, past $100 million.
@@ -118,6 +131,12 @@ func said() []saying {
 		{nextTopic, "$1$2", "next"},
 		{howFar, "how much $1 $2 moved", "how far"},
 		{gotAway, "how much was stolen from", " with"},
+		{roseFell, "advancers and decliners$1", "how many"},
+		{roseFell, "advancers and decliners$1", " of "},
+		{rosersFell, "advancers and decliners", "ers"},
+		{rosersFell, "advancers and decliners", "declining"},
+		{advDec, "advancers and decliners", "adv"},
+		{offClock, "since $1", ":"},
 		{theyGot, "how much was stolen from $1", " with"},
 	}
 }
@@ -132,6 +151,12 @@ var (
 )
 
 const (
+	// dayTail is the span of what rose and fell.
+	dayTail    = `(?:,? (?:(?:over|in|during|on|within|for) )?(?:the )?(?:last |past )?(?:day|24 ?h(?:ours|rs)?|24-hours?|today|twenty[- ]four hours)\b)?`
+	coinForm   = `(?:coins|assets|tokens|cryptos|cryptocurrencies)`
+	beForm     = `(?:(?:are|were|have|went|closed|traded|moved|is|currently|in the|in) )*`
+	upForm     = `up|rose|risen|gained|green|advancing|advanced|rising|higher|positive`
+	downForm   = `down|fell|fallen|lost|red|declining|declined|falling|lower|negative|dropped`
 	countForm  = `(\d+|two|three|four|five|six|seven|eight|nine|ten|twenty)`
 	endForm    = `(best|worst|top|bottom|biggest|smallest|highest|lowest|largest)`
 	thiefForm  = `(?:hackers?|thie(?:f|ves)|attackers?|robbers?|exploiters?|criminals)`
@@ -188,6 +213,12 @@ func plainly(q string) string {
 	}
 	if m := thanThen.FindStringSubmatch(q); m != nil && !oneOf(strings.ToLower(strings.Fields(m[2] + " a")[0]), severals) {
 		q = thanThen.ReplaceAllString(q, "$1 $2 now and $3")
+	}
+	if spacedClock.MatchString(q) {
+		q = spacedClock.ReplaceAllString(q, "${1}${2}m")
+	}
+	if feeWord.MatchString(q) {
+		q = inHurry.ReplaceAllString(q, "fast")
 	}
 	small := strings.ToLower(q)
 	if strings.Contains(small, "w/") {

@@ -154,7 +154,7 @@ func (t *Tables) newSpellings() (list []string) {
 // mistyped are words of every question that are often written wrong: of time, and such as carry no meaning.
 const mistyped = "|yesterday|today|weekly|monthly|daily|hourly|monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|" +
 	"year|hour|hours|minutes|days|weeks|since|last|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|" +
-	"forty|fifty|hundred|changed|moved|performed|performance|traded|trading|" + grammarMistyped
+	"second|third|fourth|forty|fifty|hundred|changed|moved|performed|performance|traded|trading|" + grammarMistyped
 
 // grammarMistyped are those that carry none.
 const grammarMistyped = "|what|whats|which|where|when|much|many|please|current|currently|latest|right|there|with|about|from|this|" +

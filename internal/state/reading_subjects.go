@@ -559,10 +559,11 @@ func (a *asking) put(parts []Part, s subject, f offer) []Part {
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: "entity", Op: api.CompareEqual, Value: t.rows[f.rows[0]].Entity})
 		p.Query.Where = append(p.Query.Where, f.where...)
 		p.Match = api.MatchExact
-		if len(a.subjects) > 1 {
+		own := t.rows[s.rows[0]].Kind == k.Name
+		if len(a.subjects) > 1 || own && a.newest() {
 			p.Query.Limit, p.Query.Agg = 1, nil
 		}
-		if len(a.subjects) == 1 && len(f.rows) < p.Query.Limit {
+		if len(a.subjects) == 1 && !own && len(f.rows) < p.Query.Limit {
 			return append(append(parts, p), a.named(s)...)
 		}
 		return append(parts, p)
@@ -606,6 +607,12 @@ func (a *asking) put(parts []Part, s subject, f offer) []Part {
 	}
 	p.Query.Where = append([]api.Condition{t.keyed(k.Name, keys, symbol)}, f.where...)
 	return append(parts, p)
+}
+
+// newest reports whether the newest of what came one after the other is asked for, and no more.
+func (a *asking) newest() bool {
+	last := func(w term) bool { return oneOf(w.text, "|latest|newest|current|recent|last|") }
+	return !a.plural && (len(a.fields) > 0 || a.singular) && len(a.times) == 0 && slices.ContainsFunc(a.words, last)
 }
 
 // keyed is the condition of being one of some rows: by the symbol, where that is one row's alone.

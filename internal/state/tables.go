@@ -22,6 +22,7 @@ type Kind struct {
 	Totals []string `json:"totals,omitempty"` // kinds whose one row has figures of all rows of this one
 	Whole  []string `json:"whole,omitempty"`  // words of Words that mean all of its rows together: defi
 	Sole   bool     `json:"sole,omitempty"`   // there is one row, which is meant where its figures are asked for of nothing
+	Lacks  []string `json:"lacks,omitempty"`  // kinds whose things its figures leave out
 	Own    bool     `json:"own,omitempty"`    // a headline: it answers only where its kind is asked for or nothing else fits
 }
 

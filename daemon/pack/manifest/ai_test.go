@@ -48,7 +48,7 @@ func TestAIQuestions(t *testing.T) {
 		"most liked models": "trending_model/MiniMaxAI/MiniMax-M2 likes; trending_model/Qwen/Qwen3-VL-235B-A22B-Instruct likes; " +
 			"trending_model/deepseek-ai/DeepSeek-OCR likes",
 		"likes of flux":          "prefix: trending_model/black-forest-labs/FLUX.1-Kontext-dev likes",
-		"latest ollama release":  "release/ollama/v9.4.1; release/ollama/v9.4.0; release/ollama/v9.4.0-rc2",
+		"latest ollama release":  "release/ollama/v9.4.1",
 		"vllm version":           "release/vllm/v9.21.0 version; release/vllm/v9.20.2 version; release/vllm/v9.20.1 version",
 		"transformers release":   "release/transformers/v95.2.0; release/transformers/v95.1.1; release/transformers/v95.1.0",
 		"papers about agents":    "paper/2611.99114; paper/2611.99127; paper/2611.99166",

@@ -139,6 +139,8 @@ func TestOfIt(t *testing.T) {
 		"ETH perp mark and the 8h funding Hyperliquid shows for it": "perp/ETH markUsd; funding/ETH/Hyperliquid funding8hPct fundingAnnualPct",
 		"ETH perp mark and the 8h funding of hyperliquid": "perp/ETH markUsd; funding/MORPHO/Hyperliquid funding8hPct fundingAnnualPct; " +
 			"funding/ZEC/Hyperliquid funding8hPct fundingAnnualPct; funding/FARTCOIN/Hyperliquid funding8hPct fundingAnnualPct",
+		// a list of venues ends with one that is a name too
+		"btc funding at Binance, Bybit and Hyperliquid, and the BTC mark price": "missing mark no_such_field, price no_such_field",
 	})
 	ask(t, api.PackMarkets, map[string]string{
 		"inflation a year from now": "missing year from now no_such_moment",

@@ -113,11 +113,20 @@ func judgeAsked(q asked, p *past, doc map[string]any) answered {
 		}
 		may = may && (q.Want[i].MayRefuse || q.Want[i].Refuse != "")
 	}
-	if doc == nil || len(r.rows)+len(r.aggregates) == 0 {
-		mended := reply{rows: r.marked, moments: r.moments}
+	if doc == nil || len(r.rows) == 0 && (len(r.missing) > 0 || len(r.aggregates) == 0) {
+		told := reply{rows: r.marked, moments: r.moments, aggregates: r.aggregates}
+		answers := len(told.rows)+len(told.aggregates) > 0
+		refusing := slices.ContainsFunc(q.Want, func(w want) bool { return w.Refuse != "" })
+		right := answers && !refusing && q.judge(p, told).outcome == wholly
 		switch {
-		case q.Style == "typing errors" && len(r.marked) > 0 && q.judge(p, mended).outcome == wholly:
+		case q.Style == "typing errors" && right:
 			a.outcome = wholly
+		case right:
+			a.outcome = marked
+		case answers && !refusing && q.judge(p, told).outcome == nothing:
+			a.outcome, a.why = nothing, "marked: "+clip(strings.Join(r.missing, ", "), 160)
+		case answers:
+			a.outcome, a.why = misled, clip(strings.Join(r.missing, ", ")+" got "+told.said(0), 300)
 		case may:
 			a.outcome = refused
 		default:
@@ -134,7 +143,16 @@ func judgeAsked(q asked, p *past, doc map[string]any) answered {
 		a.outcome, a.why = untrue, "should refuse ("+q.Want[i].Refuse+"), got "+r.said(0)
 		return a
 	}
-	return q.judge(p, r)
+	a = q.judge(p, r)
+	if a.outcome == untrue && len(r.missing) > 0 && len(q.Want) > 1 { // what is not answered of it is told
+		for i := range q.Want {
+			some := q
+			if some.Want = q.Want[i : i+1]; some.judge(p, r).outcome == wholly {
+				return answered{asked: q, outcome: nothing, why: "in part: " + clip(strings.Join(r.missing, ", "), 160)}
+			}
+		}
+	}
+	return a
 }
 
 // said is a row for the list of wrong answers.

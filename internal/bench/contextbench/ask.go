@@ -33,7 +33,7 @@ type asked struct {
 }
 
 // questionSets are the sets of questions, in the order in which they were written.
-var questionSets = []string{"open", "held", "fresh", "later", "fourth", "fifth", "sixth", "seventh", "eighth"}
+var questionSets = []string{"open", "held", "fresh", "later", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
 
 // every is the name of all sets together.
 const every = "all"
@@ -274,6 +274,8 @@ const (
 	refused = "rightly refused"
 	nothing = "nothing"
 	untrue  = "FALSE"
+	marked  = "right, marked"
+	misled  = "wrong, marked"
 )
 
 // answered is a question with what its answer is worth.
@@ -294,12 +296,13 @@ func tally(list []answered, verbose bool) string {
 			counts[of(a)][a.outcome]++
 			counts[of(a)]["asked"]++
 		}
-		fmt.Fprintf(&b, "\n| %s | asked | right | rightly refused | nothing | FALSE | right or refused | score |\n", head)
-		b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|\n")
+		fmt.Fprintf(&b, "\n| %s | asked | right | rightly refused | right, marked | wrong, marked | nothing | FALSE | right or refused | score |\n", head)
+		b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 		for _, name := range slices.Sorted(maps.Keys(counts)) {
 			c := counts[name]
 			good := c[wholly] + c[refused]
-			fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %s | %s |\n", name, c["asked"], c[wholly], c[refused], c[nothing], c[untrue],
+			fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d | %s | %s |\n", name, c["asked"], c[wholly], c[refused], c[marked], c[misled],
+				c[nothing], c[untrue],
 				percentOf(good, c["asked"]), percentOf(good-10*c[untrue], c["asked"]))
 		}
 	}
@@ -310,7 +313,7 @@ func tally(list []answered, verbose bool) string {
 	table("category", func(a answered) string { return a.Category })
 	if verbose {
 		for _, a := range list {
-			if a.outcome == untrue || a.outcome == nothing {
+			if a.outcome != wholly && a.outcome != refused {
 				fmt.Fprintf(&b, "\n- %s %s: %q (%s, %s): %s", a.outcome, a.ID, a.Q, a.Style, a.Category, a.why)
 			}
 		}
