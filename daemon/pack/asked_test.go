@@ -135,6 +135,7 @@ func TestOfAll(t *testing.T) {
 		"adv/dec line, last 24h":                                                         "breadths where key = crypto, fields advancing declining",
 		"how many coins rose and how many fell this week":                                "",
 		"From the trending pools, which one has the fewest liquidity?":                   "pools, field liquidityUsd, order liquidityUsd, limit 3",
+		"today's fear & greed reading alongside the one seven days earlier":              "indexes, fields value weekAgo, limit 3",
 		"deepest trending pool":                                                          "pools, field liquidityUsd, order -liquidityUsd, limit 1",
 		"what gwei gets an ETH tx through in a hurry":                                    "fees where key = ethereum, fields averageGwei fastGwei",
 		"Chances of Bitcoin finishing December above 100k":                               "predictions where key = 610000, field probabilityPct",

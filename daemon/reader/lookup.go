@@ -158,14 +158,15 @@ var (
 		`you(?: already| just)? (?:told me|gave|gave me|said|showed me|mentioned|listed)|got (?:the|it|that|this|them))` +
 		`\s[^?]+?(?:,|[.;!:](?:\s|$)|\s[-–—]\s)`)
 	goesBack = regexp.MustCompile(`(?i)\b(?:it|its|same|that|this|those|these|they|their|them|one|ones|also|too)\b`)
-	ofForm   = regexp.MustCompile(`(?i)^\s*(?:for|of|on|about|regarding|concerning|in case of|as for)\b`)
+	ofForm   = regexp.MustCompile(`(?i)^\s*(?:for|of|on|about|regarding|concerning|in|as for|among|amongst|within|across|inside)\b`)
 	sameForm = regexp.MustCompile(`(?i)\bthe same\b`)
 	// These are of what stands in another part.
 	andForm    = regexp.MustCompile(`(?i)^\s*and\b`)
 	whichForm  = regexp.MustCompile(`(?i)^\s*which\b`)
 	refersForm = regexp.MustCompile(`(?i)\b(?:it|its|these|those|them|they|their)\b|\b(?:there|that|this)\W*$`)
 	// clauseForm is a question of its own.
-	clauseForm = regexp.MustCompile(`(?i)^\s*(?:(?:and|or|but|so|then|also) )?(?:is|are|was|were|do|does|did|has|have|had|can|will|what|whats|which|` +
+	clauseForm = regexp.MustCompile(`(?i)^\s*(?:(?:and|or|but|so|then|also) )?(?:is|are|was|were|do|does|did|has|have|had|can|will|should|shall|would|could|` +
+		`what|whats|which|` +
 		`who|whos|why|how|hows|when|where|whose)\b`)
 )
 

@@ -136,6 +136,8 @@ func TestCommasOfASentence(t *testing.T) {
 		"odd as margin, the highest asset there":          1,
 		"given these assets, odd":                         1,
 		"odd as margin, is there an asset":                2,
+		"among the assets, which has the highest price":   1,
+		"btc price, should it all go":                     1,
 		"btc price, is the boss odd":                      1, // a question of its own, which goes with the one before
 		"highest price, top 3 assets":                     1, // what the order is of stands behind it
 		"odd as margin, what do assets say on that":       1,

@@ -89,7 +89,7 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	for i := 0; len(read.Parts) == 0 && i < len(words); i++ {
 		list := t.pieces(words, said, i)
 		read.Named = read.Named || read.Asks && len(list) > 0 && (list[0].role == naming || list[0].role == valued)
-		read.Kind = read.Kind || len(list) > 0 && list[0].role >= ofKind && list[0].role <= valued
+		read.Kind = read.Kind || len(list) > 0 && (list[0].role == ofKind || list[0].role == naming || list[0].role == valued)
 	}
 	leaves := func(w string) bool {
 		return t.vocabulary[w] == negating || w == "aside" || w == "excluded" || w == "excl" || w == "ignore"
@@ -605,6 +605,12 @@ func (q Question) Answer(now time.Time, pack string, of Asked, past func(q api.R
 		}
 	}
 	f.newest(of.Tables)
+	for _, p := range q.Parts {
+		if first := slices.IndexFunc(f.Rows, func(r FoundRow) bool { return r.Kind == p.Query.Table }); p.one && first >= 0 {
+			rest := slices.DeleteFunc(slices.Clone(f.Rows[first+1:]), func(r FoundRow) bool { return r.Kind == p.Query.Table })
+			f.Rows = append(f.Rows[:first+1], rest...)
+		}
+	}
 	if n := len(q.Parts); n > 0 && q.Parts[n-1].apart && len(f.Rows) == 2 {
 		f.difference()
 	}

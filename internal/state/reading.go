@@ -24,7 +24,7 @@ type Question struct {
 	// be that.
 	Bare, Named, Asks, Listing bool
 	// Open says that it asks for an order of what it does not name: what else is named may be that. Kind says of one that cannot be
-	// answered that it has a kind, a figure or a thing of the pack all the same.
+	// answered that it has a kind or a thing of the pack all the same.
 	Open, Kind bool
 	// Empty says that it is of words that carry no meaning alone: please.
 	Empty bool
@@ -38,6 +38,7 @@ type Part struct {
 	keys  []string // of the rows, in the order in which they were named
 	skip  int      // rows before the one that is asked for
 	even  bool     // that there is none is an answer too
+	one   bool     // the newest of its kind is asked for, by whatever part it is found
 	drop  bool     // what lacks the field of the order stands in none
 
 	word  string      // of the time
@@ -335,6 +336,16 @@ func (a *asking) andNow(list []piece, moment func(p piece) bool) {
 			a.times[0].when.Since = true
 			return
 		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(a.times), func(p piece) bool { return p.when.Loose })
+	current := len(rest) < len(a.times) || slices.ContainsFunc(a.words, func(w term) bool {
+		return oneOf(w.text, "|todays|now|current|currently|present|latest|")
+	})
+	joins := slices.ContainsFunc(list, func(p piece) bool { return p.role == joining })
+	one := max(len(a.subjects), len(a.kinds)) == 1 && len(a.fields) == 0
+	if current && joins && one && len(rest) == 1 && moment(rest[0]) { // today's beside that of then
+		a.times, a.toNow = rest, true
+		a.times[0].when.Since = true
 	}
 }
 

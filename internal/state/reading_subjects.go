@@ -560,6 +560,7 @@ func (a *asking) put(parts []Part, s subject, f offer) []Part {
 		p.Query.Where = append(p.Query.Where, f.where...)
 		p.Match = api.MatchExact
 		own := t.rows[s.rows[0]].Kind == k.Name
+		p.one = a.newest() && a.singular
 		if len(a.subjects) > 1 || own && a.newest() {
 			p.Query.Limit, p.Query.Agg = 1, nil
 		}
