@@ -98,9 +98,7 @@ func cryptoKinds() []state.Kind {
 					"rising", "gaining"},
 					Counts: true},
 				{Name: "declining", Words: []string{"down", "fell", "lost", "declining", "decliners", "in the red", "red", "lower",
-					"falling",
-					"losing",
-					"dropped"}, Counts: true},
+					"falling", "losing", "dropped"}, Counts: true},
 				field("advancingPct", "share", "advancing share", "what share", "share of coins"),
 			}},
 		{Name: kindSupply, Fields: []state.Field{

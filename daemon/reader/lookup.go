@@ -165,9 +165,8 @@ var (
 	whichForm  = regexp.MustCompile(`(?i)^\s*which\b`)
 	refersForm = regexp.MustCompile(`(?i)\b(?:it|its|these|those|them|they|their)\b|\b(?:there|that|this)\W*$`)
 	// clauseForm is a question of its own.
-	clauseForm = regexp.MustCompile(`(?i)^\s*(?:(?:and|or|but|so|then|also) )?(?:is|are|was|were|do|does|did|has|have|had|can|will|should|shall|would|could|` +
-		`what|whats|which|` +
-		`who|whos|why|how|hows|when|where|whose)\b`)
+	clauseForm = regexp.MustCompile(`(?i)^\s*(?:(?:and|or|but|so|then|also) )?` +
+		`(?:is|are|was|were|do|does|did|has|have|had|can|will|should|shall|would|could|what|whats|which|who|whos|why|how|hows|when|where|whose)\b`)
 )
 
 // partly reports whether a question has words that are known beside those that are not.

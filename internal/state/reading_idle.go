@@ -31,7 +31,11 @@ func (t *Tables) idle(list []piece, words []term, kind string, limit int, got Qu
 // shows reports whether what a word of a reading means stands in a part, or nothing has to.
 func (t *Tables) shows(of Part, p piece) bool {
 	q := of.Query
-	k := t.kinds[t.place[q.Table]]
+	at, known := t.place[q.Table]
+	if !known { // flags and sources, which are asked for in words of their own
+		return true
+	}
+	k := t.kinds[at]
 	names := slices.Concat(of.Asked, []string{strings.TrimPrefix(q.Order, "-")})
 	for _, agg := range q.Agg {
 		if _, name, is := strings.Cut(agg, ":"); is {
@@ -56,9 +60,10 @@ func (t *Tables) shows(of Part, p piece) bool {
 		sized := sizing(p) || size != nil && size.means(p.text) && has(func(f Field) bool { return f.Name == "rank" })
 		named := has(func(f Field) bool { return f.means(p.text) || f.means(short(p.text)) })
 		moved := (moving(p) || strings.HasSuffix(p.text, " change")) && (of.over || has(changes))
-		return sized || named || moved || counts || len(of.Asked)+len(q.Agg) == 0 || oneOf(p.text, "|negative|positive|")
+		return sized || named || moved || counts || len(of.Asked)+len(q.Agg) == 0
 	case rising, falling:
-		return of.over || has(func(f Field) bool { return changes(f) || f.Counts || f.means(p.text) || f.Name == "advancingPct" })
+		return of.over || oneOf(p.text, "|negative|positive|") ||
+			has(func(f Field) bool { return changes(f) || f.Counts || f.means(p.text) || f.Name == "advancingPct" })
 	case timing:
 		return p.when.Loose || of.when != nil || has(func(f Field) bool { return spanned(f, p.when) })
 	case valued:
@@ -68,7 +73,7 @@ func (t *Tables) shows(of Part, p piece) bool {
 			r := t.rows[h.row]
 			part := func(key string) bool { return strings.HasPrefix(key, r.Key+"/") }
 			return says(r.Key) || says(r.Entity) || says(r.Symbol) || slices.Contains(of.keys, r.Key) || slices.ContainsFunc(of.keys, part)
-		}) || q.Table == api.TableFlags || slices.ContainsFunc(of.keys, func(key string) bool {
+		}) || slices.ContainsFunc(of.keys, func(key string) bool {
 			r := t.Row(q.Table, key)
 			return r != nil && !slices.ContainsFunc(wordsOf(p.text), func(w string) bool { return !slices.Contains(wordsOf(r.Name), w) })
 		})

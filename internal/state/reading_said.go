@@ -74,17 +74,18 @@ var (
 	howFar    = regexp.MustCompile(`(?i)\bhow far (has|have) ([^,;?]{2,30}?) (?:come|gone|run|travell?ed|swung|got)\b`)
 	gotAway   = regexp.MustCompile(`(?i)\bhow much (?:money )?did (?:the )?` + thiefForm + ` ` + awayForm + ` (?:at|from|in)\b`)
 	// What rose and what fell are two figures of one row.
-	roseFell = regexp.MustCompile(`(?i)\b(?:(?:the )?(?:number|count|tally) of|how many)(?: of)?(?: the| your| all| these| those)? ?(?:` + coinForm + ` )?` +
-		`(?:(?:that|which|like|actually|currently) )*` + beForm + `(?:` + upForm + `)\b([^,;]{0,40}?),? (?:and|versus|vs|against|or) ` +
+	roseFell = regexp.MustCompile(`(?i)\b(?:(?:the )?(?:number|count|tally) of|how many)(?: of)?(?: the| your| all| these| those)? ?` +
+		`(?:` + coinForm + ` )?(?:(?:that|which|like|actually|currently) )*` + beForm + `(?:` + upForm + `)\b([^,;]{0,40}?),? (?:and|versus|vs|against|or) ` +
 		`(?:how many )?(?:` + coinForm + ` )?` + beForm + `(?:` + downForm + `)\b` + dayTail)
-	rosersFell = regexp.MustCompile(`(?i)\b(?:(?:the )?(?:number|count|tally|ratio) of )?(?:advancers|advancing|gainers|risers|winners)(?: ` + coinForm +
-		`)? ?(?:versus|vs|against|/) ?(?:decliners|declining|losers|fallers)(?: (?:across (?:the |all |your )?(?:\w+ )?)?` + coinForm + `)?\b` + dayTail)
+	bothSides = regexp.MustCompile(`(?i)\b(?:(?:the )?(?:number|count|tally|ratio) of )?` +
+		`(?:advancers|advancing|gainers|risers|winners)(?: ` + coinForm + `)? ?(?:versus|vs|against|/) ?` +
+		`(?:decliners|declining|losers|fallers)(?: (?:across (?:the |all |your )?(?:\w+ )?)?` + coinForm + `)?\b` + dayTail)
 	advDec  = regexp.MustCompile(`(?i)\badv(?:ance)? ?/ ?dec(?:line)?(?: line| ratio)?\b` + dayTail)
 	inHurry = regexp.MustCompile(`(?i)\b(?:in a hurry|in a rush|asap|urgently|right away|straight away|as fast as possible|quickly|immediately)\b`)
 	feeWord = regexp.MustCompile(`(?i)\b(?:gas|gwei|fees?|sats?)\b`)
 	// A clock that something is compared with.
-	offClock = regexp.MustCompile(`(?i)\b(?:off|from|vs|versus|against) (?:of )?(?:the |its |this morning['’]?s )?(` + clockTime + `) (?:print|level|mark|fix|reading|` +
-		`price|open|quote)\b`)
+	offClock = regexp.MustCompile(`(?i)\b(?:off|from|vs|versus|against) (?:of )?(?:the |its |this morning['’]?s )?(` + clockTime + `) ` +
+		`(?:print|level|mark|fix|reading|price|open|quote)\b`)
 	spacedClock = regexp.MustCompile(`(?i)\b(\d{1,2}|` + tenths + `|eleven) ([ap])\.? m\b\.?`)
 	theyGot     = regexp.MustCompile(`(?i)\bhow much (?:money )?did (?:the )?(\w+) ` + thiefForm + ` ` + awayForm)
 )
@@ -131,10 +132,8 @@ func said() []saying {
 		{nextTopic, "$1$2", "next"},
 		{howFar, "how much $1 $2 moved", "how far"},
 		{gotAway, "how much was stolen from", " with"},
-		{roseFell, "advancers and decliners$1", "how many"},
-		{roseFell, "advancers and decliners$1", " of "},
-		{rosersFell, "advancers and decliners", "ers"},
-		{rosersFell, "advancers and decliners", "declining"},
+		{roseFell, "advancers and decliners$1", ""},
+		{bothSides, "advancers and decliners", ""},
 		{advDec, "advancers and decliners", "adv"},
 		{offClock, "since $1", ":"},
 		{theyGot, "how much was stolen from $1", " with"},
@@ -152,7 +151,8 @@ var (
 
 const (
 	// dayTail is the span of what rose and fell.
-	dayTail    = `(?:,? (?:(?:over|in|during|on|within|for) )?(?:the )?(?:last |past )?(?:day|24 ?h(?:ours|rs)?|24-hours?|today|twenty[- ]four hours)\b)?`
+	dayTail = `(?:,? (?:(?:over|in|during|on|within|for) )?(?:the )?(?:last |past )?` +
+		`(?:day|24 ?h(?:ours|rs)?|24-hours?|today|twenty[- ]four hours)\b)?`
 	coinForm   = `(?:coins|assets|tokens|cryptos|cryptocurrencies)`
 	beForm     = `(?:(?:are|were|have|went|closed|traded|moved|is|currently|in the|in) )*`
 	upForm     = `up|rose|risen|gained|green|advancing|advanced|rising|higher|positive`
