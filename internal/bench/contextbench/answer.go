@@ -98,7 +98,7 @@ func str(row map[string]any, name string) string {
 	return s
 }
 
-// judgeAsked says what an answer is worth. Marked rows count where the question has typing errors, and never as false.
+// judgeAsked says what an answer is worth. Marked rows are right where the question has typing errors, and else of an outcome of their own.
 func judgeAsked(q asked, p *past, doc map[string]any) answered {
 	a, r := answered{asked: q}, readReply(doc)
 	may := true

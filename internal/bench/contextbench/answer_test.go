@@ -72,7 +72,9 @@ func TestJudgeAsked(t *testing.T) {
 		"another row":          {bitcoin, "", `"rows":[` + eth + `]`, untrue},
 		"another field":        {rank, "", `"rows":[` + btc("100000", "") + `]`, untrue},
 		"none":                 {bitcoin, "", `"rows":[]`, nothing},
-		"marked":               {bitcoin, "", `"rows":[` + btc("100000", `,"match":"spelling"`) + `]`, nothing},
+		"marked":               {bitcoin, "", `"rows":[` + btc("100000", `,"match":"spelling"`) + `]`, marked},
+		"marked, of another":   {bitcoin, "", `"rows":[` + btc("99000", `,"match":"spelling"`) + `]`, misled},
+		"marked, not to be":    {want{Refuse: "no_such_field"}, "", `"rows":[` + btc("100000", `,"match":"words"`) + `]`, misled},
 		"marked, of an error":  {bitcoin, "typing errors", `"rows":[` + btc("100000", `,"match":"spelling"`) + `]`, wholly},
 		"by alias":             {bitcoin, "", `"rows":[` + btc("100000", `,"match":"alias"`) + `]`, wholly},
 		"both":                 {both, "", `"rows":[` + eth + "," + btc("100000", "") + `]`, wholly},
@@ -128,5 +130,15 @@ func TestJudgeOfWhatIsPartlyThere(t *testing.T) {
 		if a := judgeAsked(asked{Want: parts}, p, doc); a.outcome != outcome {
 			t.Errorf("%s is %q (%s)", said, a.outcome, a.why)
 		}
+	}
+	// a part that could be answered, and is told to be missing, makes the answer not whole, and not false
+	var doc map[string]any
+	if err := json.Unmarshal([]byte(rows+`,"missing":[{"word":"how many","why":"no_such_field"}]}]}`), &doc); err != nil {
+		t.Fatal(err)
+	}
+	bitcoin := want{Kind: "asset", Keys: []string{"bitcoin"}, Fields: []string{"priceUsd"}}
+	parts := []want{bitcoin, {Kind: "asset", Agg: "sum", Fields: []string{"priceUsd"}, Where: []string{"priceUsd<1"}}}
+	if a := judgeAsked(asked{Want: parts}, p, doc); a.outcome != nothing {
+		t.Errorf("in part: %q (%s)", a.outcome, a.why)
 	}
 }
