@@ -3,7 +3,6 @@ package state
 import (
 	"errors"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -327,11 +326,11 @@ func clauseText(clause []piece, words []term) string {
 }
 
 // itForm is a word for what was named before, behind a preposition.
-var itForm = regexp.MustCompile(
+var itForm = prose.Form(
 	`(?i)\b(?:about|mentioning|on|for|of|regarding|concerning|around|with|to|naming|in|from|by) (?:it|them)\b`)
 
 // OfIt reports whether words are of what was named before them, and say so behind a preposition: the newest headline about it.
-func OfIt(q string) bool { return itForm.MatchString(q) }
+func OfIt(q string) bool { return itForm().MatchString(q) }
 
 // goesOn reports whether a clause without a name may ask for a further figure of what was named before it: btc price and hourly funding.
 func (t *Tables) goesOn(clause []piece) bool {

@@ -42,23 +42,23 @@ type value struct {
 }
 
 // wholeForm is what stays one word of a question: a date, a moment, a time of the day, a figure with its fraction.
-var wholeForm = regexp.MustCompile(
+var wholeForm = prose.Form(
 	`^(\d{4}-\d\d-\d\d(t\d\d:\d\d(:\d\d(\.\d+)?)?(z|[+-]\d\d:\d\d)?)?|\d{1,2}:\d\d(am|pm|z|utc)?|\d+\.\d+[kmbt]?)$`)
 
 // figureForm is a number as people write it.
-var figureForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmbt]|bn|mn|tn|k|e\d{1,2})?$`)
+var figureForm = prose.Form(`^(\d+(?:\.\d+)?)([kmbt]|bn|mn|tn|k|e\d{1,2})?$`)
 
 // readWords are the words of a question. What people of other languages call the commonest things is said in English.
 func (t *Tables) readWords(q string) (words []term) {
-	q = contractions.ReplaceAllString(strings.ReplaceAll(english(strings.ReplaceAll(q, "’", "'")), "n't", "nt"), "$1")
+	q = contractions().ReplaceAllString(strings.ReplaceAll(english(strings.ReplaceAll(q, "’", "'")), "n't", "nt"), "$1")
 	if strings.Contains(q, ",") {
 		q = ungrouped(q)
 	}
-	q = takenOut.ReplaceAllString(stablesToo.ReplaceAllString(q, " "), "excluding $1")
-	q = exStables.ReplaceAllString(leftOut.ReplaceAllString(q, "$1 excluding $2 "), "$1 stablecoins")
-	q = weekBegan.ReplaceAllString(afloat.ReplaceAllString(q, "$1 in circulation"), "since monday")
-	q = plainly(compared.Replace(highLow.ReplaceAllString(q, "high low")))
-	q = perMillion.ReplaceAllString(dominanceForm.ReplaceAllString(q, "$1 dominance"), " per million")
+	q = takenOut().ReplaceAllString(stablesToo().ReplaceAllString(q, " "), "excluding $1")
+	q = exStables().ReplaceAllString(leftOut().ReplaceAllString(q, "$1 excluding $2 "), "$1 stablecoins")
+	q = weekBegan().ReplaceAllString(afloat().ReplaceAllString(q, "$1 in circulation"), "since monday")
+	q = plainly(compared.Replace(highLow().ReplaceAllString(q, "high low")))
+	q = perMillion().ReplaceAllString(dominanceForm().ReplaceAllString(q, "$1 dominance"), " per million")
 	parted, ended := false, false // by a slash that stands alone, by a stop
 	for chunk := range strings.FieldsSeq(q) {
 		if chunk == "/" {
@@ -72,7 +72,7 @@ func (t *Tables) readWords(q string) (words []term) {
 			chunk = "and"
 		}
 		bare := strings.Trim(chunk, "?!.,;:\"'()[]“”‘’«»¿¡…")
-		if whole := fold(strings.TrimSuffix(strings.TrimPrefix(bare, "$"), "%")); wholeForm.MatchString(whole) {
+		if whole := fold(strings.TrimSuffix(strings.TrimPrefix(bare, "$"), "%")); wholeForm().MatchString(whole) {
 			words = append(words, term{text: whole, raw: bare, cent: strings.HasSuffix(bare, "%"), stop: stop})
 			continue
 		}
@@ -99,34 +99,34 @@ func (t *Tables) readWords(q string) (words []term) {
 }
 
 var (
-	leftOut = regexp.MustCompile(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:[\w.-]+ ){0,3}[\w.-]+) ` +
+	leftOut = prose.Form(`(?i)(^|[,;]|\b(?:and|with|but)\b)\s*((?:[\w.-]+ ){0,3}[\w.-]+) ` +
 		`(?:excluded|(?:left|put|set) (?:out|aside)|aside|omitted|not (?:included|counted)|(?:doesnt|dont|does not|do not|not) count(?:ing)?)\b`)
-	exStables = regexp.MustCompile(`(?i)\b(ex|excluding|exclude|without|no|not|non|minus|excl|skip|skipping|ignoring|except)[ -]` +
+	exStables = prose.Form(`(?i)\b(ex|excluding|exclude|without|no|not|non|minus|excl|skip|skipping|ignoring|except)[ -]` +
 		`(?:the |any |all )?(?:stables|stable|dollar (?:coins|tokens))\b`)
-	takenOut = regexp.MustCompile(`(?i)\b(?:leave|leaving|keep|keeping|take|taking) ((?:[\w.-]+ ){0,3}[\w.-]+) (?:out|aside)\b`)
+	takenOut = prose.Form(`(?i)\b(?:leave|leaving|keep|keeping|take|taking) ((?:[\w.-]+ ){0,3}[\w.-]+) (?:out|aside)\b`)
 	// All of a kind is what a list is of anyhow.
-	stablesToo = regexp.MustCompile(`(?i),? ?\b(?:including (?:the )?stable(?:coin)?s|stable(?:coin)?s (?:too|included|also|as well))\b,?`)
-	afloat     = regexp.MustCompile(`(?i)\b(how (?:much|many)\b[^,;?]*?) out there\b`) // how much of it is out there
-	weekBegan  = regexp.MustCompile(`(?i)\bsince (?:the )?(?:start|beginning) of (?:the|this) week\b`)
-	highLow    = regexp.MustCompile(`(?i)\bhi/lo\b`)
+	stablesToo = prose.Form(`(?i),? ?\b(?:including (?:the )?stable(?:coin)?s|stable(?:coin)?s (?:too|included|also|as well))\b,?`)
+	afloat     = prose.Form(`(?i)\b(how (?:much|many)\b[^,;?]*?) out there\b`) // how much of it is out there
+	weekBegan  = prose.Form(`(?i)\bsince (?:the )?(?:start|beginning) of (?:the|this) week\b`)
+	highLow    = prose.Form(`(?i)\bhi/lo\b`)
 	compared   = strings.NewReplacer(">=", " at least ", "≥", " at least ", "<=", " at most ", "≤", " at most ",
 		">", " above ", "<", " below ")
-	dominanceForm = regexp.MustCompile(`(?i)\b(\w+)\.d\b`)                   // BTC.D
-	perMillion    = regexp.MustCompile(`(?i)(?:^|\s)(?:\$|usd)/m(?:tok)?\b`) // $/M
-	shareForm     = regexp.MustCompile(`\b` + partForm + ` of (\w+(?: \w+)?) (?:in|of|within) ` + marketForm + `$`)
-	ownForm       = regexp.MustCompile(`\b(\w+) ` + partForm + ` (?:in|of|within) ` + marketForm + `$`)
-	bothForm      = regexp.MustCompile(`\b(\w+) and (\w+) ` + partForm + ` (?:in|of|within) ` + marketForm + `$`)
-	accountForm   = regexp.MustCompile(`\b(?:what|which|how (?:big|large) an?) ` + partForm + ` of ` + marketForm + ` (?:does|do|is) (\w+) ` +
+	dominanceForm = prose.Form(`(?i)\b(\w+)\.d\b`)                   // BTC.D
+	perMillion    = prose.Form(`(?i)(?:^|\s)(?:\$|usd)/m(?:tok)?\b`) // $/M
+	shareForm     = prose.Form(`\b` + partForm + ` of (\w+(?: \w+)?) (?:in|of|within) ` + marketForm + `$`)
+	ownForm       = prose.Form(`\b(\w+) ` + partForm + ` (?:in|of|within) ` + marketForm + `$`)
+	bothForm      = prose.Form(`\b(\w+) and (\w+) ` + partForm + ` (?:in|of|within) ` + marketForm + `$`)
+	accountForm   = prose.Form(`\b(?:what|which|how (?:big|large) an?) ` + partForm + ` of ` + marketForm + ` (?:does|do|is) (\w+) ` +
 		`(?:(?:currently|now|today) )?(?:account(?:ing)? for|make up|have|hold|represent|constitute)(?: (?:currently|now|today|right now))?$`)
-	madeForm = regexp.MustCompile(`\b(?:how much|(?:what|which) ` + partForm + `) of ` + marketForm +
+	madeForm = prose.Form(`\b(?:how much|(?:what|which) ` + partForm + `) of ` + marketForm +
 		` (?:is|does|comes from|belongs to|goes to|sits in) ?(?:(?:made up of|made of|made up by|accounted for by|attributable to|due to|` +
 		`held by|held in|in|make up|from) )?(\w+)\b`)
 )
 
 // itsForm is a share of the market that was named before.
 var (
-	itsForm = regexp.MustCompile(`\b(?:how much|(?:what|which) ` + partForm + `) of (?:it|that) (?:is|does|comes from) (\w+)\b`)
-	toForm  = regexp.MustCompile(`\band (?:how much|(?:what|which) ` + partForm + `) (?:to|is|by|for) (\w+)$`)
+	itsForm = prose.Form(`\b(?:how much|(?:what|which) ` + partForm + `) of (?:it|that) (?:is|does|comes from) (\w+)\b`)
+	toForm  = prose.Form(`\band (?:how much|(?:what|which) ` + partForm + `) (?:to|is|by|for) (\w+)$`)
 )
 
 const (
@@ -144,9 +144,9 @@ func shares(words []term) []term {
 	if strings.Contains(text, "volume") { // of which no share is known
 		return words
 	}
-	said := bothForm.ReplaceAllString(text, "$1 dominance and $2 dominance")
-	for _, form := range [...]*regexp.Regexp{accountForm, shareForm, ownForm, madeForm, itsForm, toForm} {
-		said = form.ReplaceAllString(said, "$1 dominance")
+	said := bothForm().ReplaceAllString(text, "$1 dominance and $2 dominance")
+	for _, form := range [...]func() *regexp.Regexp{accountForm, shareForm, ownForm, madeForm, itsForm, toForm} {
+		said = form().ReplaceAllString(said, "$1 dominance")
 	}
 	if said == text {
 		return words
@@ -160,17 +160,17 @@ func shares(words []term) []term {
 
 // These are how people ask what a dollar is in a currency.
 var (
-	dollarGets = regexp.MustCompile(`\bhow (?:many|much) (\w+ )?(\w+) ` +
+	dollarGets = prose.Form(`\bhow (?:many|much) (\w+ )?(\w+) ` +
 		`(?:(?:do|does|can|would|could|will|i|we|you|one|get|gets|receive|buy|have|for|to|per|in|is|are) )*?` +
 		oneDollar + `(?: (?:buy|buys|buying|gets?|fetch|fetches|worth|me|would|will|can|bring|brings)\b)*`)
-	dollarIs = regexp.MustCompile(`\b` + oneDollar + ` (?:(?:is|buys|gets|to|in|i|we|you|one|do|does|can|would|will|receive|get|buy|me) )*?` +
+	dollarIs = prose.Form(`\b` + oneDollar + ` (?:(?:is|buys|gets|to|in|i|we|you|one|do|does|can|would|will|receive|get|buy|me) )*?` +
 		`how (?:many|much) (\w+ )?(\w+)`)
-	dollarAgainst = regexp.MustCompile(`\bdollar (?:against|vs|versus|to|in|over) (?:the |a )?(\w+ )?(\w+)`)
-	perDollar     = regexp.MustCompile(`(\b\w+ )?\b(\w+) ` +
+	dollarAgainst = prose.Form(`\bdollar (?:against|vs|versus|to|in|over) (?:the |a )?(\w+ )?(\w+)`)
+	perDollar     = prose.Form(`(\b\w+ )?\b(\w+) ` +
 		`(?:per|for a|for one|for 1|to the|to a|to one|against the|vs the|versus the) (?:us |american )?dollar\b`)
 )
 
-var ofCountry = regexp.MustCompile(`\b(rupees?|pesos?|won|yen|francs?|yuan|krona|kronor|krone|kroner|reais|real|rand|dollars?) ` +
+var ofCountry = prose.Form(`\b(rupees?|pesos?|won|yen|francs?|yuan|krona|kronor|krone|kroner|reais|real|rand|dollars?) ` +
 	`(?:of|from) (india|mexico|korea|japan|switzerland|china|sweden|norway|denmark|brazil|canada|australia|singapore)\b`)
 
 // countries are what is of a country, by its name.
@@ -188,13 +188,13 @@ func (t *Tables) inDollars(words []term) []term {
 	if !strings.Contains(said, "dollar") {
 		return words
 	}
-	if m := ofCountry.FindStringSubmatchIndex(said); m != nil { // the rupees of India
+	if m := ofCountry().FindStringSubmatchIndex(said); m != nil { // the rupees of India
 		at, of := len(strings.Fields(said[:m[0]])), countries()[said[m[4]:m[5]]]
 		words = slices.Concat(words[:at], []term{{text: of, raw: of, stop: words[at].stop}, words[at]}, words[at+3:])
 		said = strings.Join(texts(words), " ")
 	}
-	for _, form := range [...]*regexp.Regexp{dollarGets, dollarIs, dollarAgainst, perDollar} {
-		m := form.FindStringSubmatchIndex(said)
+	for _, form := range [...]func() *regexp.Regexp{dollarGets, dollarIs, dollarAgainst, perDollar} {
+		m := form().FindStringSubmatchIndex(said)
 		if m == nil {
 			continue
 		}
@@ -227,7 +227,7 @@ func (t *Tables) inDollars(words []term) []term {
 }
 
 // contractions are the endings that stand behind an apostrophe: who's, I'd, isn't. What is somebody's is theirs without it.
-var contractions = regexp.MustCompile(`(?i)(\w)'(?:s|d|ll|re|ve|m)\b`)
+var contractions = prose.Form(`(?i)(\w)'(?:s|d|ll|re|ve|m)\b`)
 
 // texts are the folded words.
 func texts(words []term) []string {
@@ -240,7 +240,7 @@ func texts(words []term) []string {
 
 // figure reads a number: 100000, 100k, 1.5m.
 func figure(text string) (x float64, ok bool) {
-	m := figureForm.FindStringSubmatch(text)
+	m := figureForm().FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
 	}

@@ -255,7 +255,7 @@ func (a *asking) collect(list []piece) {
 			}
 		case flagging:
 			a.flags, a.flagKind = true, cmp.Or(a.flagKind, flagOf(p.text))
-			a.trouble = a.trouble || troubles.MatchString(p.text)
+			a.trouble = a.trouble || troubles().MatchString(p.text)
 		case happening:
 			a.happened = true
 		case joining:

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,7 +45,7 @@ func (a *asking) filtered(kind int) (list []api.Condition, ok bool) {
 type lacks []api.LookupMissing
 
 // spanForm is a span in the name of a field.
-var spanForm = regexp.MustCompile(`\d+[hd]`)
+var spanForm = prose.Form(`\d+[hd]`)
 
 // means reports whether a word of a question names a field.
 func (f Field) means(phrase string) bool {
@@ -55,7 +54,7 @@ func (f Field) means(phrase string) bool {
 
 // spanned reports whether f is of a span.
 func spanned(f Field, w prose.When) bool {
-	has := spanForm.FindString(f.Name)
+	has := spanForm().FindString(f.Name)
 	if w.Span > 0 && prose.SpanOf(has) == w.Span {
 		return true
 	}
@@ -164,7 +163,7 @@ func (a *asking) otherSpan(k Kind, p piece, list []Field) string {
 		if q.from == p.from || slices.ContainsFunc(a.words[min(p.to, q.to):max(p.from, q.from)], apart) {
 			continue
 		}
-		if len(having(k.Fields, func(f Field) bool { return f.means(q.text) && !changes(f) && spanForm.MatchString(f.Name) })) > 0 {
+		if len(having(k.Fields, func(f Field) bool { return f.means(q.text) && !changes(f) && spanForm().MatchString(f.Name) })) > 0 {
 			return q.text
 		}
 	}
@@ -348,7 +347,7 @@ func (a *asking) noField(p piece, k Kind) api.LookupMissing {
 // insteadOf are the spans that a kind has.
 func (a *asking) insteadOf(p piece, k Kind) (list []string) {
 	for _, f := range k.Fields {
-		if spanForm.MatchString(f.Name) {
+		if spanForm().MatchString(f.Name) {
 			list = append(list, f.Name)
 		}
 	}

@@ -2,10 +2,10 @@ package state
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -51,7 +51,7 @@ func (a *asking) askFlags() (parts []Part) {
 }
 
 // troubles are words for what is wrong with something that runs.
-var troubles = regexp.MustCompile(`\b(?:trouble|problems?|issues?|wrong|disruptions?)\b`)
+var troubles = prose.Form(`\b(?:trouble|problems?|issues?|wrong|disruptions?)\b`)
 
 // ailing reads whether something that has a status has problems as its status.
 func (a *asking) ailing() {

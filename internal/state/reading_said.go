@@ -5,89 +5,91 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/contextd/contextd/internal/prose"
 )
 
 // saying is a form with the plainer one that stands for it.
 type saying struct {
-	form  *regexp.Regexp
+	form  func() *regexp.Regexp
 	plain string
 	has   string // letters of every text that has the form, in small ones; "" for several
 }
 
 // These are forms of comparisons, orders and times.
 var (
-	rankedTop = regexp.MustCompile(`(?i)\b(?:highest|top|best)[ -]rank(?:ed|ing)\b`)
-	rankedOr  = regexp.MustCompile(`(?i)\branked (\d+) or (?:better|higher|above)\b`)
-	plusForm  = regexp.MustCompile(`(?i)(^|\s)(\$?\d[\d.]*(?:[kmbt]n?)?%?)\+(\s|$)`)
-	noMore    = regexp.MustCompile(`(?i)\b(?:no|not) (?:more|higher|greater|larger|bigger|longer) than ` + amountForm)
-	noLess    = regexp.MustCompile(`(?i)\b(?:no|not) (?:less|lower|fewer|smaller|shorter) than ` + amountForm)
-	emphatic  = regexp.MustCompile(`(?i)\b(?:strictly|well|way|far|comfortably) (above|over|below|under|` +
+	rankedTop = prose.Form(`(?i)\b(?:highest|top|best)[ -]rank(?:ed|ing)\b`)
+	rankedOr  = prose.Form(`(?i)\branked (\d+) or (?:better|higher|above)\b`)
+	plusForm  = prose.Form(`(?i)(^|\s)(\$?\d[\d.]*(?:[kmbt]n?)?%?)\+(\s|$)`)
+	noMore    = prose.Form(`(?i)\b(?:no|not) (?:more|higher|greater|larger|bigger|longer) than ` + amountForm)
+	noLess    = prose.Form(`(?i)\b(?:no|not) (?:less|lower|fewer|smaller|shorter) than ` + amountForm)
+	emphatic  = prose.Form(`(?i)\b(?:strictly|well|way|far|comfortably) (above|over|below|under|` +
 		`(?:more|less|higher|lower|greater|fewer) than)\b`)
-	pastForm = regexp.MustCompile(`(?i)\b(?:(?:went|go|goes|gone|going|got) )?(?:past|beyond|upwards of|surpass(?:es|ed|ing)?|` +
+	pastForm = prose.Form(`(?i)\b(?:(?:went|go|goes|gone|going|got) )?(?:past|beyond|upwards of|surpass(?:es|ed|ing)?|` +
 		`top(?:s|ped|ping)|pass(?:es|ed|ing)|cross(?:es|ed|ing)?|exceed(?:s|ed|ing)?) ` + sumForm)
-	cheaperThan = regexp.MustCompile(`(?i)\bcheaper than ` + amountForm)
-	dearerThan  = regexp.MustCompile(`(?i)\b(?:pricier|dearer|costlier|more expensive) than ` + amountForm)
-	longerThan  = regexp.MustCompile(`(?i)\b(?:longer|wider) than ` + sumForm)
-	shorterThan = regexp.MustCompile(`(?i)\bshorter than ` + sumForm)
-	thanThen    = regexp.MustCompile(`(?i)(^|[,;] ?|\b(?:so|whether|if|and|hey|ok|okay|alright) )is ([^,;]{3,40}?) (?:higher|lower|up|down|` +
+	cheaperThan = prose.Form(`(?i)\bcheaper than ` + amountForm)
+	dearerThan  = prose.Form(`(?i)\b(?:pricier|dearer|costlier|more expensive) than ` + amountForm)
+	longerThan  = prose.Form(`(?i)\b(?:longer|wider) than ` + sumForm)
+	shorterThan = prose.Form(`(?i)\bshorter than ` + sumForm)
+	thanThen    = prose.Form(`(?i)(^|[,;] ?|\b(?:so|whether|if|and|hey|ok|okay|alright) )is ([^,;]{3,40}?) (?:higher|lower|up|down|` +
 		`above|below|bigger|smaller|more|less)(?: or (?:higher|lower|down|bigger|smaller|less))? than (?:it was |it stood )?(?:at )?` + agoForm)
-	aboutThen = regexp.MustCompile(`(?i)\b(since|for|from|at|over|around) (?:like|say|maybe|about|around|roughly|approximately) ` +
+	aboutThen = prose.Form(`(?i)\b(since|for|from|at|over|around) (?:like|say|maybe|about|around|roughly|approximately) ` +
 		`(an?\b|\d|one|two|three|four|five|six|seven|eight|nine|ten|twelve|noon|midnight|last\b)`)
-	countedFrom = regexp.MustCompile(`(?i)\b(?:counting|starting|measured|reckoned|beginning|counted) (?:from|since|on|at|as of)\b`)
-	dayOfDate   = regexp.MustCompile(`(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,? (?:the )?(\d{1,2}(?:st|nd|rd|th)?(?: of)? ` +
+	countedFrom = prose.Form(`(?i)\b(?:counting|starting|measured|reckoned|beginning|counted) (?:from|since|on|at|as of)\b`)
+	dayOfDate   = prose.Form(`(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,? (?:the )?(\d{1,2}(?:st|nd|rd|th)?(?: of)? ` +
 		monthForm + `|` + monthForm + ` \d{1,2}\b)`)
-	overEvery   = regexp.MustCompile(`(?i)\b(?:over|across) (?:every|each)(?: single)?\b`)
-	recordHigh  = regexp.MustCompile(`(?i)\b(?:(?:new|fresh) )?(?:record|lifetime) (?:high|peak)\b`)
-	perMil      = regexp.MustCompile(`(?i)\bper mil\b`)
-	inAndOut    = regexp.MustCompile(`(?i)\bin and out\b`)
-	rankedTo    = regexp.MustCompile(`(?i)\branked (?:from )?(?:1|one|first) (?:to|through) (` + tenths + `)\b`)
-	rankedHigh  = regexp.MustCompile(`(?i)\b(` + tenths + `) (coins|assets|tokens|protocols|chains) ranked highest\b`)
-	superlative = regexp.MustCompile(`(?i)\b(?:the more|(?:the )?most) (big|large|high|low|small|cheap|new|old|strong|weak)\b`)
-	hasMore     = regexp.MustCompile(`(?i)\b(has|have|having) the more\b`)
-	outright    = regexp.MustCompile(`(?i)\b(?:absolute|outright|absolutely the) ((?:cheap|low|high|great|large|small|bigg|worst|best)\w*|` +
+	overEvery   = prose.Form(`(?i)\b(?:over|across) (?:every|each)(?: single)?\b`)
+	recordHigh  = prose.Form(`(?i)\b(?:(?:new|fresh) )?(?:record|lifetime) (?:high|peak)\b`)
+	perMil      = prose.Form(`(?i)\bper mil\b`)
+	inAndOut    = prose.Form(`(?i)\bin and out\b`)
+	rankedTo    = prose.Form(`(?i)\branked (?:from )?(?:1|one|first) (?:to|through) (` + tenths + `)\b`)
+	rankedHigh  = prose.Form(`(?i)\b(` + tenths + `) (coins|assets|tokens|protocols|chains) ranked highest\b`)
+	superlative = prose.Form(`(?i)\b(?:the more|(?:the )?most) (big|large|high|low|small|cheap|new|old|strong|weak)\b`)
+	hasMore     = prose.Form(`(?i)\b(has|have|having) the more\b`)
+	outright    = prose.Form(`(?i)\b(?:absolute|outright|absolutely the) ((?:cheap|low|high|great|large|small|bigg|worst|best)\w*|` +
 		`priciest)\b`)
-	netMove     = regexp.MustCompile(`(?i)\bnet (move|change|moved|changed)\b`)
-	priceAction = regexp.MustCompile(`(?i)\bprice action\b`)
-	ownOf       = regexp.MustCompile(`(?i)(['’]s?) own\b`)
-	withForm    = regexp.MustCompile(`(?i)\bw/(o\b)?`)
-	decentral   = regexp.MustCompile(`(?i)\bdecentrali[sz]ed (perp(?:etual)?s? )?(?:exchange|venue|platform)(s?)\b`)
-	ofPeg       = regexp.MustCompile(`(?i)\b(?:his|her|their) peg\b`)
-	feeNetwork  = regexp.MustCompile(`(?i)\b(fees?|gas|gwei|sats?)\b(.*)\bon (?:the )?(bitcoin|btc|ethereum|eth) ` +
+	netMove     = prose.Form(`(?i)\bnet (move|change|moved|changed)\b`)
+	priceAction = prose.Form(`(?i)\bprice action\b`)
+	ownOf       = prose.Form(`(?i)(['’]s?) own\b`)
+	withForm    = prose.Form(`(?i)\bw/(o\b)?`)
+	decentral   = prose.Form(`(?i)\bdecentrali[sz]ed (perp(?:etual)?s? )?(?:exchange|venue|platform)(s?)\b`)
+	ofPeg       = prose.Form(`(?i)\b(?:his|her|their) peg\b`)
+	feeNetwork  = prose.Form(`(?i)\b(fees?|gas|gwei|sats?)\b(.*)\bon (?:the )?(bitcoin|btc|ethereum|eth) ` +
 		`(?:network|blockchain|chain|mainnet)\b`)
-	fromDay = regexp.MustCompile(`(?i)\b(moved?|changed?|gained|lost|grown|risen|fallen|grew|rose|fell|dropped)\b(.{0,30}) from ` +
+	fromDay = prose.Form(`(?i)\b(moved?|changed?|gained|lost|grown|risen|fallen|grew|rose|fell|dropped)\b(.{0,30}) from ` +
 		`(?:last )?(mon|tues|wednes|thurs|fri|satur|sun)day\b`)
-	partOf    = regexp.MustCompile(`(?i)\b(?:what|which) (?:proportion|fraction|percentage) of (?:the |all )?(coins|assets|tokens)\b`)
-	fromTo    = regexp.MustCompile(`(?i)^(.*?),? (?:between|from) (` + clockTime + `) (?:and|to|until|till) (` + clockTime + `)([?.!]*)$`)
-	movesForm = regexp.MustCompile(`(?i)\b(?:mov|chang|ris|rose|fell|fall|gain|lost|los|up|down|grow|grew|drop|high|low|most|least|average|` +
+	partOf    = prose.Form(`(?i)\b(?:what|which) (?:proportion|fraction|percentage) of (?:the |all )?(coins|assets|tokens)\b`)
+	fromTo    = prose.Form(`(?i)^(.*?),? (?:between|from) (` + clockTime + `) (?:and|to|until|till) (` + clockTime + `)([?.!]*)$`)
+	movesForm = prose.Form(`(?i)\b(?:mov|chang|ris|rose|fell|fall|gain|lost|los|up|down|grow|grew|drop|high|low|most|least|average|` +
 		`mean|peak|rang|swing|shift|how much (?:did|has)|by how|volume|trad|turn|flow|mint|burn|issu|news|headline|stor|hack|` +
 		`event|filing|releas|how many|number|total|sum|count|transact|tx|liquidat|perform|return)\w*`)
-	numberWay = regexp.MustCompile(`(?i)\bnumber (up|down|green|red|advancing|declining)\b`)
-	bySide    = regexp.MustCompile(`(?i)\bfor (?:the )?(?:shorts to (?:collect|earn|receive|get|harvest)|longs to pay)\b`)
-	lists     = regexp.MustCompile(`(?i)\b((?:` + tenths + `)-,? (?:(?:and|or|to) )?)+(?:` + tenths + `)-(?:year|month|day|hour)\b`)
-	hyphened  = regexp.MustCompile(`(?i)\b(` + tenths + `)-(,? )`)
-	yearPoint = regexp.MustCompile(`(?i)(-(?:year|month)) (?:points?|segments?)\b`)
-	thinking  = regexp.MustCompile(`(?i)(?:,\s*(?:let say|lets say|say|like|you know|um+|uh+|erm?)|\s(?:um+|uh+|erm))\s*,\s*`)
-	justThen  = regexp.MustCompile(`(?i)\b(in|over|since|within|for|during) just (the|this|an?|\d|one|two|three)\b`)
-	dotForm   = regexp.MustCompile(`(?i)\b(\w+) dot (ai|com|io|fi|xyz|org)\b`)
-	justMe    = regexp.MustCompile(`(?i),? or is it (?:just|only) (?:me|us|(?:on )?(?:my|our))\b(?: [a-z-]+){0,5}[?.! ]*$`)
-	nextTopic = regexp.MustCompile(`(?i)^((?:(?:ok|okay|good|fine|great|right|alright|cool|thanks|perfect|nice)[,.!]* )*)next,? (the )`)
-	howFar    = regexp.MustCompile(`(?i)\bhow far (has|have) ([^,;?]{2,30}?) (?:come|gone|run|travell?ed|swung|got)\b`)
-	gotAway   = regexp.MustCompile(`(?i)\bhow much (?:money )?did (?:the )?` + thiefForm + ` ` + awayForm + ` (?:at|from|in)\b`)
+	numberWay = prose.Form(`(?i)\bnumber (up|down|green|red|advancing|declining)\b`)
+	bySide    = prose.Form(`(?i)\bfor (?:the )?(?:shorts to (?:collect|earn|receive|get|harvest)|longs to pay)\b`)
+	lists     = prose.Form(`(?i)\b((?:` + tenths + `)-,? (?:(?:and|or|to) )?)+(?:` + tenths + `)-(?:year|month|day|hour)\b`)
+	hyphened  = prose.Form(`(?i)\b(` + tenths + `)-(,? )`)
+	yearPoint = prose.Form(`(?i)(-(?:year|month)) (?:points?|segments?)\b`)
+	thinking  = prose.Form(`(?i)(?:,\s*(?:let say|lets say|say|like|you know|um+|uh+|erm?)|\s(?:um+|uh+|erm))\s*,\s*`)
+	justThen  = prose.Form(`(?i)\b(in|over|since|within|for|during) just (the|this|an?|\d|one|two|three)\b`)
+	dotForm   = prose.Form(`(?i)\b(\w+) dot (ai|com|io|fi|xyz|org)\b`)
+	justMe    = prose.Form(`(?i),? or is it (?:just|only) (?:me|us|(?:on )?(?:my|our))\b(?: [a-z-]+){0,5}[?.! ]*$`)
+	nextTopic = prose.Form(`(?i)^((?:(?:ok|okay|good|fine|great|right|alright|cool|thanks|perfect|nice)[,.!]* )*)next,? (the )`)
+	howFar    = prose.Form(`(?i)\bhow far (has|have) ([^,;?]{2,30}?) (?:come|gone|run|travell?ed|swung|got)\b`)
+	gotAway   = prose.Form(`(?i)\bhow much (?:money )?did (?:the )?` + thiefForm + ` ` + awayForm + ` (?:at|from|in)\b`)
 	// What rose and what fell are two figures of one row.
-	roseFell = regexp.MustCompile(`(?i)\b(?:(?:the )?(?:number|count|tally) of|how many)(?: of)?(?: the| your| all| these| those)? ?` +
+	roseFell = prose.Form(`(?i)\b(?:(?:the )?(?:number|count|tally) of|how many)(?: of)?(?: the| your| all| these| those)? ?` +
 		`(?:` + coinForm + ` )?(?:(?:that|which|like|actually|currently) )*` + beForm + `(?:` + upForm + `)\b([^,;]{0,40}?),? (?:and|versus|vs|against|or) ` +
 		`(?:how many )?(?:` + coinForm + ` )?` + beForm + `(?:` + downForm + `)\b` + dayTail)
-	bothSides = regexp.MustCompile(`(?i)\b(?:(?:the )?(?:number|count|tally|ratio) of )?` +
+	bothSides = prose.Form(`(?i)\b(?:(?:the )?(?:number|count|tally|ratio) of )?` +
 		`(?:advancers|advancing|gainers|risers|winners)(?: ` + coinForm + `)? ?(?:versus|vs|against|/) ?` +
 		`(?:decliners|declining|losers|fallers)(?: (?:across (?:the |all |your )?(?:\w+ )?)?` + coinForm + `)?\b` + dayTail)
-	advDec  = regexp.MustCompile(`(?i)\badv(?:ance)? ?/ ?dec(?:line)?(?: line| ratio)?\b` + dayTail)
-	inHurry = regexp.MustCompile(`(?i)\b(?:in a hurry|in a rush|asap|urgently|right away|straight away|as fast as possible|quickly|immediately)\b`)
-	feeWord = regexp.MustCompile(`(?i)\b(?:gas|gwei|fees?|sats?)\b`)
+	advDec  = prose.Form(`(?i)\badv(?:ance)? ?/ ?dec(?:line)?(?: line| ratio)?\b` + dayTail)
+	inHurry = prose.Form(`(?i)\b(?:in a hurry|in a rush|asap|urgently|right away|straight away|as fast as possible|quickly|immediately)\b`)
+	feeWord = prose.Form(`(?i)\b(?:gas|gwei|fees?|sats?)\b`)
 	// A clock that something is compared with.
-	offClock = regexp.MustCompile(`(?i)\b(?:off|from|vs|versus|against) (?:of )?(?:the |its |this morning['’]?s )?(` + clockTime + `) ` +
+	offClock = prose.Form(`(?i)\b(?:off|from|vs|versus|against) (?:of )?(?:the |its |this morning['’]?s )?(` + clockTime + `) ` +
 		`(?:print|level|mark|fix|reading|price|open|quote)\b`)
-	spacedClock = regexp.MustCompile(`(?i)\b(\d{1,2}|` + tenths + `|eleven) ([ap])\.? m\b\.?`)
-	theyGot     = regexp.MustCompile(`(?i)\bhow much (?:money )?did (?:the )?(\w+) ` + thiefForm + ` ` + awayForm)
+	spacedClock = prose.Form(`(?i)\b(\d{1,2}|` + tenths + `|eleven) ([ap])\.? m\b\.?`)
+	theyGot     = prose.Form(`(?i)\bhow much (?:money )?did (?:the )?(\w+) ` + thiefForm + ` ` + awayForm)
 )
 
 // said are forms, each with a plainer one that the vocabulary has: 10m or more, ranked 30 or better, past $100 million.
@@ -99,7 +101,6 @@ func said() []saying {
 		{noMore, "at most $1", ""},
 		{noLess, "at least $1", ""},
 		{emphatic, "$1", ""},
-		{pastForm, "above $1", ""},
 		{cheaperThan, "price below $1", ""},
 		{dearerThan, "price above $1", ""},
 		{longerThan, "above $1", ""},
@@ -141,12 +142,12 @@ func said() []saying {
 }
 
 var (
-	dayForm   = regexp.MustCompile(`(?i),? (?:today|yesterday|on \d{1,2} ` + monthForm + `(?: \d{4})?)$`)
-	untilForm = regexp.MustCompile(`(?i)^,? (?:to|until|till|through|and)\b`)
-	happened  = regexp.MustCompile(`(?i)\b(?:has|have|had|did|when|will)\b`)
-	orMore    = regexp.MustCompile(`(?i)` + amountForm + `,? (or|and) (?:(more|above|over|higher|greater|longer|larger|bigger|upwards|beyond)|` +
+	dayForm   = prose.Form(`(?i),? (?:today|yesterday|on \d{1,2} ` + monthForm + `(?: \d{4})?)$`)
+	untilForm = prose.Form(`(?i)^,? (?:to|until|till|through|and)\b`)
+	happened  = prose.Form(`(?i)\b(?:has|have|had|did|when|will)\b`)
+	orMore    = prose.Form(`(?i)` + amountForm + `,? (or|and) (?:(more|above|over|higher|greater|longer|larger|bigger|upwards|beyond)|` +
 		`(less|below|under|lower|fewer|smaller|shorter|cheaper))\b`)
-	bothEnds = regexp.MustCompile(`(?i)\b` + countForm + ` ` + endForm + ` and (?:the )?` + countForm + ` ` + endForm + `\b`)
+	bothEnds = prose.Form(`(?i)\b` + countForm + ` ` + endForm + ` and (?:the )?` + countForm + ` ` + endForm + `\b`)
 )
 
 const (
@@ -174,7 +175,7 @@ const (
 	sumForm   = figureOf + `+|\$\d[\d.,]*)`
 )
 
-var pointForm = regexp.MustCompile(`(?i)\b` + digitForm + ` point ` + digitForm + `\b`)
+var pointForm = prose.Form(`(?i)\b` + digitForm + ` point ` + digitForm + `\b`)
 
 // digitOf is a number below ten by its word.
 func digitOf(word string) string {
@@ -191,12 +192,12 @@ const severals = "|any|some|every|each|all|a|an|one|no|more|"
 // plainly says comparisons and orders in the plainer forms.
 func plainly(q string) string {
 	if strings.Contains(q, " point ") {
-		q = pointForm.ReplaceAllStringFunc(q, func(text string) string { // two point five
+		q = pointForm().ReplaceAllStringFunc(q, func(text string) string { // two point five
 			parts := strings.Fields(strings.ToLower(text))
 			return digitOf(parts[0]) + "." + digitOf(parts[2])
 		})
 	}
-	if m := orMore.FindStringSubmatchIndex(q); m != nil {
+	if m := orMore().FindStringSubmatchIndex(q); m != nil {
 		rest := strings.TrimLeft(q[m[1]:], " ")
 		ends := rest == "" || strings.ContainsAny(rest[:1], "?!.,;")
 		goesOn := rest != "" && strings.ContainsAny(rest[:1], "$0123456789") || strings.HasPrefix(rest, "than ")
@@ -208,21 +209,21 @@ func plainly(q string) string {
 			q = q[:m[0]] + op + q[m[2]:m[3]] + q[m[1]:]
 		}
 	}
-	if m := bothEnds.FindStringSubmatch(q); m != nil && strings.EqualFold(m[1], m[3]) { // 3 best and 3 worst
-		q = bothEnds.ReplaceAllString(q, "$1 $2 and $4")
+	if m := bothEnds().FindStringSubmatch(q); m != nil && strings.EqualFold(m[1], m[3]) { // 3 best and 3 worst
+		q = bothEnds().ReplaceAllString(q, "$1 $2 and $4")
 	}
-	if m := thanThen.FindStringSubmatch(q); m != nil && !oneOf(strings.ToLower(strings.Fields(m[2] + " a")[0]), severals) {
-		q = thanThen.ReplaceAllString(q, "$1 $2 now and $3")
+	if m := thanThen().FindStringSubmatch(q); m != nil && !oneOf(strings.ToLower(strings.Fields(m[2] + " a")[0]), severals) {
+		q = thanThen().ReplaceAllString(q, "$1 $2 now and $3")
 	}
-	if spacedClock.MatchString(q) {
-		q = spacedClock.ReplaceAllString(q, "${1}${2}m")
+	if spacedClock().MatchString(q) {
+		q = spacedClock().ReplaceAllString(q, "${1}${2}m")
 	}
-	if feeWord.MatchString(q) {
-		q = inHurry.ReplaceAllString(q, "fast")
+	if feeWord().MatchString(q) {
+		q = inHurry().ReplaceAllString(q, "fast")
 	}
 	small := strings.ToLower(q)
 	if strings.Contains(small, "w/") {
-		q = withForm.ReplaceAllStringFunc(q, func(w string) string {
+		q = withForm().ReplaceAllStringFunc(q, func(w string) string {
 			if len(w) > 2 {
 				return "without"
 			}
@@ -230,34 +231,34 @@ func plainly(q string) string {
 		})
 	}
 	if strings.Contains(small, " mo") {
-		q = superlative.ReplaceAllStringFunc(q, func(said string) string {
+		q = superlative().ReplaceAllStringFunc(q, func(said string) string {
 			words := strings.Fields(strings.ToLower(said))
 			return "the " + map[string]string{"big": "biggest", "large": "largest", "high": "highest", "low": "lowest", "small": "smallest",
 				"cheap": "cheapest", "new": "newest", "old": "oldest", "strong": "strongest", "weak": "weakest"}[words[len(words)-1]]
 		})
 	}
-	if m := fromTo.FindStringSubmatch(q); m != nil && !movesForm.MatchString(m[1]) && !strings.Contains(m[1], " and ") {
-		if day := dayForm.FindString(m[3]); !dayForm.MatchString(m[2]) { // from midnight to noon today
+	if m := fromTo().FindStringSubmatch(q); m != nil && !movesForm().MatchString(m[1]) && !strings.Contains(m[1], " and ") {
+		if day := dayForm().FindString(m[3]); !dayForm().MatchString(m[2]) { // from midnight to noon today
 			m[2] += day
 		}
 		q = m[1] + " at " + m[2] + " and " + m[1] + " at " + m[3] + m[4]
 	}
-	if m := fromDay.FindStringSubmatchIndex(q); m != nil && !untilForm.MatchString(q[m[1]:]) {
-		q = fromDay.ReplaceAllString(q, "$1$2 since ${3}day")
+	if m := fromDay().FindStringSubmatchIndex(q); m != nil && !untilForm().MatchString(q[m[1]:]) {
+		q = fromDay().ReplaceAllString(q, "$1$2 since ${3}day")
 	}
 	if strings.Contains(small, "- ") || strings.Contains(small, "-,") {
-		q = lists.ReplaceAllStringFunc(q, func(said string) string { // two-, ten- and thirty-year
-			return hyphened.ReplaceAllString(said, "$1"+said[strings.LastIndex(said, "-"):]+"$2")
+		q = lists().ReplaceAllStringFunc(q, func(said string) string { // two-, ten- and thirty-year
+			return hyphened().ReplaceAllString(said, "$1"+said[strings.LastIndex(said, "-"):]+"$2")
 		})
+	}
+	if !happened().MatchString(q) { // has it crossed $100k: at some time, which no row says
+		q = pastForm().ReplaceAllString(q, "above $1")
 	}
 	for _, s := range said() {
 		if !strings.Contains(small, s.has) {
 			continue
 		}
-		if s.form == pastForm && happened.MatchString(q) { // has it crossed $100k: at some time, which no row says
-			continue
-		}
-		q = s.form.ReplaceAllString(q, s.plain)
+		q = s.form().ReplaceAllString(q, s.plain)
 	}
 	return q
 }

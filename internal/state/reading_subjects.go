@@ -472,7 +472,7 @@ func (a *asking) askPeak() []Part {
 	if len(f.fields) == 0 && len(a.sorted) == 0 && len(a.fields) == 0 && len(k.Fields) > 0 { // the high of the week is that of the price
 		f.fields = []string{k.Fields[0].Name}
 	}
-	if len(f.fields) != 1 || k.Own || spanForm.MatchString(f.fields[0]) || !a.t.isNumber(k.Name, f.fields[0]) {
+	if len(f.fields) != 1 || k.Own || spanForm().MatchString(f.fields[0]) || !a.t.isNumber(k.Name, f.fields[0]) {
 		a.miss(a.subjects[0].text, api.MissingAmbiguous)
 		return nil
 	}

@@ -2,12 +2,12 @@ package state
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -211,14 +211,14 @@ func (t *Tables) index(i int, r Row) {
 }
 
 // versionForm is the number of a version at the end of a name: Nova Premier 1.0.
-var versionForm = regexp.MustCompile(` \d+\.\d+$`)
+var versionForm = prose.Form(` \d+\.\d+$`)
 
 // indexUnversioned has a name stand for one with the number of a version behind it, where there is but one of them.
 func (t *Tables) indexUnversioned() {
 	bare := map[string][]int{}
 	for i, r := range t.rows {
-		if own := t.kinds[t.place[r.Kind]].Own; !own && versionForm.MatchString(r.Name) {
-			name := strings.Join(wordsOf(versionForm.ReplaceAllString(r.Name, "")), " ")
+		if own := t.kinds[t.place[r.Kind]].Own; !own && versionForm().MatchString(r.Name) {
+			name := strings.Join(wordsOf(versionForm().ReplaceAllString(r.Name, "")), " ")
 			bare[name] = append(bare[name], i)
 		}
 	}
@@ -290,9 +290,9 @@ func wordsOf(text string) []string {
 }
 
 // grouped are digits that commas part by thousands.
-var grouped = regexp.MustCompile(`\d(?:,\d{3})+\b`)
+var grouped = prose.Form(`\d(?:,\d{3})+\b`)
 
 // ungrouped is text without the commas that part the thousands of a number.
 func ungrouped(text string) string {
-	return grouped.ReplaceAllStringFunc(text, func(n string) string { return strings.ReplaceAll(n, ",", "") })
+	return grouped().ReplaceAllStringFunc(text, func(n string) string { return strings.ReplaceAll(n, ",", "") })
 }
