@@ -412,6 +412,12 @@ func TestFrames(t *testing.T) {
 func reads(t *testing.T, questions map[string]string) {
 	t.Helper()
 	tables := pack.Crypto().Tables(tick(t, 1))
+	kinds := fmt.Sprint(tables.KindList())
+	t.Cleanup(func() {
+		if now := fmt.Sprint(tables.KindList()); now != kinds { // others would be answered by what it wrote
+			t.Errorf("a question changed the tables: %s, were %s", now, kinds)
+		}
+	})
 	for q, want := range questions {
 		t.Run(q, func(t *testing.T) {
 			t.Parallel()
