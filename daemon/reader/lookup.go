@@ -132,7 +132,8 @@ func (v View) questions() []string {
 		back = back || missed && sameForm.MatchString(q) || i > 0 && state.OfIt(q) || i == 0 && ofForm.MatchString(q)
 		clause = clause || i > 0 && missed && clauseForm.MatchString(q) &&
 			all(q, func(read state.Question) bool { return !read.Named && !read.Kind })
-		open = open || all(q, func(read state.Question) bool { return read.Open })
+		orders := all(q, func(read state.Question) bool { return read.Open })
+		open, back = open || orders, back || i > 0 && orders && whichForm.MatchString(q) // and which fell most
 		listing = listing || all(q, func(read state.Question) bool { return read.Listing })
 		half = half || missed && all(q, func(read state.Question) bool { return partly(read, q) })
 		joins := missed || len(list) == 2 && all(q, func(read state.Question) bool { return read.Listing }) // perps, funding below zero
@@ -162,7 +163,7 @@ var (
 	sameForm = regexp.MustCompile(`(?i)\bthe same\b`)
 	// These are of what stands in another part.
 	andForm    = regexp.MustCompile(`(?i)^\s*and\b`)
-	whichForm  = regexp.MustCompile(`(?i)^\s*which\b`)
+	whichForm  = regexp.MustCompile(`(?i)^\s*(?:(?:and|but|or) )?which\b`)
 	refersForm = regexp.MustCompile(`(?i)\b(?:it|its|these|those|them|they|their)\b|\b(?:there|that|this)\W*$`)
 	// clauseForm is a question of its own.
 	clauseForm = regexp.MustCompile(`(?i)^\s*(?:(?:and|or|but|so|then|also) )?` +

@@ -139,6 +139,7 @@ func TestCommasOfASentence(t *testing.T) {
 		"among the assets, which has the highest price":   1,
 		"btc price, should it all go":                     1,
 		"btc price, is the boss odd":                      1, // a question of its own, which goes with the one before
+		"highest asset, and which has the lowest price":   1,
 		"highest price, top 3 assets":                     1, // what the order is of stands behind it
 		"odd as margin, what do assets say on that":       1,
 		"oddly shaped, and the assets":                    1,

@@ -250,7 +250,13 @@ func (t *Tables) ask(list []piece, words []term, kind string, limit int, match a
 // askClauses asks for what each of some clauses says, or for nothing.
 func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit int, match api.Match) (whole Question) {
 	var about []piece // that the last clause with a name named
+	timed := func(p piece) bool { return p.role == timing }
+	meant := func(p piece) bool { return p.role != grammar }
+	lead := slices.IndexFunc(clauses[0], meant)
 	for i, clause := range clauses {
+		if i > 0 && lead >= 0 && timed(clauses[0][lead]) && !slices.ContainsFunc(clause, timed) { // the hour's best and worst
+			clause = slices.Concat(clauses[0][lead:lead+1], clause)
+		}
 		var got Question
 		if names := slices.DeleteFunc(slices.Clone(clause), func(p piece) bool { return p.role != naming }); len(names) > 0 {
 			about = names
