@@ -85,10 +85,10 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	read.Empty = t.empty(words, said)
 	_, timed := prose.ReadWhen(said)
 	read.Asks = slices.ContainsFunc(said, asksSomething)
-	for i := 0; len(read.Parts) == 0 && i < len(words); i++ {
+	for i := 0; len(read.Parts) == 0 && read.Asks && !read.Named && i < len(words); i++ {
 		list := t.pieces(words, said, i)
-		read.Named = read.Named || read.Asks && len(list) > 0 && (list[0].role == naming || list[0].role == valued)
-		read.Kind = read.Kind || len(list) > 0 && (list[0].role == ofKind || list[0].role == naming || list[0].role == valued)
+		read.Named = len(list) > 0 && (list[0].role == naming || list[0].role == valued)
+		read.Kind = read.Kind || len(list) > 0 && list[0].role == ofKind
 	}
 	leaves := func(w string) bool {
 		return t.vocabulary[w] == negating || w == "aside" || w == "excluded" || w == "excl" || w == "ignore"

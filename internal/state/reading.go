@@ -24,7 +24,7 @@ type Question struct {
 	// be that.
 	Bare, Named, Asks, Listing bool
 	// Open says that it asks for an order of what it does not name: what else is named may be that. Kind says of one that cannot be
-	// answered that it has a kind or a thing of the pack all the same.
+	// answered that it has a kind of the pack all the same.
 	Open, Kind bool
 	// Empty says that it is of words that carry no meaning alone: please.
 	Empty bool
