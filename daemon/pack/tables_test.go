@@ -81,10 +81,14 @@ func TestQuestions(t *testing.T) {
 		"bitcoin 100k odds":                "prediction/610000 probabilityPct",
 		"bitcoin above 100,000":            "asset/bitcoin",
 		"SOL/USDT":                         "asset/solana",
-		"largest stablecoins":              "stablecoin/tether; stablecoin/usd-coin; stablecoin/ethena-usde",
-		"biggest protocols by tvl":         "protocol/aave-v3 tvlUsd; protocol/lido tvlUsd; protocol/eigencloud tvlUsd",
-		"top chains by tvl":                "chain/ethereum tvlUsd; chain/solana tvlUsd; chain/bsc tvlUsd",
-		"top gainers":                      "asset/zcash change24hPct; asset/virtual-protocol change24hPct; asset/jito-governance-token change24hPct",
+		"latest headline on bitcoin": "headline/https://www.coindesk.com/markets/2026/11/20/" +
+			"synthetic-bitcoin-slips-below-92k-as-risk-assets-soften-into-the-weekend",
+		"btc price yesterday at 9 p m": "missing asset/bitcoin not_kept, asset not_kept",
+		"which chain is secnod by tvl": "spelling: chain/solana tvlUsd",
+		"largest stablecoins":          "stablecoin/tether; stablecoin/usd-coin; stablecoin/ethena-usde",
+		"biggest protocols by tvl":     "protocol/aave-v3 tvlUsd; protocol/lido tvlUsd; protocol/eigencloud tvlUsd",
+		"top chains by tvl":            "chain/ethereum tvlUsd; chain/solana tvlUsd; chain/bsc tvlUsd",
+		"top gainers":                  "asset/zcash change24hPct; asset/virtual-protocol change24hPct; asset/jito-governance-token change24hPct",
 		"trending pools": "pool/base_0x8c2c87636343e228537e2019aa20c62afc32df8c211628dfc805baa5181e45fb position; " +
 			"pool/base_0xcd7faf5e6c2ed53f2370dc84139faae1dccb6d74 position; " +
 			"pool/solana_FxUX9q1nPWqyQhoMXCRUU6Uo3iC2RbhMJUuKcGyeA9q1 position",

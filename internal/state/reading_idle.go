@@ -62,8 +62,9 @@ func (t *Tables) shows(of Part, p piece) bool {
 		moved := (moving(p) || strings.HasSuffix(p.text, " change")) && (of.over || has(changes))
 		return sized || named || moved || counts || len(of.Asked)+len(q.Agg) == 0
 	case rising, falling:
-		return of.over || oneOf(p.text, "|negative|positive|") ||
-			has(func(f Field) bool { return changes(f) || f.Counts || f.means(p.text) || f.Name == "advancingPct" })
+		counted := func(f Field) bool { return f.Counts && f.means(p.text) } // what share of them is green
+		return of.over || oneOf(p.text, "|negative|positive|") || slices.ContainsFunc(k.Fields, counted) ||
+			has(func(f Field) bool { return changes(f) || f.means(p.text) })
 	case timing:
 		return p.when.Loose || of.when != nil || has(func(f Field) bool { return spanned(f, p.when) })
 	case valued:
