@@ -48,7 +48,7 @@ const maxNear = 3
 // ways to read its words the first is taken that leaves nothing out. Where there is none, and a word is unknown, it may be the beginning
 // of a name, words of one, or a name or a word that is nearly written so: the rows that it leads to say so.
 func (t *Tables) Read(q, kind string, limit int) Question {
-	words := t.inDollars(t.inFull(t.readWords(q)))
+	words := t.terms(q)
 	if len(words) > maxWords {
 		return unread(q)
 	}
@@ -105,6 +105,9 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	}) || len(words) > 0 && slices.Contains([]string{"of", "among", "amongst", "out", "within"}, words[0].text) // the top ten
 	return read
 }
+
+// terms are the words of a question as they are read.
+func (t *Tables) terms(q string) []term { return t.inDollars(t.inFull(t.readWords(q))) }
 
 // empty reports whether a few words carry no meaning alone, and go back to nothing.
 func (t *Tables) empty(words []term, folded []string) bool {

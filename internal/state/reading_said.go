@@ -88,8 +88,16 @@ var (
 	// A clock that something is compared with.
 	offClock = prose.Form(`(?i)\b(?:off|from|vs|versus|against) (?:of )?(?:the |its |this morning['’]?s )?(` + clockTime + `) ` +
 		`(?:print|level|mark|fix|reading|price|open|quote)\b`)
-	spacedClock = prose.Form(`(?i)\b(\d{1,2}|` + tenths + `|eleven) ([ap])\.? m\b\.?`)
-	theyGot     = prose.Form(`(?i)\bhow much (?:money )?did (?:the )?(\w+) ` + thiefForm + ` ` + awayForm)
+	// What does best or worst is what rises or falls most.
+	endsCounted   = prose.Form(`(?i)\b(best|worst|top) ` + countForm + ` performer`)
+	bestOnes      = prose.Form(`(?i)\b(?:best|top) performer(s?)\b`)
+	worstOnes     = prose.Form(`(?i)\bworst performer(s?)\b`)
+	bestGoing     = prose.Form(`(?i)\b(?:best|top)[- ]performing\b`)
+	worstGoing    = prose.Form(`(?i)\bworst[- ]performing\b`)
+	tradingVolume = prose.Form(`(?i)\btrading volumes?\b`)
+	moreThen      = prose.Form(`(?i)\b(more|less|higher|lower|greater|bigger|larger|smaller|fewer|better|worse|cheaper) then\b`)
+	spacedClock   = prose.Form(`(?i)\b(\d{1,2}|` + tenths + `|eleven) ([ap])\.? m\b\.?`)
+	theyGot       = prose.Form(`(?i)\bhow much (?:money )?did (?:the )?(\w+) ` + thiefForm + ` ` + awayForm)
 )
 
 // said are forms, each with a plainer one that the vocabulary has: 10m or more, ranked 30 or better, past $100 million.
@@ -137,6 +145,13 @@ func said() []saying {
 		{bothSides, "advancers and decliners", ""},
 		{advDec, "advancers and decliners", "adv"},
 		{offClock, "since $1", ":"},
+		{endsCounted, "$2 $1 performer", "performer"},
+		{bestOnes, "biggest gainer$1", "performer"},
+		{worstOnes, "biggest loser$1", "performer"},
+		{bestGoing, "biggest gaining", "performing"},
+		{worstGoing, "biggest losing", "performing"},
+		{tradingVolume, "volume", "trading vol"},
+		{moreThen, "$1 than", " then"},
 		{theyGot, "how much was stolen from $1", " with"},
 	}
 }

@@ -17,7 +17,7 @@ func (t *Tables) nearly(words []term, kind string, limit int) (found Question, o
 			at = append(at, i)
 		}
 	}
-	const most = 6 // words that are written wrong, or stand beside one in a name
+	const most = 9 // words that are written wrong, or stand beside one in a name
 	if len(at) == 0 || len(at) > most {
 		return found, false
 	}
@@ -36,9 +36,13 @@ func (t *Tables) nearly(words []term, kind string, limit int) (found Question, o
 			}
 			return
 		}
-		got, read := t.exactly(t.inDollars(digits(as)), kind, limit)
+		if slices.Equal(texts(as), folded) {
+			return
+		}
+		again := t.terms(written(as))
+		got, read := t.exactly(again, kind, limit)
 		if !read {
-			got, read = t.anywhere(as, kind, limit, true)
+			got, read = t.anywhere(again, kind, limit, true)
 		}
 		if !read {
 			return
@@ -49,6 +53,28 @@ func (t *Tables) nearly(words []term, kind string, limit int) (found Question, o
 	}
 	visit(0, words)
 	return found, ok && !several
+}
+
+// written is a question of some words.
+func written(words []term) string {
+	var text strings.Builder
+	for i, w := range words {
+		switch {
+		case w.stop && i > 0:
+			text.WriteString(", ")
+		case w.slash:
+			text.WriteString(" / ")
+		case w.hash:
+			text.WriteString(" #")
+		default:
+			text.WriteString(" ")
+		}
+		text.WriteString(w.raw)
+		if w.cent {
+			text.WriteString("%")
+		}
+	}
+	return text.String()
 }
 
 // maxSpelled is how many ways to write a question are tried.
@@ -76,6 +102,9 @@ func (t *Tables) options(folded []string, at []int) (options [][]string, tries i
 		if !part(place) && !titled(place) { // what a title has is written right
 			if list = t.spelled(folded[place], least); len(list) == 0 && (titled(place-1) || titled(place+1)) {
 				list = t.titled(folded[place])
+			}
+			if len(list) == 0 { // what the words beside it may make of it
+				list = []string{folded[place]}
 			}
 		}
 		options, tries = append(options, list), tries*len(list)
@@ -137,6 +166,7 @@ func (t *Tables) newSpellings() (list []string) {
 	}
 	for w := range t.asks {
 		add(w)
+		add(w + "s")
 	}
 	for w := range t.values {
 		add(w)
@@ -154,12 +184,13 @@ func (t *Tables) newSpellings() (list []string) {
 // mistyped are words of every question that are often written wrong: of time, and such as carry no meaning.
 const mistyped = "|yesterday|today|weekly|monthly|daily|hourly|monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|" +
 	"year|hour|hours|minutes|days|weeks|since|last|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|" +
-	"second|third|fourth|forty|fifty|hundred|changed|moved|performed|performance|traded|trading|" + grammarMistyped
+	"second|third|fourth|forty|fifty|hundred|changed|moved|performed|performance|traded|trading|than|then|past|" +
+	"january|february|march|april|june|july|august|september|october|november|december|" + grammarMistyped
 
 // grammarMistyped are those that carry none.
 const grammarMistyped = "|what|whats|which|where|when|much|many|please|current|currently|latest|right|there|with|about|from|this|" +
 	"that|have|does|could|would|should|the|and|tell|give|show|how|who|are|you|can|for|" +
-	"against|versus|compared|together|"
+	"against|versus|compared|together|dollars|percent|last|next|"
 
 // spelled are the words that are written most nearly like one that is unknown and has some letters, at most three.
 func (t *Tables) spelled(w string, least int) (list []string) {
@@ -180,6 +211,9 @@ func (t *Tables) spelled(w string, least int) (list []string) {
 			list, nearest = nil, d
 		}
 		list = append(list, known)
+	}
+	if swaps := slices.DeleteFunc(slices.Clone(list), func(known string) bool { return !swapped(w, known) }); len(swaps) > 0 {
+		list = swaps
 	}
 	if same := slices.DeleteFunc(slices.Clone(list), func(known string) bool { return known[0] != w[0] }); len(same) > 0 {
 		list = same // the first letter is seldom wrong: litcoin is no bitcoin

@@ -16,6 +16,8 @@ func TestDollars(t *testing.T) {
 		"lira per dollar":                                        "fx/USDTRY",
 		"dollar to korean won exchange rate":                     "fx/USDKRW rate",
 		"dollar to koraen won exchagne rate":                     "spelling: fx/USDKRW rate",
+		"which fx pair is the worst performer":                   "fx/USDPLN change1dPct",
+		"which fx pair is the best performing":                   "fx/USDISK change1dPct",
 		"dollar to russian won":                                  "missing russian unknown_word",
 		"how many Mexican pesos each of those dollars would buy": "fx/USDMXN",
 		"for a dollar I get how many swiss francs":               "fx/USDCHF",
