@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -87,129 +86,6 @@ func (l *looked) citation(of, i int) []byte {
 	bare := fmt.Sprintf(`{"ref":%s`, ref)
 	ref.Pack = l.anchors[of]
 	return append(fmt.Appendf(nil, `{"ref":%q`, ref), text[len(bare):]...)
-}
-
-// questions are those of v. A comma parts them, unless what it parts says nothing by itself and the whole is one: "the price of bitcoin,
-// please". A part such as "first five" belongs to what stands before it, and is not answered as if it stood alone, even where the whole
-// cannot be read either; nor is a name beside a question that cannot: "which has the better ratio, the euro or the yen". What was told
-// before is no question: "that was bitcoin, and what's bnb at"; where what follows goes back to it, the whole is one. So it is where
-// something goes back to a part that cannot be read: "zec longs must be bleeding, the funding there".
-// Of several packs, one that reads it is enough.
-func (v View) questions() []string {
-	all := func(q string, is func(read state.Question) bool) bool {
-		return !slices.ContainsFunc(v.readable(), func(a asked) bool { return !is(a.edition.Question(q, v.Kinds, v.Limit)) })
-	}
-	unreadable := func(read state.Question) bool { // or what it finds may be another thing than was meant
-		return len(read.Missing) > 0 || slices.ContainsFunc(read.Parts, func(p state.Part) bool { return !p.Match.Sure() })
-	}
-	isBare := func(read state.Question) bool { return read.Bare }
-	text, back := v.Text, false
-	if told := toldBefore.FindString(text); told != "" && len(told) < len(text) {
-		rest := text[len(told):]
-		first, _, parts := strings.Cut(rest, ",") // and monero, what is that at
-		back = goesBack.MatchString(rest) && !(parts && !goesBack.MatchString(first) && all(first, isBare))
-		if !back && !all(rest, isBare) { // and lido's: what of it
-			text = rest
-		}
-	}
-	list := parted(text)
-	if len(list) == 1 {
-		return list
-	}
-	empty := func(q string) bool { return all(q, func(read state.Question) bool { return read.Empty }) }
-	if kept := slices.DeleteFunc(slices.Clone(list), empty); len(kept) > 0 { // please
-		list = kept
-	}
-	unread, partial, asks, bare := false, false, false, false
-	about, nameless, half := false, false, false
-	lost, refers, clause, open, listing, answered := false, false, false, false, false, false
-	for i, q := range list {
-		missed := all(q, unreadable)
-		answered = answered || !missed
-		lost, refers = lost || missed, refers || !missed && (refersForm.MatchString(q) || all(q, func(read state.Question) bool {
-			return read.Listing && whichForm.MatchString(q) || !read.Named && andForm.MatchString(q)
-		}))
-		back = back || missed && sameForm.MatchString(q) || i > 0 && state.OfIt(q) || i == 0 && ofForm.MatchString(q)
-		clause = clause || i > 0 && missed && clauseForm.MatchString(q) &&
-			all(q, func(read state.Question) bool { return !read.Named && !read.Kind })
-		orders := all(q, func(read state.Question) bool { return read.Open })
-		open, back = open || orders, back || i > 0 && orders && whichForm.MatchString(q) // and which fell most
-		listing = listing || all(q, func(read state.Question) bool { return read.Listing })
-		half = half || missed && all(q, func(read state.Question) bool { return partly(read, q) })
-		joins := missed || len(list) == 2 && all(q, func(read state.Question) bool { return read.Listing }) // perps, funding below zero
-		unread, asks = unread || joins, asks || missed && all(q, func(read state.Question) bool { return read.Asks })
-		partial = partial || all(q, func(read state.Question) bool { return read.Partial })
-		bare = bare || all(q, isBare)
-		about = about || missed && all(q, func(read state.Question) bool { return read.Asks && read.Named })
-		nameless = nameless || !missed && all(q, func(read state.Question) bool { return !read.Named })
-	}
-	whole := strings.Join(list, ", ")
-	goesOn := clause && answered || open && listing || lost && refers
-	if partial || back || goesOn || half && bare || asks && bare || about && nameless || unread && !all(whole, unreadable) {
-		return []string{whole}
-	}
-	return list
-}
-
-// The forms of what was told before, of what goes back to it, and of what is asked in its words.
-var (
-	toldBefore = regexp.MustCompile(`(?i)^\s*(?:(?:ok|okay|right|alright|fine|so|great|good|cool|well|yes|yeah|thanks|thank you|perfect)` +
-		`[ ,.!]+)*(?:that['’]?s|that was|that is|that (?:settles|covers|answers|does it for|will do for|clears up|explains)|` +
-		`(?:thanks|thank you|cheers) for|` +
-		`you(?: already| just)? (?:told me|gave|gave me|said|showed me|mentioned|listed)|got (?:the|it|that|this|them))` +
-		`\s[^?]+?(?:,|[.;!:](?:\s|$)|\s[-–—]\s)`)
-	goesBack = regexp.MustCompile(`(?i)\b(?:it|its|same|that|this|those|these|they|their|them|one|ones|also|too)\b`)
-	ofForm   = regexp.MustCompile(`(?i)^\s*(?:for|of|on|about|regarding|concerning|in|as for|among|amongst|within|across|inside)\b`)
-	sameForm = regexp.MustCompile(`(?i)\bthe same\b`)
-	// These are of what stands in another part.
-	andForm    = regexp.MustCompile(`(?i)^\s*and\b`)
-	whichForm  = regexp.MustCompile(`(?i)^\s*(?:(?:and|but|or) )?which\b`)
-	refersForm = regexp.MustCompile(`(?i)\b(?:it|its|these|those|them|they|their)\b|\b(?:there|that|this)\W*$`)
-	// clauseForm is a question of its own.
-	clauseForm = regexp.MustCompile(`(?i)^\s*(?:(?:and|or|but|so|then|also) )?` +
-		`(?:is|are|was|were|do|does|did|has|have|had|can|will|should|shall|would|could|what|whats|which|who|whos|why|how|hows|when|where|whose)\b`)
-)
-
-// partly reports whether a question has words that are known beside those that are not.
-func partly(read state.Question, q string) bool {
-	words := 0
-	for _, m := range read.Missing {
-		if m.Why != api.MissingUnknownWord {
-			return false
-		}
-		words += len(strings.Fields(m.Word))
-	}
-	return words > 0 && words < len(strings.Fields(q))
-}
-
-// parted is text by its commas, but for those that part the thousands of a number, and before what is of the thing just named: and its
-// volume.
-func parted(text string) (list []string) {
-	start := 0
-	for i := range len(text) {
-		if text[i] == ',' && !thousands(text, i) && !possessive(text[i+1:]) {
-			list, start = append(list, text[start:i]), i+1
-		}
-	}
-	return append(list, text[start:])
-}
-
-// besides are words between a figure and another one of the same thing.
-const besides = " and also as well plus together along alongside with including then what is are whats "
-
-// possessive reports whether a text begins with its or their, behind and.
-func possessive(text string) bool {
-	words := strings.Fields(strings.ToLower(text[:min(len(text), 40)]))
-	for len(words) > 1 && strings.Contains(besides, " "+words[0]+" ") {
-		words = words[1:]
-	}
-	return len(words) > 1 && (words[0] == "its" || words[0] == "their")
-}
-
-// thousands reports whether the comma at i stands between a digit and three of them, as in 4,000.
-func thousands(text string, i int) bool {
-	digit := func(at int) bool { return at >= 0 && at < len(text) && text[at] >= '0' && text[at] <= '9' }
-	return digit(i-1) && digit(i+1) && digit(i+2) && digit(i+3) && !digit(i+4)
 }
 
 // answered is what a question finds in one of the packs that it is asked of.
