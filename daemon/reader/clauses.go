@@ -65,7 +65,8 @@ func (c clause) half() bool {
 }
 
 // questions are those of v. A comma parts them, unless what it parts says nothing by itself and the whole is one: "the price of bitcoin,
-// please". What was told before is no question: "that was bitcoin, and what's bnb at"; where what follows goes back to it, the whole is one.
+// please". What was told before is no question: "that was bitcoin, and what's bnb at"; where what follows goes back to it, the whole is
+// one.
 func (v View) questions() []string {
 	text, back := v.Text, false
 	if told := toldBefore.FindString(text); told != "" && len(told) < len(text) {

@@ -187,7 +187,8 @@ func (a *asking) collect(list []piece) {
 			a.name(p)
 		case ofKind:
 			a.kinds, a.kindly = append(a.kinds, p.kind), append(a.kindly, p)
-			a.plural = a.plural || p.text != singular(p.text)
+			verb := a.singular && (next.role == most || next.role == least) // which maturity yields the most
+			a.plural = a.plural || p.text != singular(p.text) && !verb
 			if p.order == nil {
 				a.singular = a.singular || p.text == singular(p.text) && p.text != "news"
 				if slices.Contains(a.t.kinds[p.kind].Whole, p.text) && !slices.Contains(a.all, summing) {

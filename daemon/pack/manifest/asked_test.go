@@ -16,8 +16,6 @@ func TestDollars(t *testing.T) {
 		"lira per dollar":                                        "fx/USDTRY",
 		"dollar to korean won exchange rate":                     "fx/USDKRW rate",
 		"dollar to koraen won exchagne rate":                     "spelling: fx/USDKRW rate",
-		"which fx pair is the worst performer":                   "fx/USDPLN change1dPct",
-		"which fx pair is the best performing":                   "fx/USDISK change1dPct",
 		"dollar to russian won":                                  "missing russian unknown_word",
 		"how many Mexican pesos each of those dollars would buy": "fx/USDMXN",
 		"for a dollar I get how many swiss francs":               "fx/USDCHF",
@@ -28,6 +26,18 @@ func TestDollars(t *testing.T) {
 		"100 dollars in yen":                                     "missing 100 dollars unknown_word",
 		"how many yen for 20 dollars":                            "missing how many no_such_field, 20 unknown_word",
 		"yen per euro":                                           "missing per unknown_word",
+	})
+}
+
+// TestEnds: what comes first or last of a kind is one row or several, as the kind is said, and what performs is what moves.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	ask(t, api.PackMarkets, map[string]string{
+		"which maturity yields the most":                     "yield/30y yieldPct",
+		"which maturity yields the most and which the least": "yield/30y yieldPct; yield/3y yieldPct",
+		"which maturities yield the most":                    "yield/30y yieldPct; yield/20y yieldPct; yield/3m yieldPct",
+		"which fx pair is the worst performer":               "fx/USDPLN change1dPct",
+		"which fx pair is the best performing":               "fx/USDISK change1dPct",
 	})
 }
 
