@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,12 +36,12 @@ func newMarket(t *testing.T) *market {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := 0
+	var made atomic.Int64
 	m.keys = keys
 	m.shop = &account.Shop{
 		Keys: keys, Secrets: [][]byte{bytes.Repeat([]byte{7}, 32)}, SignupOpen: func() bool { return m.open },
 		Checksum: func(address string) (string, error) { return strings.ToUpper(address), nil },
-		NewID:    func() string { made++; return fmt.Sprint("owner ", made) },
+		NewID:    func() string { return fmt.Sprint("owner ", made.Add(1)) },
 	}
 	clock := func() time.Time { return m.now }
 	m.sells, m.deposits = m.shop, billing.NewDeposits(billing.DepositsConfig{
