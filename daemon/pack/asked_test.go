@@ -184,6 +184,20 @@ func TestSameTime(t *testing.T) {
 	}
 }
 
+// TestTradesOfPools: the trades of a pool are counted, and no volume.
+func TestTradesOfPools(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	for q, want := range map[string]string{
+		"which trending pool had the most trades today": "pools, field txns24h, order -txns24h, limit 1",
+		"which trending pool was traded the most":       "pools, field volume24hUsd, limit 1",
+	} {
+		if read := tables.Lookup(q, "", 3).Read; read == nil || read.String() != want {
+			t.Errorf("%q: read %v, want %s", q, read, want)
+		}
+	}
+}
+
 // TestSlips: letters that are swapped, doubled, missing or wrong, in short words, words of fields and of time, and in several at once, are
 // read where one reading results, and marked.
 func TestSlips(t *testing.T) {

@@ -3,6 +3,7 @@ package pack
 import (
 	"cmp"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/contextd/contextd/internal/state"
@@ -22,6 +23,8 @@ func cryptoShown() []state.Shown {
 		"capitalisation", "market capitalisation", "valuation", "valuable", "size")
 	volume := number("volume24hUsd", "volume", "trading volume", "traded", "trades", "trade", "turnover",
 		"changed hands", "exchanged hands")
+	traded := volume // of a pool, whose trades are counted
+	traded.Words = slices.DeleteFunc(slices.Clone(volume.Words), func(w string) bool { return w == "trades" || w == "trade" })
 	moves := []string{
 		"change", "move", "moved", "moving", "percent change", "percentage change", "price change", "damage",
 		"how it did", "how it has done", "how it performed", "how did it do", "how has it done",
@@ -65,8 +68,8 @@ func cryptoShown() []state.Shown {
 			{Name: "fastestSatVb", In: "btcFastestSatVb"},
 		}},
 		{Kind: kindPool, Path: "trending_pools", Label: "pair", Fields: []state.ShownField{
-			price, hour, day, volume, number("liquidityUsd", "liquidity", "liquidity depth", "depth", "deep"), number("txns24h",
-				"transactions", "txns"),
+			price, hour, day, traded, number("liquidityUsd", "liquidity", "liquidity depth", "depth", "deep"), number("txns24h",
+				"transactions", "txns", "trades"),
 		}},
 		{
 			Kind: kindHeadline, Path: "narratives", Within: "headlines", ID: "url", Label: "title", Time: "publishedAt",

@@ -33,7 +33,7 @@ type asked struct {
 }
 
 // questionSets are the sets of questions, in the order in which they were written.
-var questionSets = []string{"open", "held", "fresh", "later", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
+var questionSets = []string{"open", "held", "fresh", "later", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"}
 
 // every is the name of all sets together.
 const every = "all"
