@@ -465,6 +465,8 @@ func (w want) judgeTold(p *past, r reply) (used int, outcome, why string) {
 				(of == "" || !strings.Contains(said, of)) || !tells && i == 0 {
 				return 0, untrue, "not about " + w.About + ", got " + r.said(i)
 			}
+		case !flag && i > 0: // what else is asked
+			return i, wholly, ""
 		case !flag:
 			return 0, untrue, "no flag, got " + r.said(i)
 		case w.Flag != "" && w.Flag != "any" && !strings.Contains(said, w.Flag):
