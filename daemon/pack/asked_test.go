@@ -219,6 +219,9 @@ func TestSlips(t *testing.T) {
 		"how mcuh dose cardanno cost":                 "spelling: asset/cardano priceUsd",
 		"how many coins lost ground today":            "asset/bitcoin; asset/ethereum; asset/tether",
 		"how many coins are up on the groind":         "missing groind unknown_word",
+		"crytpo market cap":                           "spelling: market/crypto marketCapUsd",
+		"2 wrost perfomring catagories todya":         "spelling: category/modular-blockchain change24hPct; spelling: category/cat-themed-coins change24hPct",
+		"how many chians have more then 6 bilion tvl": "spelling: chain/ethereum; spelling: chain/solana; spelling: chain/bsc",
 		"without listing them how many coins are up":  "missing not listing no_such_field",
 		"light price of bitcoin":                      "missing light unknown_word",
 		"feer price":                                  "missing feer unknown_word",
@@ -409,5 +412,75 @@ func TestTwoVenues(t *testing.T) {
 		"eth price on kraken and coinbase":        "venues where key in (coinbase/ethereum, kraken/ethereum) and venue in (Kraken, Coinbase), field priceUsd",
 		"Kraken's ETH quote and Coinbase's ETH quote": "venues where key = kraken/ethereum and venue = Kraken, field priceUsd; " +
 			"venues where key = coinbase/ethereum and venue = Coinbase, field priceUsd",
+	})
+}
+
+// TestOtherEnd: what asks for the other end of an order, and names no figure of its own, is of the figure and the span named before.
+func TestOtherEnd(t *testing.T) {
+	t.Parallel()
+	week := "assets where derivative = false, field change7dPct, order "
+	most, fewest := "chains, field tvlUsd, limit 1", "chains, field tvlUsd, order tvlUsd, limit 1"
+	reads(t, map[string]string{
+		"which coin had the best seven days of all, and which one the worst": week + "-change7dPct, limit 1; " + week + "change7dPct, limit 3",
+		"biggest gainer this week and biggest loser":                         week + "-change7dPct, limit 1; " + week + "change7dPct, limit 1",
+		"biggest gainer today and biggest loser this week": "assets where derivative = false, field change24hPct, order -change24hPct, limit 1; " +
+			week + "change7dPct, limit 1",
+		"which chain has the most tvl and which has the least":        most + "; " + fewest,
+		"name the chain with the most tvl and the one with the least": most + "; " + fewest,
+		"biggest gainer and smallest gainer":                          "",
+	})
+}
+
+// TestOfACategory: what the word for a category may be, too, does not stand in the way where a figure or a number of its members is asked for.
+func TestOfACategory(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"dex with the most tvl":                           "protocols where category = Dexs, field tvlUsd, limit 3",
+		"largest dex by tvl":                              "protocols where category = Dexs, field tvlUsd, limit 3",
+		"how many chains have more than 6 billion in tvl": "chains where tvlUsd > 6000000000, limit 3, count",
+		"how many chains is aave v3 on":                   "protocols where key = aave-v3, field chains",
+		"number of dexs listed":                           "protocols where category = Dexs, limit 3, count",
+		"how many bitcoins are there":                     "",
+		"dex":                                             "categories where key = decentralized-exchange",
+		"biggest solana by name":                          "",
+	})
+}
+
+// TestOtherWords: words that people have for those of the pack.
+func TestOtherWords(t *testing.T) {
+	t.Parallel()
+	large := "protocols where category = \"Liquid Staking\" and tvlUsd > 1500000000, field tvlUsd, limit 3, count"
+	reads(t, map[string]string{
+		"liquid staking protocols holding in excess of $1.5bn.":        large,
+		"liquid staking protocols with tvl above 1.5 bn":               large,
+		"what does bitcoin charge to confirm within an hour":           "fees where key = bitcoin, field hourSatVb",
+		"how much does it cost to get confirmed on bitcoin in an hour": "fees where key = bitcoin, field hourSatVb",
+		"just to confirm, litecoin price":                              "assets where key = litecoin, field priceUsd",
+		"the runner-up among stablecoins when you sort by supply":      "stablecoins, fields supplyUsd supply, limit 2",
+		"any critical alarms":                                          "flags where severity = critical",
+	})
+}
+
+// TestWhatWasStolen: how much is the sum of all, and not their number; of one it is that of it.
+func TestWhatWasStolen(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"how much was stolen in hacks":       "hacks, limit 3, sum:amountUsd",
+		"how much money was hacked?":         "hacks, limit 3, sum:amountUsd",
+		"how much was lost":                  "",
+		"how much was stolen in total today": "",
+	})
+}
+
+// TestCrosses: whether a figure was beyond another one at any time of a span is told by its extremes, and not by what it is now.
+func TestCrosses(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"is litecoin above 100":                 "assets where key = litecoin",
+		"has litecoin been above 100 this week": "",
+		"has litecoin been below 60 today":      "",
+		"did litecoin go above 100 this week":   "",
+		"did litecoin ever fall below 60":       "",
+		"bottom 2 coins by market cap":          "assets, field marketCapUsd, order marketCapUsd, limit 2",
 	})
 }

@@ -78,8 +78,8 @@ func cryptoKinds() []state.Kind {
 		},
 		{Name: kindProtocol, Words: []string{"protocol", "dapp", "defi protocol", "defi"}, Whole: []string{"defi"},
 			Fields: append(fieldsOf(kindProtocol),
-				field("category", "category", "type"), field("chains", "chains", "how many chains"), state.Field{Name: "topChain",
-					Words: []string{"main chain"}, Filter: true},
+				field("category", "category", "type"), field("chains", "chains", "how many chains is", "how many chains does"),
+				state.Field{Name: "topChain", Words: []string{"main chain"}, Filter: true},
 			)},
 		{
 			Name: kindChain, Words: []string{"chain", "blockchain", "network"}, Fields: fieldsOf(kindChain),
@@ -122,7 +122,7 @@ func cryptoKinds() []state.Kind {
 			"transaction fee", "network fee", "tx fee", "onchain fee", "on chain fee", "miner fee", "mining fee",
 			"to send", "sending", "transaction cost", "feerate", "transaction in", "transaction into", "transaction through",
 			"transaction confirmed", "transactions confirmed", "tx", "txn", "tx confirmed",
-			"tx confirming", "confirming"},
+			"tx confirming", "confirming", "fee to confirm"},
 			Fields: []state.Field{
 				field("fastestSatVb", "fast", "fastest", "next block", "the next block", "very next block",
 					"cost", "how expensive", "how much does it cost",

@@ -168,8 +168,8 @@ func TestQuestions(t *testing.T) {
 		"biggest coins that rose most":   "missing biggest coins that rose most ambiguous",
 		"newest pool":                    "pool/bsc_0x40247890aa652b2b71a9eae1da99889f402a624a createdAt",
 		"what percent of coins are down": "missing share no_such_field",
-		"how much was lost in hacks": "hack/2026-11-15 Synthetic Protocol 1 amountUsd; " +
-			"hack/2026-11-08 Synthetic Protocol 2 amountUsd; hack/2026-10-30 Synthetic Protocol 3 amountUsd",
+		"how much was lost in hacks": "hack/2026-11-15 Synthetic Protocol 1; " +
+			"hack/2026-11-08 Synthetic Protocol 2; hack/2026-10-30 Synthetic Protocol 3", // with their sum
 		"how much was lost":                                 "missing lost ambiguous",
 		"most traded coin":                                  "asset/bitcoin volume24hUsd",
 		"most valuable coin":                                "asset/bitcoin marketCapUsd",

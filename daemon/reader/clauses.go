@@ -120,6 +120,9 @@ func belong(list []clause) bool {
 			return i > 0 && c.lost && clauseForm.MatchString(c.text) &&
 				c.is(func(read state.Question) bool { return !read.Named && !read.Kind })
 		}, func(_ int, c clause) bool { return !c.lost }},
+		// solana above bnb by new year, what are the odds
+		{func(_ int, c clause) bool { return oddsForm.MatchString(c.text) && c.nameless() },
+			func(_ int, c clause) bool { return c.lost && c.named() }},
 		// protocols, the biggest
 		{func(_ int, c clause) bool { return c.open() }, func(_ int, c clause) bool { return c.listing() }},
 		// zec longs must be bleeding, the funding there
@@ -159,6 +162,7 @@ var (
 	andForm    = regexp.MustCompile(`(?i)^\s*and\b`)
 	whichForm  = regexp.MustCompile(`(?i)^\s*(?:(?:and|but|or) )?which\b`)
 	refersForm = regexp.MustCompile(`(?i)\b(?:it|its|these|those|them|they|their)\b|\b(?:there|that|this)\W*$`)
+	oddsForm   = regexp.MustCompile(`(?i)\b(?:odds|chances?|likelihood|likely|probabilit(?:y|ies))\b`)
 	// clauseForm is a question of its own.
 	clauseForm = regexp.MustCompile(`(?i)^\s*(?:(?:and|or|but|so|then|also) )?` +
 		`(?:is|are|was|were|do|does|did|has|have|had|can|will|should|shall|would|could|what|whats|which|who|whos|why|how|hows|when|where|whose)\b`)

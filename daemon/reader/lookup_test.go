@@ -138,6 +138,7 @@ func TestCommasOfASentence(t *testing.T) {
 		"odd as margin, is there an asset":                2,
 		"among the assets, which has the highest price":   1,
 		"btc price, should it all go":                     1,
+		"btc oddly shaped, what are the chances":          1, // those of others are no answer
 		"btc price, is the boss odd":                      1, // a question of its own, which goes with the one before
 		"highest asset, and which has the lowest price":   1,
 		"highest price, top 3 assets":                     1, // what the order is of stands behind it

@@ -85,7 +85,7 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	read.Empty = t.empty(words, said)
 	_, timed := prose.ReadWhen(said)
 	read.Asks = slices.ContainsFunc(said, asksSomething)
-	for i := 0; len(read.Parts) == 0 && read.Asks && !read.Named && i < len(words); i++ {
+	for i := 0; len(read.Parts) == 0 && !read.Named && i < len(words); i++ {
 		list := t.pieces(words, said, i)
 		read.Named = len(list) > 0 && (list[0].role == naming || list[0].role == valued)
 		read.Kind = read.Kind || len(list) > 0 && list[0].role == ofKind
@@ -260,11 +260,15 @@ func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit 
 		if i > 0 && lead >= 0 && timed(clauses[0][lead]) && !slices.ContainsFunc(clause, timed) { // the hour's best and worst
 			clause = slices.Concat(clauses[0][lead:lead+1], clause)
 		}
+		if i > 0 && otherEnd(clauses[i-1], clause) {
+			clause = slices.Concat(lentTo(nil, clauses[i-1]), clause)
+		}
 		var got Question
 		if names := slices.DeleteFunc(slices.Clone(clause), func(p piece) bool { return p.role != naming }); len(names) > 0 {
 			about = names
 		} else if of := kindOf(clauses[:i]); of != nil && borrows(clause) {
-			if got = t.askClause(slices.Concat([]piece{*of}, clause), words, kind, limit, match); len(got.Parts) == 0 {
+			clause = slices.Concat([]piece{*of}, lentTo(clause, clauses[i-1]), clause)
+			if got = t.askClause(clause, words, kind, limit, match); len(got.Parts) == 0 {
 				return Question{}
 			}
 		} else if len(about) > 0 && OfIt(clauseText(clause, words)) { // and the newest headline about it
@@ -309,6 +313,40 @@ func borrows(clause []piece) bool {
 	orders := func(p piece) bool { return p.role == most || p.role == least || p.role == expensive || p.role == cheap }
 	about := func(p piece) bool { return p.role == naming || p.role == ofKind || p.role == valued }
 	return slices.ContainsFunc(clause, orders) && !slices.ContainsFunc(clause, about)
+}
+
+// otherEnd reports whether a clause asks for the other end of the order of the one before, by the word for it alone: the biggest gainer of
+// the week and the biggest loser.
+func otherEnd(before, clause []piece) bool {
+	end := func(clause []piece) *Order {
+		i := slices.IndexFunc(clause, func(p piece) bool { return p.role == ofKind && p.order != nil })
+		if i < 0 {
+			return nil
+		}
+		return clause[i].order
+	}
+	one, other := end(before), end(clause)
+	figure := func(p piece) bool { return p.role == timing || p.role == ofField }
+	return one != nil && other != nil && one.Field == other.Field && one.Least != other.Least && !slices.ContainsFunc(clause, figure)
+}
+
+// lentTo are the figure and the span of the clause before next, where next has none of its own: the best seven days, and the worst.
+func lentTo(next, before []piece) (lent []piece) {
+	figure := func(p piece) bool {
+		return p.role == timing || p.role == ofField || p.role == rising || p.role == falling || p.role == ofKind && p.order != nil
+	}
+	if slices.ContainsFunc(next, figure) {
+		return nil
+	}
+	for _, p := range before {
+		if p.order != nil && next != nil {
+			p.role, p.text, p.order = ofField, p.order.Field, nil
+		}
+		if p.role == timing || p.role == ofField {
+			lent = append(lent, p)
+		}
+	}
+	return lent
 }
 
 // kindOf is the kind that the last of some clauses names, as if one of it was asked for; nil for none.
@@ -460,7 +498,8 @@ func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 		}
 		asks, times = asks || slices.ContainsFunc(clause, own), times || timed
 		named := slices.ContainsFunc(clause, func(p piece) bool { return p.role == naming })
-		about, figure := borrows(clause) && kindOf(clauses[:i]) != nil, false
+		lent := borrows(clause) && kindOf(clauses[:i]) != nil // and which has the least
+		about, figure := lent, lent && len(lentTo(clause, clauses[i-1])) > 0
 		for _, p := range clause {
 			about = about || p.role == naming || p.role == ofKind || p.role == valued || p.role == ofField && t.soleField(p.text)
 			figure = figure || own(p) || p.role == timing ||

@@ -43,7 +43,7 @@ type value struct {
 
 // wholeForm is what stays one word of a question: a date, a moment, a time of the day, a figure with its fraction.
 var wholeForm = prose.Form(
-	`^(\d{4}-\d\d-\d\d(t\d\d:\d\d(:\d\d(\.\d+)?)?(z|[+-]\d\d:\d\d)?)?|\d{1,2}:\d\d(am|pm|z|utc)?|\d+\.\d+[kmbt]?)$`)
+	`^(\d{4}-\d\d-\d\d(t\d\d:\d\d(:\d\d(\.\d+)?)?(z|[+-]\d\d:\d\d)?)?|\d{1,2}:\d\d(am|pm|z|utc)?|\d+\.\d+(?:[kmbt]|bn|mn|tn)?)$`)
 
 // figureForm is a number as people write it.
 var figureForm = prose.Form(`^(\d+(?:\.\d+)?)([kmbt]|bn|mn|tn|k|e\d{1,2})?$`)
@@ -386,11 +386,11 @@ func unitOf(word string) (scale float64, percent bool) {
 	switch word {
 	case "thousand", "thousands":
 		return 1e3, false
-	case "million", "millions":
+	case "million", "millions", "mn", "mio", "mln":
 		return 1e6, false
-	case "billion", "billions":
+	case "billion", "billions", "bn", "bln":
 		return 1e9, false
-	case "trillion", "trillions":
+	case "trillion", "trillions", "tn":
 		return 1e12, false
 	case "cents", "cent":
 		return 0.01, false

@@ -260,12 +260,12 @@ func (a *asking) timed(k Kind, p piece, chosen []Field, moving bool) (list []Fie
 			return of, false, true
 		}
 		if len(chosen) == 0 {
-			chosen = k.first() // the price a week ago
+			chosen = k.usual() // the price a week ago
 		}
 		return chosen, true, !w.Vague
 	}
 	if of := having(k.Fields, func(f Field) bool { return fits(f) && !changes(f) }); a.toNow && len(of) > 0 { // yesterday and today
-		return append(k.first(), of...), false, true
+		return append(k.usual(), of...), false, true
 	}
 	if both := having(chosen, fits); len(both) > 0 {
 		rest := having(chosen, func(f Field) bool { return !fits(f) && !changes(f) })
@@ -287,15 +287,21 @@ func (a *asking) timed(k Kind, p piece, chosen []Field, moving bool) (list []Fie
 	case (w.Span > 0 || w.Since) && (moving || len(chosen) == 0): // from history
 		chosen = having(chosen, func(f Field) bool { return !changes(f) })
 		if len(chosen) == 0 {
-			chosen = k.first()
+			chosen = k.usual()
 		}
 		return chosen, true, len(chosen) > 0
 	}
 	return nil, false, false
 }
 
-// first is the first field of a kind, where it has one, in a list that others may add to.
-func (k Kind) first() []Field { return slices.Clone(k.Fields[:min(1, len(k.Fields))]) }
+// usual is the field that is meant of a kind where none is named, in a list that others may add to: the price, or its first.
+func (k Kind) usual() []Field {
+	price := having(k.Fields, func(f Field) bool { return slices.Contains(f.Words, "price") })
+	if len(price) > 0 && len(having(k.Fields, changes)) > 0 { // which are those of the price
+		return price[:1:1]
+	}
+	return slices.Clone(k.Fields[:min(1, len(k.Fields))])
+}
 
 // clock is the field that a time is of that the question names: when rows came or are due, or one that is named, such as created.
 func (a *asking) clock(k Kind) string {

@@ -218,7 +218,7 @@ func (t *Tables) open(words []term, f frame) bool {
 			}
 		}
 	}
-	return asked || !f.fields && !f.ordered
+	return asked || !f.fields && !f.ordered && !f.kinds
 }
 
 // timed reports whether words name a time.

@@ -17,11 +17,12 @@ func (a *asking) askRows() []Part {
 	if len(a.missing) > 0 {
 		return nil
 	}
-	if len(a.kinds) == 0 && a.kind == "" && slices.ContainsFunc(a.values, func(p piece) bool { return len(a.t.names[p.text]) > 0 }) {
+	if len(a.kinds) == 0 && a.kind == "" && slices.ContainsFunc(a.values, a.thing) {
 		a.miss(a.values[0].text, api.MissingAmbiguous) // Solana, or what is on it
 		return nil
 	}
-	if len(a.values) > 0 && len(a.kinds)+len(a.fields)+len(a.sorted) == 0 && a.order == nil && len(a.bounds) == 0 && !a.newsOnly() {
+	if len(a.values) > 0 && len(a.kinds)+len(a.fields)+len(a.sorted) == 0 && a.order == nil && len(a.bounds) == 0 && !a.newsOnly() &&
+		!slices.Contains(a.all, counting) {
 		a.miss(a.values[0].text, api.MissingAmbiguous)
 		return nil
 	}
@@ -80,6 +81,20 @@ func (a *asking) askRows() []Part {
 		a.miss(strings.Join(texts(a.words), " "), api.MissingNoSuchField)
 	}
 	return nil
+}
+
+// thing reports whether the words of a value may as well name a thing: where rows are put in an order by a figure that it lacks, or
+// counted, they do not.
+func (a *asking) thing(p piece) bool {
+	return slices.ContainsFunc(a.t.names[p.text], func(h hit) bool {
+		k := a.t.kinds[a.t.kindOf[h.row]]
+		lacking := func(f piece) bool { return f.role == ofField && !k.measured(f.text) }
+		ordered := len(a.sorted) > 0 && slices.ContainsFunc(a.fields, lacking)
+		return !ordered && !slices.Contains(a.all, counting) || slices.ContainsFunc(p.values, func(v value) bool {
+			of := a.t.kinds[v.kind].field(v.field)
+			return of != nil && of.Filter // Bitcoin, or what is on it
+		})
+	})
 }
 
 // newsOnly reports whether the values are those of one kind of news: its publishers. Then it is that kind that is asked for.
@@ -789,6 +804,9 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 	field := a.sorting(k, names)
 	if o := a.order; o != nil {
 		if a.sized && !a.among(p, k) { // the best of the biggest coins has two orders, and says not how many are the biggest
+			return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
+		}
+		if slices.Contains(a.sorted, least) && !o.Least { // and the lowest
 			return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
 		}
 		by := o.Field

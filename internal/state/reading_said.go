@@ -97,7 +97,20 @@ var (
 	tradingVolume = prose.Form(`(?i)\btrading volumes?\b`)
 	moreThen      = prose.Form(`(?i)\b(more|less|higher|lower|greater|bigger|larger|smaller|fewer|better|worse|cheaper) then\b`)
 	spacedClock   = prose.Form(`(?i)\b(\d{1,2}|` + tenths + `|eleven) ([ap])\.? m\b\.?`)
-	theyGot       = prose.Form(`(?i)\bhow much (?:money )?did (?:the )?(\w+) ` + thiefForm + ` ` + awayForm)
+	// These are words for others that packs have.
+	greenback = prose.Form(`(?i)\bgreenbacks?\b`)
+	comesIn   = prose.Form(`(?i)\b(?:rate|price|cost|charge)s? (?:going|coming) in\b`)
+	comesOut  = prose.Form(`(?i)\b(?:rate|price|cost|charge)s? (?:going|coming) out\b`)
+	sortedBy  = prose.Form(`(?i),? (?:when|if|once) (?:you |we |i |they are |it is )?(?:sort|rank|order|list)(?:s|ed|ing)?(?: them| it)? by\b`)
+	overAt    = prose.Form(`(?i)\bover (at|on) ([a-z]+)\b`)
+	atLast    = prose.Form(`(?i),? instead([?.! ]*)$`)
+	stolenAll = prose.Form(`(?i)^how much (?:money |value |crypto )?(?:was|were|is|has been|have been|got) ` +
+		`(?:(?:stolen|hacked|drained|looted|exploited)(?: ` + inHacks + `)?|(?:lost|taken) ` + inHacks + `)` +
+		`((?: so far)? (?:this year|this month|this week|today|in \d{4}|since .*|` +
+		`(?:in|over|during|within) the (?:last|past) .*))?[?.! ]*$`)
+	isOut     = prose.Form(`(?i)\bwhen(?:['’]?s| is| are| will)? (?:the )?(?:next )?([a-z ]{2,30}?)(?: be)? (?:out|published|released|coming out)[?.! ]*$`)
+	confirmed = prose.Form(`(?i)\b(?:charges?|costs?|pay|take) to (?:get )?(?:a transaction )?confirm(?:ed)?\b`)
+	theyGot   = prose.Form(`(?i)\bhow much (?:money )?did (?:the )?(\w+) ` + thiefForm + ` ` + awayForm)
 )
 
 // said are forms, each with a plainer one that the vocabulary has: 10m or more, ranked 30 or better, past $100 million.
@@ -152,6 +165,15 @@ func said() []saying {
 		{worstGoing, "biggest losing", "performing"},
 		{tradingVolume, "volume", "trading vol"},
 		{moreThen, "$1 than", " then"},
+		{greenback, "dollar", ""},
+		{comesIn, "input price", "ing in"},
+		{comesOut, "output price", "ing out"},
+		{sortedBy, " by", " by"},
+		{overAt, "$1 $2", "over "},
+		{atLast, "$1", "instead"},
+		{stolenAll, "total stolen in hacks$1", ""},
+		{isOut, "when is the next $1", "when"},
+		{confirmed, "fee to confirm", "confirm"},
 		{theyGot, "how much was stolen from $1", " with"},
 	}
 }
@@ -166,6 +188,7 @@ var (
 )
 
 const (
+	inHacks = `(?:in|to|from|through|by|via) (?:the |all |all the )?(?:hacks?|exploits?|hackers|attacks?|thefts?)`
 	// dayTail is the span of what rose and fell.
 	dayTail = `(?:,? (?:(?:over|in|during|on|within|for) )?(?:the )?(?:last |past )?` +
 		`(?:day|24 ?h(?:ours|rs)?|24-hours?|today|twenty[- ]four hours)\b)?`

@@ -166,6 +166,9 @@ func (t *Tables) newSpellings() (list []string) {
 	}
 	for w := range t.asks {
 		add(w)
+		if stem, is := strings.CutSuffix(w, "y"); is {
+			add(stem + "ies")
+		}
 		add(w + "s")
 	}
 	for w := range t.values {
@@ -184,7 +187,8 @@ func (t *Tables) newSpellings() (list []string) {
 // mistyped are words of every question that are often written wrong: of time, and such as carry no meaning.
 const mistyped = "|yesterday|today|weekly|monthly|daily|hourly|monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|" +
 	"year|hour|hours|minutes|days|weeks|since|last|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|" +
-	"second|third|fourth|forty|fifty|hundred|changed|moved|performed|performance|traded|trading|than|then|past|" +
+	"second|third|fourth|forty|fifty|hundred|thousand|million|billion|trillion|crypto|whole|newest|getting|" +
+	"changed|moved|performed|performance|traded|trading|than|then|past|" +
 	"january|february|march|april|june|july|august|september|october|november|december|" + grammarMistyped
 
 // grammarMistyped are those that carry none.

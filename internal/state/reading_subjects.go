@@ -206,6 +206,10 @@ func (a *asking) askSubjects() (parts []Part) {
 	if n := len(a.bounds); n > 1 || n > 0 && (len(a.subjects) != 1 || a.match != "") {
 		a.miss(a.bounds[n-1].text, api.MissingUnknownWord)
 	}
+	if len(a.bounds) > 0 && a.crosses() {
+		a.miss(a.bounds[0].text, api.MissingNoSuchSpan, "the lowest and the highest over a span, such as "+
+			"highest price of "+a.t.nameOf(a.subjects[0])+" this week")
+	}
 	a.joined()
 	if n := len(a.subjects); n > 1 && a.quoted() {
 		a.subjects = a.subjects[:n-1] // the price in dollars is what there is
@@ -325,6 +329,12 @@ func (a *asking) askSubjects() (parts []Part) {
 		return nil
 	}
 	return parts
+}
+
+// crosses reports whether the question asks if a figure was above or below another one at any time of a span.
+func (a *asking) crosses() bool {
+	return slices.ContainsFunc(a.times, func(p piece) bool { return p.when.Since || p.when.Span > 0 && !p.when.Loose }) ||
+		slices.ContainsFunc(a.words, func(w term) bool { return oneOf(w.text, "|been|ever|go|goes|went|gone|get|got|gotten|") })
 }
 
 // silent is the word for one of several values, such as venues, that no row has which answers, "" for none.

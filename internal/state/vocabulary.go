@@ -63,7 +63,8 @@ func vocabulary() map[string]role {
 			"farthest above, heaviest, hardest, fattest, biggest of all, highest of all, " +
 			"furthest, farthest, leads, leads by, leads in",
 		least: "least, the least, most negative, the most negative, " +
-			"lowest of all, smallest of all, thinnest, lowest, smallest, fewest, minimum, min, weakest, furthest below, farthest below, " +
+			"lowest of all, smallest of all, bottom, the bottom, " +
+			"thinnest, lowest, smallest, fewest, minimum, min, weakest, furthest below, farthest below, " +
 			"tiniest, ascending, in ascending order",
 		rising: "up, rise, rises, rose, rising, risen, gain, gains, gained, gaining, growth, ripping, climbed, climbing, rallied, " +
 			"rallying, pumped, " +
@@ -95,7 +96,7 @@ func vocabulary() map[string]role {
 		averaging: "average, avg, mean, on average, simple mean, simple average, arithmetic mean, arithmetic average, averaged, " +
 			"unweighted mean, unweighted average, plain average",
 		happening: "what happened to, what happened with, what has happened to, what s happening with, whats happening with, " +
-			"what is happening with, " +
+			"what is happening with, what has been happening with, what else has been happening with, what else is happening with, " +
 			"what is going on with, what s going on with, whats going on with, what s up with, whats up with, what s new with, why, " +
 			"how come, " +
 			"what happened, what is happening to, what s happening to, what happened on, what went wrong at, " +
@@ -113,6 +114,7 @@ func vocabulary() map[string]role {
 			"alerts open, critical alerts open, open flags, flags open, critical flags open, " +
 			"open warnings, warnings open, " +
 			"critical flag, critical flags, critical alert, critical alerts, critical warning, critical warnings, " +
+			"critical alarm, critical alarms, critical alarms live, critical alerts live, alarms live, alerts live, " +
 			"alarm signal, alarm signals, " +
 			"flag, flags, warning, warnings, alert, alerts, alarm, alarms, anomaly, anomalies, anything unusual, " +
 			"out of the ordinary, " +
@@ -130,7 +132,8 @@ func vocabulary() map[string]role {
 			"received, fit, fit into, fits into, accept, accepts, accepting, accepted, handle, handles, handling, allow, allows, permit, " +
 			"same, permits, evolved, developed, drew, draw, draws, drawn, drawing, " +
 			"outstanding, in the catalogue, in your catalogue, in the catalog, in your catalog, in the table, " +
-			"in your table, in the dataset, in your dataset, in the database, in your database, in your list, on your list",
+			"in your table, on the board, on your board, in the dataset, in your dataset, in the database, in your database, " +
+			"in your list, on your list",
 		comparing: "relative to, in relation to, compared against, set against, measured against, more, less, better, worse, cheaper, " +
 			"dearer, pricier, more expensive, less expensive, stronger, weaker, " +
 			"relative, relative size, relative size of, relative sizes of, difference, " +

@@ -35,6 +35,7 @@ func TestEnds(t *testing.T) {
 	ask(t, api.PackMarkets, map[string]string{
 		"which maturity yields the most":                     "yield/30y yieldPct",
 		"which maturity yields the most and which the least": "yield/30y yieldPct; yield/3y yieldPct",
+		"when is ppi out":                                    "release/2026-12-11-producer-price-index dueAt",
 		"which maturities yield the most":                    "yield/30y yieldPct; yield/20y yieldPct; yield/3m yieldPct",
 		"which fx pair is the worst performer":               "fx/USDPLN change1dPct",
 		"which fx pair is the best performing":               "fx/USDISK change1dPct",
