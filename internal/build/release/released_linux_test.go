@@ -8,6 +8,7 @@ import (
 	"debug/macho"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -66,7 +67,7 @@ func demo(t *testing.T, home string) (base, key string) {
 		if strings.HasPrefix(lines.Text(), "A new state") {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			var told struct{ BaseURL, APIKey string }
-			text, err := os.ReadFile(filepath.Join(home, ".local", "state", "contextd", "running.json"))
+			text, err := fs.ReadFile(os.DirFS(filepath.Join(home, ".local", "state", "contextd")), fmt.Sprintf("running-%d.json", c.Process.Pid))
 			if err := errors.Join(err, json.Unmarshal(text, &told)); err != nil {
 				t.Fatal(err)
 			}
