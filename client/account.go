@@ -18,6 +18,7 @@ type account struct {
 	settings *settings
 	client   func() (*sdk.Client, error)
 	stored   *config.Credential // of the profile in use, nil until it was read
+	notified bool               // that what is kept stays where it is
 }
 
 // Secrets is where keys and sessions are kept.
@@ -47,7 +48,10 @@ func (a *account) Stored() (config.Credential, error) {
 		a.stored = &stored
 	}
 	if base := c.Get(config.BaseURL).Text; !a.stored.IsZero() && !sameAddress(a.stored.BaseURL, base) {
-		a.io.Note("what profile %s keeps is for %s and is not sent to %s", c.Profile(), a.stored.BaseURL, base)
+		if !a.notified {
+			a.notified = true
+			a.io.Note("what profile %s keeps is for %s and is not sent to %s", c.Profile(), a.stored.BaseURL, base)
+		}
 		return config.Credential{}, nil
 	}
 	return *a.stored, nil
