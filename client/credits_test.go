@@ -36,6 +36,27 @@ func TestPurchaseByNonce(t *testing.T) {
 	}
 }
 
+// TestDepositsFit: on a terminal of 80 columns no line of the purchases wraps, and hashes lose their middle alone.
+func TestDepositsFit(t *testing.T) {
+	t.Parallel()
+	tx := "0x12" + strings.Repeat("0", 58) + "ef"
+	d := api.Deposit{ID: "7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11", Pack: api.CreditStarter, Credits: 100_000, AmountUSDC: "70.000001",
+		Status: api.DepositVerified, TxHash: &tx}
+	for rail, want := range map[string]string{
+		"":     "7d9f2f0…f6f6f11  starter   100000  70.000001  verified  0001-01-01 00:00  0x1…ef",
+		"base": "7d9f…6f11  starter   100000  70.000001  verified  0001-01-01 00:00  0x1…ef  base",
+	} {
+		d.Rail = rail
+		var shown bytes.Buffer
+		if err := client.WriteDeposits(&shown, 80, []api.Deposit{d}); err != nil {
+			t.Fatal(err)
+		}
+		if head, row, _ := strings.Cut(strings.TrimSpace(shown.String()), "\n"); row != want || !strings.Contains(head, "  TRANS…") {
+			t.Errorf("rail %q:\n%s", rail, &shown)
+		}
+	}
+}
+
 // TestDepositRails: the rail of purchases is told where there is more than the one that a service has if it has one alone.
 func TestDepositRails(t *testing.T) {
 	t.Parallel()

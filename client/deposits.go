@@ -15,7 +15,7 @@ import (
 
 func depositRows(list []api.Deposit, zone *time.Location) *cli.Rows {
 	rows := &cli.Rows{Columns: []string{"purchase", "package", "credits", "usdg", "status", "until", "transaction"},
-		Right: []bool{false, false, true, true}, Wide: 6, Empty: "no purchase yet; ctx credits buy PACKAGE makes one"}
+		Right: []bool{false, false, true, true}, Hashes: []int{6, 0}, Wide: 5, Empty: "no purchase yet; ctx credits buy PACKAGE makes one"}
 	rails := slices.ContainsFunc(list, api.Deposit.Elsewhere)
 	if rails {
 		rows.Columns = append(rows.Columns, "rail")
@@ -26,7 +26,7 @@ func depositRows(list []api.Deposit, zone *time.Location) *cli.Rows {
 			tx = *d.TxHash
 		}
 		row := []string{d.ID, string(d.Pack), strconv.FormatInt(d.Credits, 10), d.AmountUSDC, string(d.Status),
-			d.ExpiresAt.In(zone).Format(time.DateTime), tx}
+			d.ExpiresAt.In(zone).Format("2006-01-02 15:04"), tx}
 		if rails {
 			row = append(row, d.Rail)
 		}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/contextd/contextd/client/bridge"
@@ -47,6 +48,11 @@ func TellPurchase(a *Factory, i *api.DepositIntent, amount usdg.Amount) {
 func DepositRows(list []api.Deposit) [][]string {
 	rows := depositRows(list, time.UTC)
 	return append([][]string{rows.Columns}, rows.Rows...)
+}
+
+// WriteDeposits writes purchases as a terminal of a width shows them.
+func WriteDeposits(w io.Writer, width int, list []api.Deposit) error {
+	return depositRows(list, time.UTC).Write(w, width, cli.Style{})
 }
 
 // CallTool calls a tool as ctx mcp call does, or lists them for "", with p in place of the wallet.

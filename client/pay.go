@@ -69,7 +69,7 @@ func (o *receiptOptions) run(ctx context.Context, _ []string) error {
 
 func paymentRows(list []wallet.Payment, zone *time.Location) *cli.Rows {
 	table := &cli.Rows{Columns: []string{"at", "amount", "for", "state", "transaction", "service"}, Right: []bool{false, true},
-		Wide: 2, Empty: "nothing was paid yet"}
+		Hashes: []int{4}, Wide: 2, Empty: "nothing was paid yet"}
 	for _, p := range list {
 		table.Rows = append(table.Rows, []string{
 			p.At.In(zone).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), cmp.Or(p.TxHash, p.Authorization),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -17,7 +18,8 @@ import (
 type Rows struct {
 	Columns []string
 	Right   []bool // columns that are aligned right; shorter than Columns means the rest is not
-	Wide    int    // the column that gives way where the terminal is narrow
+	Hashes  []int  // the columns of hashes and ids that lose their middle, in this order, where the terminal is narrow
+	Wide    int    // the column that gives way next
 	Rows    [][]string
 	Bare    bool   // without a header
 	Empty   string // what to tell people instead of an empty table; "" means nothing
@@ -93,6 +95,10 @@ func (r *Rows) Write(w io.Writer, width int, style Style) error {
 
 func (r *Rows) writeRows(w io.Writer, widths []int, style Style) error {
 	for _, row := range r.Rows {
+		row = slices.Clone(row)
+		for _, column := range r.Hashes {
+			row[column] = style.cutMiddle(row[column], widths[column])
+		}
 		if _, err := fmt.Fprintln(w, r.line(row, widths, style)); err != nil {
 			return err
 		}
@@ -100,9 +106,9 @@ func (r *Rows) writeRows(w io.Writer, widths []int, style Style) error {
 	return nil
 }
 
-// widths are the widths of the columns: as wide as they need, but the wide one no wider than is left of width.
+// widths are the widths of the columns: as wide as they need, but hashes and the wide one no wider than is left of width.
 func (r *Rows) widths(width int) []int {
-	const narrowest, gap = 8, 2
+	const shortest, narrowest, gap = 6, 8, 2
 	widths, sum := make([]int, len(r.Columns)), 0
 	for i, c := range r.Columns {
 		if !r.Bare {
@@ -113,8 +119,17 @@ func (r *Rows) widths(width int) []int {
 		}
 		sum += widths[i] + gap
 	}
-	if over := sum - gap - width; over > 0 {
-		widths[r.Wide] = max(narrowest, widths[r.Wide]-over)
+	over := sum - gap - width
+	give := func(column, least int) {
+		less := max(min(over, widths[column]-least), 0)
+		widths[column] -= less
+		over -= less
+	}
+	for _, column := range r.Hashes {
+		give(column, shortest)
+	}
+	if len(widths) > 0 {
+		give(r.Wide, narrowest)
 	}
 	return widths
 }

@@ -100,6 +100,16 @@ func (st Style) Cut(s string, width int) string {
 	return ansi.Truncate(s, width, st.tail())
 }
 
+// cutMiddle cuts s to width columns in its middle, as people compare hashes by both ends.
+func (st Style) cutMiddle(s string, width int) string {
+	long := ansi.StringWidth(s)
+	if long <= width {
+		return s
+	}
+	end := (width - 1) / 2
+	return ansi.Truncate(s, width-1-end, "") + st.tail() + ansi.TruncateLeft(s, long-end, "")
+}
+
 // tail stands for what was cut off.
 func (st Style) tail() string {
 	if st.ASCII {
