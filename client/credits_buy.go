@@ -180,7 +180,6 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack, what string
 	if err := o.checkMost(pack, amount); err != nil { // the price, and what makes the amount the purchase's own
 		return err
 	}
-	o.heed(intent)
 	if !o.pays() {
 		o.showTransfer(intent, amount)
 	} else if err := o.agree(ctx, intent, what); err != nil {
@@ -252,6 +251,7 @@ func (o *buyOptions) agree(ctx context.Context, i *api.DepositIntent, what strin
 		"  fee      at most %s ether\n  until    %s",
 		i.AmountUSDC, api.AssetUSDG, has.Address, has.USDG, api.AssetUSDG, wallet.Ether(has.Wei),
 		v.Recipient, network(i.ChainID), i.Token, wallet.Fee(v.MaxFee), o.until(i))
+	o.heed(i)
 	err = o.Confirm(ctx, "buy "+what+" from the wallet")
 	if err != nil {
 		o.Note("nothing is due: purchase %s ends unpaid at %s", i.ID, o.until(i))
@@ -289,6 +289,7 @@ func (o *buyOptions) showTransfer(i *api.DepositIntent, amount usdg.Amount) {
 	} else if lines := view.QRCode(i.PaymentURI, view.QuietZone, o.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
 		fmt.Fprintln(o.Err, strings.Join(lines, "\n"))
 	}
+	o.heed(i)
 	if o.noWait {
 		o.Note("after the transfer, wait for the credits, or name its transaction:\n"+
 			"  ctx credits deposits wait %[1]s\n  ctx credits deposits verify %[1]s --tx 0x…", i.ID)

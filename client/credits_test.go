@@ -13,6 +13,19 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
+// TestPurchaseComesFirst: what to pay, where and until when is told before what the sources have to say.
+func TestPurchaseComesFirst(t *testing.T) {
+	t.Parallel()
+	var told bytes.Buffer
+	a := client.New(cli.System{Out: io.Discard, Err: &told, Now: time.Now, LookupEnv: func(string) (string, bool) { return "", false }})
+	client.TellPurchase(a, &api.DepositIntent{AmountUSDC: "1.000000", Notices: []string{"a notice"}, Warning: "a warning"}, 1_000_000)
+	transfer, notice, wait := strings.Index(told.String(), "transfer exactly"), strings.Index(told.String(), "a notice\nwarning: a warning"),
+		strings.Index(told.String(), "waiting for it")
+	if transfer != 0 || notice < transfer || wait < notice {
+		t.Errorf("%s", &told)
+	}
+}
+
 // TestPurchaseByNonce: where only the nonce names a purchase, people are told so, get the data that a wallet has to send and no link or code
 // that would send a plain transfer.
 func TestPurchaseByNonce(t *testing.T) {
