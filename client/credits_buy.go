@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 			return err
 		}
 		if err := o.Askable("buy " + what + " from the wallet"); err != nil {
-			return err
+			return cmp.Or(o.hasKey(ctx), err)
 		}
 	}
 	return o.begin(ctx, pack, what)
@@ -163,6 +164,17 @@ func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, 
 		return false, nil
 	}
 	return true, o.end(ctx, d, err)
+}
+
+// hasKey reports an account without a key for the credits, as the service does where a purchase is begun.
+func (o *buyOptions) hasKey(ctx context.Context) error {
+	b, err := askConsole(o.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+		return c.Balance(ctx, o.key, opts...)
+	})
+	if err == nil && b.KeyCount == 0 {
+		return cli.Invalid("the account has no active key for the credits").WithHint("ctx keys create NAME")
+	}
+	return err
 }
 
 // begin begins a purchase and waits for its end.
