@@ -61,6 +61,6 @@ func formerNames() map[string]string {
 		"auth login": "login", "auth logout": "logout", "auth status": "whoami", "auth identities": "login identities",
 		"auth unlink": "login unlink", "auth token": "login token", "profile": "config profile", "watchlist": "config watchlist",
 		"witness": "verify witness", "packs list": "packs", "packs ls": "packs", "packs view": "packs",
-		"credits packs": "credits packages",
+		"credits packs": "credits packages", "credits deposits": "credits purchases",
 	}
 }

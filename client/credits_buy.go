@@ -198,7 +198,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack, what string
 		return err
 	}
 	if o.noWait && !o.pays() {
-		return o.Show(ctx, intent, &cli.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
+		return o.Show(ctx, intent, &cli.Rows{Columns: []string{"purchase", "amount", "to", "chain", "until"}, Rows: [][]string{{
 			intent.ID, intent.AmountUSDC, intent.Recipient, strconv.FormatInt(intent.ChainID, 10), o.until(intent),
 		}}})
 	}
@@ -222,12 +222,12 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack, what string
 	task.Done()
 	var paid *sdk.PaidError
 	if errors.As(err, &paid) && !errors.Is(err, &api.Error{Code: api.CodePaymentInvalid}) {
-		o.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s",
+		o.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits purchases verify %s --tx %s",
 			paid.Payment.ID, intent.ID, paid.Payment.ID)
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "timeout",
-			Err: fmt.Errorf("purchase %s still waits for its payment", intent.ID), Hint: "ctx credits deposits wait " + intent.ID}
+			Err: fmt.Errorf("purchase %s still waits for its payment", intent.ID), Hint: "ctx credits purchases wait " + intent.ID}
 	}
 	return o.end(ctx, d, err)
 }
@@ -304,11 +304,11 @@ func (o *buyOptions) showTransfer(i *api.DepositIntent, amount usdg.Amount) {
 	o.heed(i)
 	if o.noWait {
 		o.Note("after the transfer, wait for the credits, or name its transaction:\n"+
-			"  ctx credits deposits wait %[1]s\n  ctx credits deposits verify %[1]s --tx 0x…", i.ID)
+			"  ctx credits purchases wait %[1]s\n  ctx credits purchases verify %[1]s --tx 0x…", i.ID)
 		return
 	}
 	o.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n"+
-		"  ctx credits deposits verify %s --tx 0x…", i.ID)
+		"  ctx credits purchases verify %s --tx 0x…", i.ID)
 }
 
 // showsCode reports whether a code with such lines can be seen where people read.

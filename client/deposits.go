@@ -47,15 +47,15 @@ func newDeposits(f *factory) *cobra.Command {
 	o := &depositOptions{factory: f}
 	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your newest purchases of credits"},
 		depositFields(), o.list)
-	view := f.Command(&cobra.Command{Use: "view DEPOSIT", Short: "Show the state of a purchase", Args: cobra.ExactArgs(1)},
+	view := f.Command(&cobra.Command{Use: "view PURCHASE", Short: "Show the state of a purchase", Args: cobra.ExactArgs(1)},
 		depositFields(), o.view)
-	wait := f.Command(&cobra.Command{Use: "wait DEPOSIT", Short: "Wait until a purchase is verified or has expired",
+	wait := f.Command(&cobra.Command{Use: "wait PURCHASE", Short: "Wait until a purchase is verified or has expired",
 		Args: cobra.ExactArgs(1)}, depositFields(), o.wait)
-	verify := f.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Verify the payment of a purchase now",
+	verify := f.Command(&cobra.Command{Use: "verify PURCHASE --tx HASH", Short: "Verify the payment of a purchase now",
 		Args: cobra.ExactArgs(1)}, depositFields(), o.verify)
 	verify.Flags().StringVar(&o.tx, "tx", "", "look in the transaction with this `hash`")
-	c := cli.Group(&cobra.Command{Use: "deposits", Short: "List and check your purchases of credits",
-		Example: "  ctx credits deposits\n  ctx credits deposits verify 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 --tx 0x…"},
+	c := cli.Group(&cobra.Command{Use: "purchases", Short: "List and check your purchases of credits",
+		Example: "  ctx credits purchases\n  ctx credits purchases verify 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 --tx 0x…"},
 		list, view, wait, verify)
 	cli.SetFields(c, depositFields()...)
 	group := c.RunE
@@ -99,7 +99,7 @@ func (o *depositOptions) wait(ctx context.Context, args []string) error {
 func (o *depositOptions) verify(ctx context.Context, args []string) error {
 	if o.tx == "" {
 		return cli.Invalid("--tx is missing").
-			WithHint("ctx credits deposits verify %s --tx 0x…, or without a transaction: ctx credits deposits view %s", args[0], args[0])
+			WithHint("ctx credits purchases verify %s --tx 0x…, or without a transaction: ctx credits purchases view %s", args[0], args[0])
 	}
 	return o.show(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
 		return c.Deposit(ctx, args[0], o.tx, opts...)

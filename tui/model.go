@@ -259,7 +259,7 @@ func (m *Model) leave(question string, do tea.Cmd) tea.Cmd {
 		return do
 	}
 	m.confirmation = newConfirmation(ConfirmMsg{Question: question, Lines: []string{m.env.Session.Purchase,
-		"What you transfer until then is credited without this screen.", "ctx credits deposits shows how it stands."}, Yes: do})
+		"What you transfer until then is credited without this screen.", "ctx credits purchases shows how it stands."}, Yes: do})
 	return nil
 }
 

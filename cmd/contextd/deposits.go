@@ -32,7 +32,7 @@ func several[T any](list []T, rail func(T) string) bool {
 
 func depositsTable(list []api.Deposit) cli.Answer {
 	rows := &cli.Rows{
-		Columns: []string{"deposit", "owner", "pack", "usdg", "status", "created", "transaction"}, Right: []bool{3: true}, Wide: 6,
+		Columns: []string{"deposit", "owner", "package", "usdg", "status", "created", "transaction"}, Right: []bool{3: true}, Wide: 6,
 	}
 	rails := several(list, func(d api.Deposit) string { return d.Rail })
 	if rails {

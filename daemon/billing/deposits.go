@@ -188,8 +188,8 @@ func (d *Deposits) Deposit(ctx context.Context, ownerID, id string) (Deposit, er
 		return Deposit{}, fmt.Errorf("read deposit: %w", err)
 	}
 	if len(list) == 0 {
-		return Deposit{}, api.Errorf(api.ReasonDepositNotFound, "there is no deposit %q", id).
-			WithHint("list yours: ctx credits deposits list")
+		return Deposit{}, api.Errorf(api.ReasonDepositNotFound, "there is no purchase %q", id).
+			WithHint("list yours: ctx credits purchases list")
 	}
 	return list[0], nil
 }

@@ -55,7 +55,7 @@ func (s *Store) Assign(
 		}
 		if len(list) == 0 {
 			return api.Errorf(api.ReasonDepositNotFound, "there is no unpaid deposit %q", depositID).
-				WithHint("ask its buyer to check: ctx credits deposits")
+				WithHint("ask its buyer to check: ctx credits purchases")
 		}
 		d = list[0]
 		return errors.Join(verifyDeposit(ctx, tx, &d, a, now), s.changedBy(ctx, tx, d))
