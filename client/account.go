@@ -120,7 +120,7 @@ func (a *account) key() (key sdk.Key, origin string, err error) {
 		return sdk.Key{}, "", err
 	}
 	file := c.Get(config.APIKeyFile)
-	if env := a.io.Env(sdk.EnvAPIKey); env != "" && !strings.HasPrefix(file.Origin, "flag") {
+	if env := a.io.Env(sdk.EnvAPIKey); env != "" && !strings.HasPrefix(file.Origin, "option") {
 		return sdk.NewKey(env), "environment " + sdk.EnvAPIKey, nil
 	}
 	if file.Text != "" {

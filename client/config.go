@@ -60,7 +60,7 @@ func newConfig(f *factory) *cobra.Command {
 	edit := lenient(&cobra.Command{Use: "edit", Short: "Open the file in $VISUAL or $EDITOR", Args: cobra.NoArgs}, o.edit)
 	path := lenient(&cobra.Command{Use: "path", Short: "Show the path of the file", Args: cobra.NoArgs}, o.path)
 	return cli.Group(&cobra.Command{Use: "config", Short: "Show and change settings",
-		Long: "Show and change settings. A flag overrides the environment, the environment the profile, and the profile the\n" +
+		Long: "Show and change settings. An option overrides the environment, the environment the profile, and the profile the\n" +
 			"file.",
 		Example: "  ctx config list --show-origin\n  ctx config set base_url https://ctx.example\n  ctx config get pack"},
 		get, set, unset, list, edit, path, newProfile(f), newWatchlist(f))

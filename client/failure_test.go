@@ -35,9 +35,9 @@ func TestFailures(t *testing.T) {
 		exit int
 		says string // parts in their order, with | between
 	}{
-		"fresh --foo":                               {"", 3, "there is no flag --foo|usage: ctx state|try: ctx state --help"},
+		"fresh --foo":                               {"", 3, "there is no option --foo|usage: ctx state|try: ctx state --help"},
 		"fresh --timeout abc":                       {"", 3, `--timeout has "abc", which is not a time such as 30s|try: ctx state --help`},
-		"fresh --timeout=-5s":                       {"", 3, `timeout: "-5s" is not a duration|from flag --timeout|try: another value for --timeout`},
+		"fresh --timeout=-5s":                       {"", 3, `timeout: "-5s" is not a duration|from option --timeout|try: another value for --timeout`},
 		"fresh a b":                                 {"", 3, `"b" is one argument too many|try: ctx state --help`},
 		"cite":                                      {"", 3, "REF is missing|usage: ctx cite [PACK] REF..."},
 		"witness add":                               {"", 3, "URL is missing|usage: ctx verify witness add [PACK] URL|try: ctx verify witness add --help"},
@@ -52,9 +52,9 @@ func TestFailures(t *testing.T) {
 		"help frsh":                                 {"", 3, `there is no command or topic "frsh"|try: ctx help fresh`},
 		"version --json nosuch":                     {"", 3, `no field \"nosuch\"|--json alone lists the fields`},
 		"config get colour":                         {"", 3, `there is no setting "colour"; did you mean color?`},
-		"fresh -p nosuch":                           {"", 3, `there is no profile "nosuch" (from flag --profile)|try: ctx config profile add nosuch`},
+		"fresh -p nosuch":                           {"", 3, `there is no profile "nosuch" (from option --profile)|try: ctx config profile add nosuch`},
 		"fresh --config " + dir + "/none":           {"", 3, "--config: |none does not exist|try: check the spelling"},
-		"fresh --api-key-file " + dir + "/none":     {"", 3, "the API key (from flag --api-key-file): |none does not exist|try: check the spelling of the path"},
+		"fresh --api-key-file " + dir + "/none":     {"", 3, "the API key (from option --api-key-file): |none does not exist|try: check the spelling of the path"},
 		"fresh --api-key-file " + open:              {"", 3, "open.key has mode 0644|others may read it|run chmod 600"},
 		"fresh":                                     {"CTX_BASE_URL=127.0.0.1:8402", 3, `"127.0.0.1:8402" lacks its scheme; write http://127.0.0.1:8402|environment CTX_BASE_URL|try: another value for CTX_BASE_URL`},
 		"brief":                                     {"CTX_BASE_URL=ctx.example.org", 3, "write https://ctx.example.org"},

@@ -129,7 +129,7 @@ func (o *mcpConfigOptions) bridged() (map[string]any, error) {
 		args = append(args, "--profile", p)
 	}
 	base := c.Get(config.BaseURL)
-	if strings.HasPrefix(base.Origin, "flag") || strings.HasPrefix(base.Origin, "environment") { // else the profile has it
+	if strings.HasPrefix(base.Origin, "option") || strings.HasPrefix(base.Origin, "environment") { // else the profile has it
 		args = append(args, "--base-url", base.Text)
 	}
 	if o.Payments.On() {

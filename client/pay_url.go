@@ -72,7 +72,7 @@ func newQuote(f *factory) *cobra.Command {
 	c := &cobra.Command{Use: "quote COMMAND...|URL", Short: "Show the price of a call and what the policy says",
 		Long: "Show the price of a call without a key, and whether the wallet would pay it. The call is a data command as you\n" +
 			"would type it, or a URL or path. Nothing is paid and no wallet is opened. The calldata is for wallets that send\n" +
-			"the transaction to the token themselves. Put flags for ctx pay quote before the command.",
+			"the transaction to the token themselves. Put options of ctx pay quote before the command.",
 		Example: "  ctx pay quote brief\n  ctx pay quote --json amount,refusal search bitcoin -k 3\n  ctx pay quote /v1/fresh"}
 	c.Args = cobra.MinimumNArgs(1)
 	c = f.Command(c, quoteFields(), func(ctx context.Context, args []string) error { return o.quote(ctx, c, args) })

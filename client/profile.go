@@ -104,11 +104,11 @@ func (o *profileOptions) add(_ context.Context, args []string) error {
 		return cli.Invalid("%w", err)
 	}
 	base := c.Get(config.BaseURL)
-	if base.Origin != "flag --base-url" && c.ProfileURL(name) != "" {
+	if base.Origin != "option --base-url" && c.ProfileURL(name) != "" {
 		base.Text = c.ProfileURL(name)
 	}
 	var credential config.Credential
-	if file := c.Get(config.APIKeyFile); file.Origin == "flag --api-key-file" {
+	if file := c.Get(config.APIKeyFile); file.Origin == "option --api-key-file" {
 		key, err := config.ReadKey(file.Text, o.In)
 		if err != nil {
 			return cli.Invalid("%w", err)

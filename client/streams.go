@@ -112,7 +112,7 @@ func (s *streams) Style(tty bool) cli.Style {
 	switch {
 	case s.Flags.NoColor || when.Text == "never":
 		style.Color = false
-	case when.Text == "always" && (s.Env("NO_COLOR") == "" || strings.HasPrefix(when.Origin, "flag")):
+	case when.Text == "always" && (s.Env("NO_COLOR") == "" || strings.HasPrefix(when.Origin, "option")):
 		style.Color = true
 	}
 	return style

@@ -21,7 +21,7 @@ func topics() []*cobra.Command {
 // environment lists the variables; those of settings come from their table.
 func environment() string {
 	var b strings.Builder
-	b.WriteString("A flag wins over a variable, a variable over the configuration.\n\n")
+	b.WriteString("An option wins over a variable, a variable over the configuration.\n\n")
 	for _, s := range config.Settings() {
 		fmt.Fprintf(&b, "  %-18s %s\n", s.Env, s.Help)
 	}

@@ -184,7 +184,7 @@ func (o *uiOptions) other(profile string) (tui.Config, error) {
 		}
 	}
 	for _, origin := range origins {
-		if strings.HasPrefix(origin, "flag ") || strings.HasPrefix(origin, "environment ") {
+		if strings.HasPrefix(origin, "option ") || strings.HasPrefix(origin, "environment ") {
 			return tui.Config{}, fmt.Errorf("%s goes before what profiles say; quit, and start without it", origin)
 		}
 	}

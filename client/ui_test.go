@@ -122,8 +122,8 @@ func written(t *testing.T, text string) (path string) {
 func TestNoOtherProfile(t *testing.T) {
 	t.Parallel()
 	for want, a := range map[string]*client.Factory{
-		"flag --base-url":          newProfilesApp(t, nil, "--base-url", "http://127.0.0.1:1"),
-		"flag --api-key-file":      newProfilesApp(t, nil, "--api-key-file", "x"),
+		"option --base-url":        newProfilesApp(t, nil, "--base-url", "http://127.0.0.1:1"),
+		"option --api-key-file":    newProfilesApp(t, nil, "--api-key-file", "x"),
 		"environment CTX_BASE_URL": newProfilesApp(t, map[string]string{"CTX_BASE_URL": "http://127.0.0.1:1"}),
 		"environment CTX_API_KEY":  newProfilesApp(t, map[string]string{"CTX_API_KEY": "cv_test_ccccccccXXXXXXXXXXXXXXXXXXXXXXXX"}),
 		"environment CTX_PAY":      newProfilesApp(t, map[string]string{"CTX_PAY": "true"}),

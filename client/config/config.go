@@ -56,7 +56,7 @@ func Locate(env LookupEnv, file string) (Paths, error) {
 // Value is the value of a setting and where it came from.
 type Value struct {
 	Text   string
-	Origin string // flag --x, environment X, profile p, file, default, choice
+	Origin string // option --x, environment X, profile p, file, default, choice
 }
 
 // Config is what holds: every setting with its value, and the profiles.
@@ -215,7 +215,7 @@ type layers struct {
 func (l layers) resolve(s Setting) Value {
 	if l.flags != nil && s.Flag != "" {
 		if f := l.flags.Lookup(s.Flag); f != nil && f.Changed {
-			return Value{f.Value.String(), "flag --" + s.Flag}
+			return Value{f.Value.String(), "option --" + s.Flag}
 		}
 	}
 	if text, ok := l.env(s.Env); ok && text != "" {

@@ -68,7 +68,7 @@ func TestPrecedence(t *testing.T) {
 		want map[string]config.Value
 	}{
 		"flag": {env("CTX_BASE_URL", "http://env"), []string{"--base-url", "http://flag", "--retries", "0"}, map[string]config.Value{
-			config.BaseURL: {"http://flag", "flag --base-url"}, config.Retries: {"0", "flag --retries"}, config.Timeout: {"5s", "file"}}},
+			config.BaseURL: {"http://flag", "option --base-url"}, config.Retries: {"0", "option --retries"}, config.Timeout: {"5s", "file"}}},
 		"environment": {env("CTX_BASE_URL", "http://env", "CTX_PACK", ""), nil, map[string]config.Value{
 			config.BaseURL: {"http://env", "environment CTX_BASE_URL"}, config.Pack: {"prodpack", "profile prod"}}},
 		"profile": {env(), nil, map[string]config.Value{config.BaseURL: {"http://prod", "profile prod"}, config.Profile: {"prod", "file"}}},

@@ -124,7 +124,7 @@ func (e *ValueError) Next() string {
 	switch {
 	case e.next != "":
 		return e.next
-	case strings.HasPrefix(e.Value.Origin, "flag"):
+	case strings.HasPrefix(e.Value.Origin, "option"):
 		return "another value for --" + e.Setting.Flag
 	case strings.HasPrefix(e.Value.Origin, "environment"):
 		return "another value for " + e.Setting.Env + ", or unset " + e.Setting.Env

@@ -49,7 +49,7 @@ func newCheckConfig(s *settings) *cobra.Command {
 		}
 		return out.Print(checked{cfg.File, true, append([]string{}, warnings...)}, cli.Answer{
 			Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
-				_, err := fmt.Fprintf(w, "%s: good\n", cmp.Or(cfg.File, "no file: flags, environment and defaults"))
+				_, err := fmt.Fprintf(w, "%s: good\n", cmp.Or(cfg.File, "no file: options, environment and defaults"))
 				return err
 			}})
 	}

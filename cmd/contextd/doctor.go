@@ -73,7 +73,7 @@ func newDoctor(s *settings) *cobra.Command {
 			told.out = c.OutOrStdout()
 		}
 		report := doctor.Report(told.add)
-		report.OK("configuration", "%s", cmp.Or(cfg.File, "no file: defaults, environment and flags"))
+		report.OK("configuration", "%s", cmp.Or(cfg.File, "no file: defaults, environment and options"))
 		examine.All(c.Context(), examined(d, cfg.SecretFiles(), *offline), report)
 		for _, f := range settling(c.Context(), d, *offline) {
 			report(f)

@@ -33,7 +33,7 @@ func TestFailures(t *testing.T) {
 			exit int
 			says string
 		}{
-			"serve --foo":                      {3, "there is no flag --foo|usage: contextd serve|try: contextd serve --help"},
+			"serve --foo":                      {3, "there is no option --foo|usage: contextd serve|try: contextd serve --help"},
 			"srve":                             {3, `there is no command "srve"|try: contextd serve`},
 			"help frsh":                        {3, `there is no command or topic "frsh"|try: contextd --help`},
 			"serve --listen foo":               {3, `listen: "foo" is neither host:port, such as 127.0.0.1:8402, nor unix:/path|try: contextd serve --help`},

@@ -54,6 +54,20 @@ func Assemble(root *cobra.Command, s System, sections []Section, others ...*cobr
 	}
 	addTopics(root, others)
 	completeRest(root)
+	nameOptions(root)
+}
+
+// optionsUse is how a usage line says that a command takes options: a flag is one of the market.
+const optionsUse = " [options]"
+
+// nameOptions has the usage lines of c and the commands below it say so, where cobra would call them flags.
+func nameOptions(c *cobra.Command) {
+	if !c.IsAdditionalHelpTopicCommand() && !c.DisableFlagsInUseLine {
+		c.Use, c.DisableFlagsInUseLine = c.Use+optionsUse, true
+	}
+	for _, child := range c.Commands() {
+		nameOptions(child)
+	}
 }
 
 // untilClosed writes until nobody reads any more, which is no error: help that is piped to head ends there.
@@ -164,7 +178,7 @@ func CheckGroups(c *cobra.Command) error {
 // argumentError says what is wrong with args, by how c is used.
 func argumentError(c *cobra.Command, args []string, err error) error {
 	var required []string
-	most, words := 0, strings.Fields(c.Use)[1:]
+	most, words := 0, strings.Fields(strings.TrimSuffix(c.Use, optionsUse))[1:]
 	for i := 0; i < len(words); i++ {
 		switch word := words[i]; {
 		case strings.HasPrefix(word, "--"): // a flag that has to be there, and its value
@@ -215,9 +229,9 @@ func flagError(c *cobra.Command, err error) error {
 func flagWords(err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if short := unknown.GetSpecifiedShortnames(); short != "" {
-			return fmt.Errorf("there is no flag -%s", unknown.GetSpecifiedName())
+			return fmt.Errorf("there is no option -%s", unknown.GetSpecifiedName())
 		}
-		return fmt.Errorf("there is no flag --%s", unknown.GetSpecifiedName())
+		return fmt.Errorf("there is no option --%s", unknown.GetSpecifiedName())
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return fmt.Errorf("--%s needs a value", missing.GetFlag().Name)

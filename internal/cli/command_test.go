@@ -77,14 +77,14 @@ func TestHelpToHead(t *testing.T) {
 func TestMisuse(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"things set":                       "✗ NAME is missing\n  usage: prog things set NAME VALUE [REASON] [flags]\n  try: prog things set --help\n",
+		"things set":                       "✗ NAME is missing\n  usage: prog things set NAME VALUE [REASON] [options]\n  try: prog things set --help\n",
 		"things set a":                     "✗ VALUE is missing\n",
 		"things set a b c d":               "✗ \"d\" is one argument too many\n",
 		"things set a b --one --other":     "✗ --one and --other exclude each other\n",
 		"things set a b --count many":      "✗ --count has \"many\", which is not a whole number\n",
 		"things set a b --count":           "✗ --count needs a value\n",
-		"things set a b --cou 1":           "✗ there is no flag --cou\n  usage: prog things set NAME VALUE [REASON] [flags]\n  try: --count, or",
-		"things set a b -z":                "✗ there is no flag -z\n",
+		"things set a b --cou 1":           "✗ there is no option --cou\n  usage: prog things set NAME VALUE [REASON] [options]\n  try: --count, or",
+		"things set a b -z":                "✗ there is no option -z\n",
 		"things lst":                       "✗ there is no command \"lst\" in prog things\n",
 		"thing":                            "✗ there is no command \"thing\" in prog\n",
 		"completion tcsh":                  "✗ \"tcsh\" is none of bash, zsh, fish, powershell\n",

@@ -41,6 +41,7 @@ func AddFormer(root *cobra.Command, s System, names map[string]string) {
 		})
 	}
 	commandsFirst(root)
+	nameOptions(root)
 }
 
 // completeAs is what the program of c completes args to.

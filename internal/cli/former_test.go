@@ -25,7 +25,7 @@ func TestFormerNames(t *testing.T) {
 		{"old a --loud", true, "a much=true loud=true\n", note, cli.ExitOK},
 		{"--loud old a", false, "a much=true loud=true\n", "", cli.ExitOK},
 		{"old a --quiet", true, "a much=true loud=false\n", "", cli.ExitOK},
-		{"old", false, "", "✗ NAME is missing\n  usage: prog things show NAME [flags]\n  try: prog things show --help\n", cli.ExitUsage},
+		{"old", false, "", "✗ NAME is missing\n  usage: prog things show NAME [options]\n  try: prog things show --help\n", cli.ExitUsage},
 		{"older group show a", false, "a much=false loud=false\n", "", cli.ExitOK},
 		{"older show a", true, "a much=false loud=false\n", "prog older is now prog things\n", cli.ExitOK},
 		{"things was a", false, "a much=false loud=false\n", "", cli.ExitOK},

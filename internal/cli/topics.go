@@ -126,13 +126,13 @@ Usage
 Commands{{range $commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
 {{end}}{{end}}{{if .HasAvailableLocalFlags}}
-Flags
+Options
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
 {{end}}{{if .HasHelpSubCommands}}
 Topics, shown by {{.Name}} help TOPIC{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
 {{end}}{{if .HasParent}}
-"{{.Root.Name}} --help" lists the flags that every command has; "{{.Root.Name}} help formatting" is about output.
+"{{.Root.Name}} --help" lists the options that every command has; "{{.Root.Name}} help formatting" is about output.
 {{end}}`
 
 const exitCodes = `A code that is not listed here is a failure.
@@ -140,7 +140,7 @@ const exitCodes = `A code that is not listed here is a failure.
     0  it worked
     1  it failed, or the service has a bug (500)
     2  you said no, or Ctrl-C at a question
-    3  wrong flag, argument or setting (400)
+    3  wrong option, argument or setting (400)
     4  no such key, or it was revoked (401)
     5  to be paid, or no credits left (402)
     6  no access with this key (403)

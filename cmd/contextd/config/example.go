@@ -26,7 +26,7 @@ const width = 100
 func Example(set map[string]any) ([]byte, error) {
 	w := new(bytes.Buffer)
 	fmt.Fprintln(w, "# Configuration of contextd. Remove the # before a setting to change it; the rest keep their defaults.")
-	fmt.Fprintln(w, "# A flag wins over the environment (log.level is CONTEXTD_LOG_LEVEL), that over this file.")
+	fmt.Fprintln(w, "# An option wins over the environment (log.level is CONTEXTD_LOG_LEVEL), that over this file.")
 	fmt.Fprintln(w, "# Names that end in _file are files with a secret. Where one is not set and systemd has a credential of its")
 	fmt.Fprintln(w, "# name (smtp-password for smtp.password_file), that is taken. Check this file with: contextd config check")
 	for _, s := range Table() {
