@@ -262,24 +262,13 @@ func (o *buyOptions) agree(ctx context.Context, i *api.DepositIntent, what strin
 	o.Note("pay exactly %s %s\n  from     %s, which has %s %s and %s ether\n  to       %s\n  network  %s, token %s\n"+
 		"  fee      at most %s ether\n  until    %s",
 		i.AmountUSDC, api.AssetUSDG, has.Address, has.USDG, api.AssetUSDG, wallet.Ether(has.Wei),
-		v.Recipient, network(i.ChainID), i.Token, wallet.Fee(v.MaxFee), o.until(i))
+		v.Recipient, api.ChainName(i.ChainID), i.Token, wallet.Fee(v.MaxFee), o.until(i))
 	o.heed(i)
 	err = o.Confirm(ctx, "buy "+what+" from the wallet")
 	if err != nil {
 		o.Note("nothing is due: purchase %s ends unpaid at %s", i.ID, o.until(i))
 	}
 	return err
-}
-
-// network is what people call a chain.
-func network(chainID int64) string {
-	name := map[int64]string{
-		1: "Ethereum", 8453: "Base", 84532: "Base Sepolia", api.ChainIDMain: "Robinhood Chain", api.ChainIDTest: "Robinhood Chain testnet",
-	}[chainID]
-	if name == "" {
-		return fmt.Sprintf("chain %d", chainID)
-	}
-	return fmt.Sprintf("%s, chain %d", name, chainID)
 }
 
 // until is the end of a purchase, for people.
@@ -293,7 +282,7 @@ func (o *buyOptions) showTransfer(i *api.DepositIntent, amount usdg.Amount) {
 		link = "data   " + usdg.TransferData(i.Recipient, amount, i.Nonce)
 	}
 	o.Note("transfer exactly %s %s\n  to     %s\n  token  %s on %s\n  until  %s\n  %s",
-		i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, network(i.ChainID), o.until(i), link)
+		i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, api.ChainName(i.ChainID), o.until(i), link)
 	if i.NonceRequired {
 		o.Note("very many people are buying this package: the transfer counts only if it carries the nonce of this purchase, as the\n"+
 			"wallet of ctx does (ctx credits buy %s --pay). A wallet that sends data has to send the data above to the token.\n"+

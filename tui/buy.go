@@ -20,7 +20,7 @@ import (
 
 var hashForm = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
 
-// buying is what goes on below the balance: a pack is being chosen, or a purchase is shown until it is sent away.
+// buying is what goes on below the balance: a package is being chosen, or a purchase is shown until it is sent away.
 type buying struct {
 	env      *Env
 	choosing bool
@@ -38,6 +38,7 @@ type purchase struct {
 	since  time.Time    // when it was begun, by the clock of the service
 	ended  *api.Deposit // nil while it waits for its payment
 	note   string       // what is known beyond that
+	gone   bool         // cancelled: only its payment is told
 }
 
 // What the commands of a purchase find.
@@ -47,6 +48,7 @@ type (
 		err error // why none was begun
 	}
 	payMsg     struct{ p *purchase } // the user agreed to it
+	cancelMsg  struct{ p *purchase } // so did they to its end
 	depositMsg struct {              // how it stands now
 		p *purchase
 		d *api.Deposit // nil where that is not known
@@ -77,7 +79,7 @@ func (b *buying) bindings() []key.Binding {
 	case b.bought.ended != nil:
 		return []key.Binding{view.KeyGroup("esc", "close")}
 	}
-	list := []key.Binding{k.Code, view.KeyGroup(view.KeyLabel(k.Copy), "copy link"), k.Paid}
+	list := []key.Binding{k.Code, view.KeyGroup(view.KeyLabel(k.Copy), "copy link"), k.Cancel, k.Paid}
 	if b.env.Pay != nil {
 		list = append([]key.Binding{k.Wallet}, list...)
 	}
@@ -102,6 +104,8 @@ func (b *buying) update(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		}
 		msg.p.note = "the wallet pays, which takes some seconds"
 		return b.pay(msg.p), true
+	case cancelMsg:
+		return b.cancel(msg.p), true
 	case depositMsg:
 		return b.take(msg), true
 	case BuyMsg:
@@ -150,6 +154,9 @@ func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	case key.Matches(msg, k.Paid):
 		b.hash.Set("")
 		b.hash.Focus()
+	case key.Matches(msg, k.Cancel):
+		return Send(ConfirmMsg{Question: "Cancel the purchase of " + human.Count(p.offer.Credits) + " credits?",
+			Lines: []string{"Nothing is to be paid then.", "What was sent already still counts until the deadline."}, Yes: Send(cancelMsg{p})}), true
 	case key.Matches(msg, k.Wallet) && b.env.Pay == nil:
 		return Notify("no wallet of ctx is configured: ctx wallet new NAME"), true
 	case key.Matches(msg, k.Wallet):
@@ -201,7 +208,7 @@ func (b *buying) choose() tea.Cmd {
 	case b.asking:
 		return nil
 	case b.bought != nil && b.bought.ended == nil:
-		return Notify("a purchase waits already; esc closes it, and it stays valid")
+		return Notify("a purchase waits already; " + view.KeyLabel(b.env.Keys.Cancel) + " cancels it")
 	}
 	b.choosing, b.bought = true, nil
 	return nil
@@ -258,11 +265,21 @@ func found(ctx context.Context, p *purchase, pending string) func(*api.Deposit, 
 	}
 }
 
+// cancel shows a purchase no more. The service has no such call: an order that nobody pays ends by itself.
+func (b *buying) cancel(p *purchase) tea.Cmd {
+	if p.ended != nil { // while the user was asked
+		return Notify("the purchase has come to its end already")
+	}
+	p.gone, b.bought = true, nil
+	b.wait()
+	return Notify("cancelled: do not send its amount any more")
+}
+
 // take notes how a purchase stands. One that was closed, and one whose end is known, are told of no more.
 func (b *buying) take(msg depositMsg) tea.Cmd {
 	p, s := msg.p, b.env.Session
 	p.note = view.Line(msg.s)
-	if msg.d == nil || p.ended != nil {
+	if msg.d == nil || p.ended != nil || p.gone && msg.d.Status != api.DepositVerified {
 		return nil
 	}
 	p.ended = msg.d
@@ -280,13 +297,22 @@ func (b *buying) take(msg depositMsg) tea.Cmd {
 func (b *buying) wait() {
 	b.env.Session.Purchase = ""
 	if p := b.bought; p != nil && p.ended == nil {
-		b.env.Session.Purchase = view.Line(p.intent.AmountUSDC) + " " + api.AssetUSDG + ", open until " + b.until(p).Format(time.TimeOnly)
+		b.env.Session.Purchase = view.Line(p.intent.AmountUSDC) + " " + api.AssetUSDG + ", open until " + until(p).Format(untilForm)
 	}
 }
 
-// until is when a purchase ends if nobody pays.
-func (b *buying) until(p *purchase) time.Time {
-	return time.Unix(p.intent.ExpiresAt, 0).In(b.env.Session.Now.Location())
+// untilForm is how the end of a purchase is written.
+const untilForm = time.DateTime + " MST"
+
+// until is when a purchase ends if nobody pays, in UTC as the service's pages have it.
+func until(p *purchase) time.Time { return time.Unix(p.intent.ExpiresAt, 0).UTC() }
+
+// network is where a purchase is paid. The chain of a demo is on its machine, whatever its id says.
+func (b *buying) network(p *purchase) string {
+	if b.env.Session.Demo {
+		return fmt.Sprintf("the test chain of this demo, chain %d", p.intent.ChainID)
+	}
+	return api.ChainName(p.intent.ChainID)
 }
 
 func (b *buying) draw(width, height int) []string {
@@ -297,7 +323,7 @@ func (b *buying) draw(width, height int) []string {
 			o, _ := packs[i].Offer()
 			return fmt.Sprintf("%-8s %9s credits %4d %s", packs[i], human.Count(o.Credits), o.PriceMicros/1_000_000, api.AssetUSDG)
 		})
-		rows = append([]string{" Which pack? Nothing is paid yet."}, rows...)
+		rows = append([]string{" Which package? Nothing is paid yet."}, rows...)
 		return view.Box{Title: "Buy credits", Note: "enter asks what to transfer", Focus: true}.Draw(t, rows, width, height)
 	}
 	p := b.bought
@@ -321,8 +347,8 @@ const maxWaitLine = 62
 
 func (b *buying) waitLines(p *purchase, width int) []string {
 	t, i := *b.env.Theme, p.intent
-	left := b.until(p).Sub(b.env.Session.ServiceNow())
-	share := max(0, min(1, left.Seconds()/b.until(p).Sub(p.since).Seconds()))
+	left := until(p).Sub(b.env.Session.ServiceNow())
+	share := max(0, min(1, left.Seconds()/until(p).Sub(p.since).Seconds()))
 	state := t.Warn.On(t.Glyphs.Retry) + " waiting for the transfer"
 	if left <= 0 {
 		state = t.Warn.On(t.Glyphs.Warn) + " the time is over; a transfer within it still counts"
@@ -331,9 +357,9 @@ func (b *buying) waitLines(p *purchase, width int) []string {
 		state = t.Accent.On(t.Glyphs.Arrow) + " " + p.note
 	}
 	lines := []string{
-		" Transfer exactly " + t.Bold.On(view.Line(i.AmountUSDC)+" "+api.AssetUSDG), "",
-		" to     " + view.Line(i.Recipient), " token  " + view.Line(i.Token), fmt.Sprintf(" chain  %d", i.ChainID),
-		" until  " + b.until(p).Format(time.TimeOnly) + " " + view.Bar(share, 16, t.Glyphs) + " " + human.Clock(left) + " left", "",
+		" Send exactly this amount: " + t.Bold.On(view.Line(i.AmountUSDC)+" "+api.AssetUSDG), "",
+		" to       " + view.Line(i.Recipient), " token    " + view.Line(i.Token), " network  " + b.network(p),
+		" until    " + until(p).Format(untilForm) + " " + view.Bar(share, 12, t.Glyphs) + " " + human.Clock(left) + " left", "",
 		" " + state,
 	}
 	if i.NonceRequired {
@@ -348,7 +374,7 @@ func (b *buying) waitLines(p *purchase, width int) []string {
 func (b *buying) endLines(p *purchase) []string {
 	t, d := *b.env.Theme, p.ended
 	if d.Status != api.DepositVerified {
-		return []string{"", " " + t.Bad.On(t.Glyphs.Bad) + " nothing arrived until " + b.until(p).Format(time.TimeOnly), "",
+		return []string{"", " " + t.Bad.On(t.Glyphs.Bad) + " nothing arrived until " + until(p).Format(untilForm), "",
 			" If you have paid, tell the operator the hash of the transaction: nothing that",
 			" arrived is lost. The purchase is " + view.Line(d.ID)}
 	}

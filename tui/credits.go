@@ -182,7 +182,7 @@ func (s *Credits) purchases(width, height int) []string {
 		return nil
 	}
 	t, zone := *s.env.Theme, s.env.Session.Now.Location()
-	columns := []view.Column{{Title: "BEGUN", Width: 16}, {Title: "PACK", Width: 8}, {Title: "CREDITS", Width: 9, Right: true},
+	columns := []view.Column{{Title: "BEGUN", Width: 16}, {Title: "PACKAGE", Width: 8}, {Title: "CREDITS", Width: 9, Right: true},
 		{Title: api.AssetUSDG, Width: 12, Right: true}, {Title: "STATE", Width: 10}, {Title: "PURCHASE", Width: max(width-66, 0)}}
 	rails := slices.ContainsFunc(list, api.Deposit.Elsewhere)
 	if rails {

@@ -63,6 +63,7 @@ type Model struct {
 }
 
 // drawn is the screen as it was drawn last. While nothing comes but seconds, it stands for some of them: its ages need no more.
+// A purchase counts down every second.
 type drawn struct {
 	lines []string // nil when something has come since
 	width int
@@ -135,7 +136,7 @@ func nextTick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg {
 func (m *Model) Update(msg tea.Msg) (cmd tea.Cmd) {
 	defer m.noteCrash()
 	m.env.Session.Now = m.cfg.Now()
-	if _, second := msg.(tickMsg); !second || m.env.Session.Now.Sub(m.drawn.at) >= drawnFor {
+	if _, second := msg.(tickMsg); !second || m.env.Session.Purchase != "" || m.env.Session.Now.Sub(m.drawn.at) >= drawnFor {
 		m.drawn.lines = nil
 	}
 	switch msg := msg.(type) {

@@ -437,6 +437,45 @@ func TestPurchase(t *testing.T) {
 	d.until("quit", func(string) bool { return d.quit })
 }
 
+// TestPurchaseIsCancelled after one question: it is shown no more, another can begin, and only what was sent already is told.
+func TestPurchaseIsCancelled(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30)
+	buy(d)
+	d.press("x")
+	d.shows("Cancel the purchase of 10,000 credits?")
+	d.press("n")
+	d.shows("waiting for the transfer")
+	d.press("x")
+	d.shows("What was sent already still counts until the deadline.")
+	d.press("y")
+	d.shows("cancelled: do not send its amount any more")
+	d.shows("Calls by day")
+	d.press("b")
+	d.shows("Which package?")
+	d.press("esc")
+	d.fake.deposits <- settled(api.DepositVerified)
+	d.shows("10,000 credits are yours")
+	d.press("q")
+	d.until("quit", func(string) bool { return d.quit })
+}
+
+// TestPurchaseNamesTheNetwork as the command line does, and that of a demo as its page does; the time that is left falls each second.
+func TestPurchaseNamesTheNetwork(t *testing.T) {
+	t.Parallel()
+	d := start(t, 120, 40)
+	d.fake.events <- sdk.Connection{Connected: true}
+	d.fake.events <- delta(state(t), 42*time.Second)
+	d.shows("91,442.90")
+	buy(d)
+	d.shows("network  Robinhood Chain testnet, chain 46630")
+	d.shows("until    2026-11-20 20:36:00 UTC")
+	d.clock.pass(time.Second)
+	d.shows("29:59 left")
+	d.clock.pass(time.Second)
+	d.shows("29:58 left")
+}
+
 // TestPurchaseByNonce: no link and no code is offered that could not carry the nonce, and the service's reason is shown.
 func TestPurchaseByNonce(t *testing.T) {
 	t.Parallel()
@@ -489,7 +528,7 @@ func TestPurchaseFails(t *testing.T) {
 	d.clock.pass(31 * time.Minute)
 	d.shows("a transfer within it still counts")
 	d.fake.deposits <- settled(api.DepositExpired)
-	d.shows("nothing arrived until 20:36:00")
+	d.shows("nothing arrived until 2026-11-20 20:36:00 UTC")
 	d.shows("dep_1")
 
 	careful := live(t, 100, 30, func(c *tui.Config) { c.ReadOnly = true })

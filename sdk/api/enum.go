@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -177,3 +178,14 @@ const (
 	ChainIDMain = 4663
 	ChainIDTest = 46630
 )
+
+// ChainName is what people call a chain, with its id.
+func ChainName(id int64) string {
+	name := map[int64]string{
+		1: "Ethereum", 8453: "Base", 84532: "Base Sepolia", ChainIDMain: "Robinhood Chain", ChainIDTest: "Robinhood Chain testnet",
+	}[id]
+	if name == "" {
+		return fmt.Sprintf("chain %d", id)
+	}
+	return fmt.Sprintf("%s, chain %d", name, id)
+}

@@ -28,7 +28,7 @@ type Keymap struct {
 	MinuteBack, MinuteOn, HourBack, HourOn, Compare, Now key.Binding
 	DayBack, DayOn                                       key.Binding
 	NewKey, Revoke, Reload                               key.Binding
-	Buy, Paid, Code, Wallet                              key.Binding
+	Buy, Paid, Code, Wallet, Cancel                      key.Binding
 }
 
 // ScreenNames are the names of the screens in the order of their keys.
@@ -103,6 +103,7 @@ func (m *Keymap) actions() []action {
 		{"paid", &m.Paid, "it is paid in…", "v", "Credits"},
 		{"code", &m.Code, "QR code", "Q", "Credits"},
 		{"wallet", &m.Wallet, "pay from wallet", "w", "Credits"},
+		{"cancel", &m.Cancel, "cancel purchase", "x", "Credits"},
 	}
 	for i, name := range ScreenNames() {
 		list = append(list, action{"screen-" + strings.ToLower(name), &m.Tab[i], name, string(rune('1' + i)), ""})
