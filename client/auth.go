@@ -109,7 +109,7 @@ func (o *loginOptions) run(ctx context.Context) error {
 	if err != nil || session == nil {
 		return err
 	}
-	where, err := o.Account.Store(func(c *config.Credential) { c.Session = sdk.NewKey(console.Secret()) })
+	where, err := o.keepSession(console)
 	if err != nil {
 		return err
 	}

@@ -250,6 +250,9 @@ func with(f *factory, c tui.Config, client *sdk.Client) (tui.Config, error) {
 		}
 		return false, err
 	}
+	if c.Again != nil && f.Env(envSession) == "" { // which goes before what is kept
+		c.SignIn = uiSignIn{f, client}
+	}
 	console, err := f.Account.Console(true)
 	if err != nil {
 		var failure *cli.Failure

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
 )
 
@@ -104,6 +106,44 @@ func TestKeys(t *testing.T) {
 		c, err := client.Config(a)
 		if want == "" && (err != nil || !slices.Equal(c.Keys.Pause.Keys(), []string{" "})) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestSignInOfTheUI: the terminal UI signs in by mail and with a wallet as ctx login does, keeps the session where that does, and goes on
+// with it.
+func TestSignInOfTheUI(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	const key = "0x4646464646464646464646464646464646464646464646464646464646464646"
+	for name, env := range map[string]map[string]string{"mail": {}, "wallet": {"CTX_WALLET_PRIVATE_KEY": key}} {
+		dir := t.TempDir()
+		maps.Copy(env, map[string]string{"CTX_CONFIG_DIR": dir, "HOME": dir, "CTX_BASE_URL": d.URL(), "CTX_API_KEY": d.Key(t, api.TierPro)})
+		c, err := client.Config(newProfilesApp(t, env))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Account != nil || c.SignIn == nil || c.SignIn.HasWallet() != (name == "wallet") {
+			t.Fatalf("%s: begins with %+v", name, c.SignIn)
+		}
+		if name == "wallet" {
+			err = c.SignIn.ByWallet(t.Context(), "")
+		} else if _, err = c.SignIn.SendLink(t.Context(), "ui@example.com"); err == nil {
+			if err = c.SignIn.ByLink(t.Context(), "nonsense"); err == nil {
+				t.Error("signed in with nonsense")
+			}
+			err = c.SignIn.ByLink(t.Context(), d.MailedLink(t, "ui@example.com"))
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		in, err := c.Again()
+		if err != nil || in.Account == nil || in.KeyID != c.KeyID {
+			t.Fatalf("%s: again %+v, %v", name, in, err)
+		}
+		defer in.Close()
+		if _, err := in.Account.Keys(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -56,8 +56,8 @@ func (s *Credits) load() tea.Cmd {
 	}
 }
 
-// Typing reports whether a hash is being typed, or the code of a purchase fills the terminal.
-func (s *Credits) Typing() bool { return s.buying.typing() }
+// Typing reports whether a sign-in or a hash is being typed, or the code of a purchase fills the terminal.
+func (s *Credits) Typing() bool { return s.env.form().typing() || s.buying.typing() }
 
 // Full is what fills the terminal in place of everything, nil for nothing.
 func (s *Credits) Full(width, height int) []string { return s.buying.full(width, height) }
@@ -65,7 +65,7 @@ func (s *Credits) Full(width, height int) []string { return s.buying.full(width,
 // Bindings are the keys of the screen.
 func (s *Credits) Bindings() []key.Binding {
 	if s.env.Account == nil {
-		return []key.Binding{again(s.env)}
+		return s.env.form().bindings()
 	}
 	list := s.buying.bindings()
 	if s.buying.active() {
@@ -86,8 +86,8 @@ func (s *Credits) Update(msg tea.Msg) tea.Cmd {
 	}
 	pressed, ok := msg.(tea.KeyMsg)
 	switch {
-	case s.env.Account == nil && ok && key.Matches(pressed, s.env.Keys.Reload):
-		return Send(AgainMsg{})
+	case s.env.Account == nil && ok:
+		return s.env.form().press(pressed)
 	case s.env.Account == nil:
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s *Credits) days() []day {
 func (s *Credits) View(width, height int) []string {
 	t := *s.env.Theme
 	if s.env.Account == nil {
-		return view.Box{Title: "Credits", Focus: true}.Draw(t, signIn(s.env, "Credits", width), width, height)
+		return view.Box{Title: "Credits", Focus: true}.Draw(t, s.env.form().lines("Credits", width), width, height)
 	}
 	if s.balance == nil {
 		line := " Loading."

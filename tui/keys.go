@@ -61,15 +61,17 @@ func (s *Keys) load() tea.Cmd {
 	}
 }
 
-// Typing reports whether a name or a filter is being typed, or the new key waits to be taken.
-func (s *Keys) Typing() bool { return s.filter.Typing() || s.name.Focused() || s.issued != nil }
+// Typing reports whether a sign-in, a name or a filter is being typed, or the new key waits to be taken.
+func (s *Keys) Typing() bool {
+	return s.env.form().typing() || s.filter.Typing() || s.name.Focused() || s.issued != nil
+}
 
 // Bindings are the keys of the screen.
 func (s *Keys) Bindings() []key.Binding {
 	k := s.env.Keys
 	switch {
 	case s.env.Account == nil:
-		return []key.Binding{again(s.env)}
+		return s.env.form().bindings()
 	case s.issued != nil:
 		return []key.Binding{view.KeyGroup(view.KeyLabel(k.Copy), "copy the key"), view.KeyGroup("esc", "I have it")}
 	case s.name.Focused():
@@ -111,10 +113,8 @@ func (s *Keys) Update(msg tea.Msg) tea.Cmd {
 
 func (s *Keys) press(msg tea.KeyMsg) tea.Cmd {
 	switch {
-	case s.env.Account == nil && key.Matches(msg, s.env.Keys.Reload):
-		return Send(AgainMsg{})
 	case s.env.Account == nil:
-		return nil
+		return s.env.form().press(msg)
 	case s.issued != nil:
 		return s.pressIssued(msg)
 	case s.name.Focused():
@@ -219,21 +219,6 @@ func (s *Keys) used(r api.APIKeyRow) string {
 	return human.Age(s.env.Session.ServiceNow().Sub(*r.LastUsedAt)) + " ago"
 }
 
-// again is the key that goes on with who has signed in.
-func again(env *Env) key.Binding { return view.KeyGroup(view.KeyLabel(env.Keys.Reload), "signed in") }
-
-// signIn says how to sign in, for screens that need it.
-func signIn(env *Env, what string, width int) []string {
-	lines := []string{""}
-	for _, line := range view.Wrap(what+" belong to an account, and nobody is signed in here.", width-4) {
-		lines = append(lines, " "+line)
-	}
-	return append(lines, "",
-		" Sign in, in another terminal:", "",
-		"   ctx login --email you@example.com", "",
-		" "+view.KeyLabel(env.Keys.Reload)+" goes on here then"+env.Session.Cost(1)+".")
-}
-
 // View draws the list, or the new key over it.
 func (s *Keys) View(width, height int) []string {
 	t := *s.env.Theme
@@ -243,7 +228,7 @@ func (s *Keys) View(width, height int) []string {
 	}
 	box := view.Box{Title: "API keys", Note: note, Focus: true}
 	if s.env.Account == nil {
-		return box.Draw(t, signIn(s.env, "Keys", width), width, height)
+		return box.Draw(t, s.env.form().lines("Keys", width), width, height)
 	}
 	out := box.Draw(t, s.lines(width-2, height-2), width, height)
 	switch {

@@ -80,7 +80,7 @@ func newModel(ctx context.Context, c Config, p *Program) *Model {
 		clip: Clipboard{Terminal: c.Out, Env: c.Env}, width: usualWidth, height: usualHeight}
 	m.env = &Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Charts: c.Saved.charts(),
 		Packs: maps.Clone(c.Saved.Packs), Keys: *c.Keys,
-		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly,
+		Service: c.Service, Account: c.Account, SignIn: c.SignIn, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly,
 		Watchlist: c.Watchlist}
 	if m.env.Packs == nil {
 		m.env.Packs = map[string]SavedPanes{}
@@ -156,7 +156,7 @@ func (m *Model) Update(msg tea.Msg) (cmd tea.Cmd) {
 	case NoticeMsg:
 		m.notify(msg.Text)
 	case FailMsg:
-		m.fail(Explain(m.env.Keys, msg.Err))
+		m.failed(msg.Err)
 	case GotoMsg:
 		cmd = m.show(msg.At)
 	case PastMsg:
@@ -167,7 +167,7 @@ func (m *Model) Update(msg tea.Msg) (cmd tea.Cmd) {
 		m.confirmation = newConfirmation(msg)
 	case BriefMsg:
 		m.briefed(msg)
-	case goOverMsg, profileMsg, AgainMsg:
+	case goOverMsg, profileMsg, AgainMsg, signInMsg:
 		cmd = m.updateProfile(msg)
 	case packsMsg, BalanceMsg, TrendMsg, provenMsg:
 		cmd = m.learn(msg)

@@ -509,26 +509,38 @@ func TestNoAccess(t *testing.T) {
 	d.shows("● LIVE")
 }
 
-// TestSignedInMeanwhile: who signs in elsewhere goes on here with a key, in the same looks.
+// TestSignedInMeanwhile: who signs in elsewhere goes on here, on the same stream and with the same key.
 func TestSignedInMeanwhile(t *testing.T) {
 	t.Parallel()
-	for _, screen := range []string{"6", "7"} {
-		again := 0
+	for screen, loaded := range map[string]string{"6": "my-agent", "7": "84,201 credits"} {
+		again, closed := 0, 0
 		d := live(t, 80, 24, func(c *tui.Config) {
+			account := c.Account
 			c.Account = nil
 			c.Again = func() (tui.Config, error) {
-				if again++; again == 1 {
-					return tui.Config{}, errors.New("the sign-in is not there yet")
+				in := *c
+				in.Close = func() { closed++ }
+				switch again++; again {
+				case 1:
+					return tui.Config{}, errors.New("the settings cannot be read")
+				case 3:
+					in.Account = account
 				}
-				return *c, nil
+				return in, nil
 			}
 		})
+		streams := d.fake.calls("subscribe")
 		d.press(screen)
-		d.shows("R goes on here then (1 credit).")
+		d.shows("R looks whether you have signed in elsewhere since.")
 		d.press("R")
-		d.shows("the sign-in is not there yet")
+		d.shows("the settings cannot be read")
 		d.press("esc", "R")
-		d.until("end", func(string) bool { return d.quit })
+		d.shows("nobody has signed in yet")
+		d.press("R")
+		d.shows(loaded)
+		if closed != 1 || d.fake.calls("subscribe") != streams || d.quit {
+			t.Errorf("closed %d, asked %q", closed, d.fake.asked)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ type (
 		config   Config
 		err      error
 		purchase string // that waited, and that the user was asked about
+		again    bool   // it is the same profile, for who has signed in since
 	}
 )
 
@@ -55,9 +56,17 @@ func (m *Model) updateProfile(msg tea.Msg) tea.Cmd {
 		configure := m.cfg.Switch
 		return m.goOver(msg.profile, func() (Config, error) { return configure(msg.profile) })
 	case AgainMsg:
-		if m.cfg.Again != nil {
-			return m.goOver(firstOf(m.cfg.Profile, "the profile"), m.cfg.Again)
+		if again := m.cfg.Again; again != nil {
+			return func() tea.Msg {
+				c, err := again()
+				return profileMsg{config: c, err: err, again: true}
+			}
 		}
+	case signInMsg:
+		if msg.err == nil {
+			m.problem = nil
+		}
+		return m.env.form().take(msg)
 	case profileMsg:
 		return m.takeProfile(msg)
 	}
@@ -72,7 +81,7 @@ func (m *Model) goOver(profile string, configure func() (Config, error)) tea.Cmd
 	purchase := m.env.Session.Purchase
 	return func() tea.Msg {
 		c, err := configure()
-		return profileMsg{c, err, purchase}
+		return profileMsg{config: c, err: err, purchase: purchase}
 	}
 }
 
@@ -85,6 +94,9 @@ func (m *Model) takeProfile(msg profileMsg) tea.Cmd {
 	}
 	if msg.err != nil {
 		return Send(Fail(msg.err))
+	}
+	if msg.again {
+		return m.takeOwner(msg.config)
 	}
 	if m.typing() || m.env.Session.Purchase != msg.purchase {
 		msg.config.close()

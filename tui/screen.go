@@ -32,6 +32,18 @@ type Account interface {
 	Usage(ctx context.Context, days int, opts ...sdk.CallOption) (*api.UsageResponse, error)
 }
 
+// SignIn signs the user in and keeps the session, at no cost.
+type SignIn interface {
+	// SendLink has a link mailed to an address, and returns until when it works.
+	SendLink(ctx context.Context, email string) (time.Time, error)
+	// ByLink signs in with such a link, or the code behind it.
+	ByLink(ctx context.Context, code string) error
+	// HasWallet reports whether a wallet is there to sign in with.
+	HasWallet() bool
+	// ByWallet signs in with it. An empty passphrase is that of the environment.
+	ByWallet(ctx context.Context, passphrase string) error
+}
+
 // Seller is what the screens buy credits from. *sdk.Console is one. To ask for a purchase costs nothing.
 type Seller interface {
 	Buy(ctx context.Context, pack api.CreditPack, keyID string, opts ...sdk.CallOption) (*api.DepositIntent, error)
@@ -57,6 +69,7 @@ type Env struct {
 	Keys      view.Keymap
 	Service   Service
 	Account   Account               // nil while nobody is signed in
+	SignIn    SignIn                // nil where nobody can sign in here
 	Seller    Seller                // nil where nothing can be bought
 	Pay       Pay                   // nil where there is no wallet
 	KeyID     string                // of the key in use, "" for none
@@ -64,6 +77,8 @@ type Env struct {
 	Watchlist []string              // names that the user keeps an eye on
 	ReadOnly  bool                  // keys are neither made nor revoked, and nothing is bought
 	Away      bool                  // another pack beside this one has the focus
+
+	signIn *signIn // nil before it is shown
 }
 
 // Screen is one of the screens.
@@ -125,7 +140,7 @@ type (
 	}
 	// BuyMsg begins a purchase, on the screen that does.
 	BuyMsg struct{}
-	// AgainMsg begins anew with who is signed in now.
+	// AgainMsg looks who has signed in since.
 	AgainMsg struct{}
 	// SwitchedMsg says that another pack is shown from now on.
 	SwitchedMsg struct{}

@@ -38,6 +38,7 @@ type Config struct {
 	Stream    session.Stream  // required
 	Service   Service         // nil where there is only a recording
 	Account   Account         // nil while nobody is signed in
+	SignIn    SignIn          // nil where nobody can sign in here
 	Seller    Seller          // nil where nothing can be bought
 	Pay       Pay             // nil where there is no wallet
 	Recording bool            // Stream is a recording, whose age says nothing
@@ -60,7 +61,7 @@ type Config struct {
 	// Switch makes the Config of another of the Profiles. It may be called while this one is shown. nil where there is no other.
 	Switch func(profile string) (Config, error)
 
-	// Again makes this Config anew, for who has signed in or has a key since. nil where that cannot be.
+	// Again makes this Config anew, for who has signed in since. nil where that cannot be.
 	Again func() (Config, error)
 
 	// UseKey makes the Config of a key that the user pastes. Where it is not nil there is none to begin with, and the user is asked how
@@ -165,7 +166,7 @@ func run(ctx context.Context, c Config) (next *Config, err error) {
 	defer func() {
 		cancel()
 		m.front().feed.wait()
-		c.close()
+		m.front().cfg.close() // and what a sign-in made since
 	}()
 	const framesPerSecond = 20 // what comes in between is drawn once
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out),

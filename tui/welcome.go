@@ -112,7 +112,7 @@ func (m *Model) drawWelcome(width, height int) []string {
 	lines = append(append(lines, rows...), "")
 	switch {
 	case d.chosen == pasteKey:
-		lines = append(lines, " Key: "+hidden(t, d.input.Value())+t.Flash.On("_"), "",
+		lines = append(lines, " Key: "+hidden(t, d.input.Value(), api.KeyIDLength)+t.Flash.On("_"), "",
 			t.Dim.On(" enter connects, esc goes back. Only its beginning is ever shown."))
 	case d.chosen >= 0:
 		lines = append(lines, " Quit with "+view.KeyLabel(m.env.Keys.Quit)+", and type:", "")
@@ -123,10 +123,10 @@ func (m *Model) drawWelcome(width, height int) []string {
 	return view.Box{Title: "How do you want to begin?", Focus: true}.Draw(t, lines, width, height)
 }
 
-// hidden is a key of which the public beginning can be seen.
-func hidden(t view.Theme, text string) string {
+// hidden is a secret of which so many characters, a key's public beginning, can be seen.
+func hidden(t view.Theme, text string, seen int) string {
 	runes := []rune(text)
-	shown := min(len(runes), api.KeyIDLength)
+	shown := min(len(runes), seen)
 	dot := "•"
 	if t.Glyphs.ASCII {
 		dot = "*"
