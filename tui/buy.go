@@ -156,7 +156,8 @@ func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 		b.hash.Focus()
 	case key.Matches(msg, k.Cancel):
 		return Send(ConfirmMsg{Question: "Cancel the purchase of " + human.Count(p.offer.Credits) + " credits?",
-			Lines: []string{"Nothing is to be paid then.", "What was sent already still counts until the deadline."}, Yes: Send(cancelMsg{p})}), true
+			Lines: []string{"Nothing is to be paid then.", "What was sent already still counts until the deadline."},
+			Yes:   Send(cancelMsg{p})}), true
 	case key.Matches(msg, k.Wallet) && b.env.Pay == nil:
 		return Notify("no wallet of ctx is configured: ctx wallet new NAME"), true
 	case key.Matches(msg, k.Wallet):

@@ -189,7 +189,8 @@ func (s *signIn) lines(what string, width int) []string {
 			}
 		}
 		lines = append(lines, "")
-		say(t.Key.On(view.KeyLabel(k.Reload)) + " looks whether you have signed in elsewhere since. It costs nothing: the stream stays open.")
+		say(t.Key.On(view.KeyLabel(k.Reload)) + " looks whether you have signed in elsewhere since. It costs nothing: " +
+			"the stream stays open.")
 	}
 	if s.busy {
 		lines = append(lines, "", " "+t.Glyphs.Retry+" asking the service")

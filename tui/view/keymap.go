@@ -103,7 +103,7 @@ func (m *Keymap) actions() []action {
 		{"paid", &m.Paid, "it is paid in…", "v", "Credits"},
 		{"code", &m.Code, "QR code", "Q", "Credits"},
 		{"wallet", &m.Wallet, "pay from wallet", "w", "Credits"},
-		{"cancel", &m.Cancel, "cancel purchase", "x", "Credits"},
+		{"cancel", &m.Cancel, "cancel purchase", "X", "Credits"},
 	}
 	for i, name := range ScreenNames() {
 		list = append(list, action{"screen-" + strings.ToLower(name), &m.Tab[i], name, string(rune('1' + i)), ""})
