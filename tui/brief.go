@@ -142,6 +142,9 @@ func (e *Env) briefTitle() string {
 
 // noBrief says why there is none.
 func noBrief(s *session.Session) string {
+	if s.Snapshot {
+		return "No brief: the service answers for a past minute with its state alone."
+	}
 	if s.Recorded {
 		return "No brief came with this state."
 	}

@@ -33,6 +33,7 @@ type Session struct {
 	Paused   bool
 	Demo     bool // the data is synthetic
 	Recorded bool // what is shown is a recording: its age says nothing
+	Snapshot bool // it is a minute of the past
 
 	State   json.RawMessage    // nil before the first
 	TS      time.Time          // when it was made
@@ -327,10 +328,13 @@ func (s *Session) Citation(ref int) *api.Citation {
 // Back is what was known at the end of a minute of the past: its state, and the series up to it.
 func (s *Session) Back(answer *api.StateResponse, end time.Time) *Session {
 	past := New(s.Pack, end.In(s.Now.Location()), 0)
-	past.Recorded, past.Demo, past.Unmetered = true, s.Demo, s.Unmetered
+	past.Recorded, past.Snapshot, past.Demo, past.Unmetered = true, true, s.Demo, s.Unmetered
 	past.Brief = &api.BriefResponse{Citations: answer.Citations}
 	past.known.far, past.known.asked = s.known.far, s.known.asked
 	ts := answer.Freshness.GeneratedAt
+	if b := s.briefOf(ts); b != nil { // the answer has none
+		past.Brief.Brief, past.Brief.BriefAt = b.Brief, b.BriefAt
+	}
 	for key, list := range s.known.near {
 		n, found := slices.BinarySearchFunc(list, ts, func(p Point, at time.Time) int { return p.At.Compare(at) })
 		if found {
@@ -340,6 +344,22 @@ func (s *Session) Back(answer *api.StateResponse, end time.Time) *Session {
 	}
 	past.show(api.StreamState{Pack: s.Pack, State: answer.State, TS: ts})
 	return past
+}
+
+// briefOf is what came in the stream with the brief that was the newest for the state made at ts, nil where no event that is kept says so.
+func (s *Session) briefOf(ts time.Time) (found *api.StreamState) {
+	for i := range s.events {
+		switch e := &s.events[i].State; {
+		case e.Brief == "" || e.BriefAt == nil || e.TS.Before(ts):
+		case e.TS.Equal(ts):
+			found = e
+		case found == nil && !e.BriefAt.After(ts):
+			return e
+		default:
+			return found
+		}
+	}
+	return found
 }
 
 // Past adds a state of the past to the series.

@@ -67,6 +67,26 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// TestBriefOfThePast: a past state has the brief that came beside it, or an older one that was still the newest later, and else none.
+func TestBriefOfThePast(t *testing.T) {
+	t.Parallel()
+	s, at := open(), func(minute int) time.Time { return noon().Add(time.Duration(minute) * time.Minute) }
+	for _, came := range []struct {
+		state, brief int
+		text         string
+	}{{0, -2, "first"}, {5, -2, "first"}, {10, 11, "second"}, {10, 12, "third"}} {
+		e, wrote := priced(at(came.state), "1"), at(came.brief)
+		e.State.Brief, e.State.BriefAt = came.text, &wrote
+		s.Event(e)
+	}
+	for minute, want := range map[int]string{-3: "", -1: "first", 0: "first", 3: "first", 5: "first", 7: "", 10: "third", 11: ""} {
+		past := s.Back(&api.StateResponse{State: priced(noon(), "1").State.State, Freshness: api.Freshness{GeneratedAt: at(minute)}}, at(minute+1))
+		if past.Brief.Brief != want || !past.Snapshot {
+			t.Errorf("minute %d has the brief %q, want %q", minute, past.Brief.Brief, want)
+		}
+	}
+}
+
 func TestBrokenState(t *testing.T) {
 	t.Parallel()
 	s := open()
