@@ -269,7 +269,7 @@ func (p *Page) chart(ctx context.Context, d *drawer, made *pageMade) error {
 	if d.With != nil {
 		rows = append(rows, *d.With)
 	}
-	d.Chart = courseSVG(c, rows, d.Span)
+	d.Chart = courseSVG(c, rows, d.Made, d.Span)
 	return nil
 }
 
@@ -297,13 +297,24 @@ const (
 )
 
 // courseSVG draws how rows moved over a span: one in its own unit, two by how much each has changed since the first time that it is known.
-func courseSVG(c *reader.Course, rows []reader.SheetRow, span string) template.HTML {
+// It ends with what the rows themselves say of the state made then: c is older, and a chart and the figures beside it must agree.
+func courseSVG(c *reader.Course, rows []reader.SheetRow, made time.Time, span string) template.HTML {
 	var lines [][]*float64
 	low, high, known := 0.0, 0.0, 0
+	from, to := c.Times[0], c.Times[len(c.Times)-1]
+	times := slices.Clone(c.Times)
+	if made.After(to) {
+		times, to = append(times, made), made
+	}
 	for _, row := range rows {
 		var line []*float64
 		var first *float64
-		for _, v := range c.Values[row.ID] {
+		values := make([]*float64, len(times))
+		copy(values, c.Values[row.ID])
+		if v, ok := row.Fields.Get(c.Fields[row.ID]).(float64); ok {
+			values[len(times)-1] = &v
+		}
+		for _, v := range values {
 			if first = cmp.Or(first, v); v != nil && len(rows) > 1 {
 				change := 0.0
 				if *first != 0 {
@@ -340,15 +351,14 @@ func courseSVG(c *reader.Course, rows []reader.SheetRow, span string) template.H
 		var points []string
 		for j, v := range line {
 			if v != nil {
-				x, y := float64(j)*chartWide/float64(len(line)-1), chartEdge+(high-*v)/room*(chartHigh-2*chartEdge)
+				x, y := chartWide*float64(times[j].Sub(from))/float64(to.Sub(from)), chartEdge+(high-*v)/room*(chartHigh-2*chartEdge)
 				points = append(points, fmt.Sprintf("%.0f,%.1f", x, y))
 			}
 		}
 		fmt.Fprintf(&b, `<polyline class="c%d" points="%s"/>`, i, strings.Join(points, " "))
 	}
-	from, to := c.Times[0], c.Times[len(c.Times)-1]
 	layout := "15:04Z"
-	if to.Sub(from) > 24*time.Hour {
+	if to.Sub(from) > 25*time.Hour { // a chart of a day ends minutes after it, at the state's own time
 		layout = "2 Jan"
 	}
 	fmt.Fprintf(&b, `</svg><p class="lo">%s</p><figcaption><span>%s</span><span>%s</span><span>now</span></figcaption></figure>`,

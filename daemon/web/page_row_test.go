@@ -2,9 +2,11 @@ package web_test
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +135,40 @@ func TestRowCourse(t *testing.T) {
 	two := string(get(t, d.URL()+"/packs/crypto/row?row=asset/bitcoin&with=asset/ethereum&span=1h").Body)
 	if !strings.Contains(two, `Bitcoin and Ethereum over 1h: lowest change `) || !strings.Contains(two, `<polyline class="c1"`) || !strings.Contains(two, "0%") {
 		t.Errorf("the charts are %s", two)
+	}
+}
+
+// TestRowCourseEnds: a chart that was read minutes ago ends with the figure that stands beside it.
+func TestRowCourseEnds(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.Page = web.PagePublic })
+	price := regexp.MustCompile(`price</th><td class="n ">\$([0-9.,]+)<`)
+	chart := regexp.MustCompile(`: low \$([0-9.,]+), high \$([0-9.,]+)".* 600,([0-9.]+)"/>`)
+	number := func(text string) float64 {
+		n, _ := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+		return n
+	}
+	last, judged := "", 0
+	for range 3 {
+		d.Recording.Advance()
+		d.Clock.Advance(time.Minute)
+		if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+			t.Fatal(err)
+		}
+		var body string
+		for before := last; last == before; last = price.FindStringSubmatch(body)[1] { // the page follows the state
+			body = string(get(t, d.URL()+"/packs/crypto/row?row=asset/bitcoin&span=24h").Body)
+		}
+		if got := chart.FindStringSubmatch(body); got != nil && got[1] != got[2] { // one state has no course
+			low, high, end := number(got[1]), number(got[2]), number(got[3])
+			if want := 6 + (high-number(last))/(high-low)*148; math.Abs(end-want) > 0.1 {
+				t.Errorf("beside %s the chart from %s to %s ends at %g, not at %.1f", last, got[1], got[2], end, want)
+			}
+			judged++
+		}
+	}
+	if judged == 0 {
+		t.Error("no chart of a price that moved")
 	}
 }
 
