@@ -458,7 +458,11 @@ func (d *Daemon) openMCP(context.Context) (err error) {
 // openHTTP makes the HTTP server of the public address, with the routes of all that answers there.
 func (d *Daemon) openHTTP(context.Context) error {
 	routes := d.console.Routes()
-	routes.Add(d.crowd.Bounded(web.DescriptionRoutes()))
+	paged := d.packs.info
+	if d.cfg.Page == web.PageOff {
+		paged = nil
+	}
+	routes.Add(d.crowd.Bounded(web.DescriptionRoutes(paged)))
 	routes.Add(web.PackRoutes(d.packs.info))
 	routes.Add(web.LogRoutes(d.logs, d.proxies, d.crowd, d.cfg.Now))
 	discovery := web.Discovery{

@@ -7,6 +7,7 @@ import (
 	_ "embed" // openapi.yaml and the style of its page
 	"encoding/hex"
 	"fmt"
+	"html/template"
 	"maps"
 	"net/http"
 	"strings"
@@ -52,15 +53,16 @@ func descriptionRoot() (node, error) {
 	return root, expand(root)
 }
 
-// DescriptionRoutes are those of the description, for Config. What is made of the YAML is made when somebody first asks for it.
-func DescriptionRoutes() Routes {
-	docs := func() (document, error) {
+// DescriptionRoutes are those of the description, for Config. What is made of the YAML is made when somebody first asks for it. The header
+// of its pages leads to those of packs; nil means that there are none.
+func DescriptionRoutes(packs func() []api.PackInfo) Routes {
+	docs := func(header template.HTML) (Handler, error) {
 		root, err := descriptionRoot()
 		if err != nil {
-			return document{}, err
+			return nil, err
 		}
-		text, err := docsPage(root)
-		return newPage(text), err
+		text, err := docsPage(root, header)
+		return newPage(text).handler(), err
 	}
 	asJSON := func() (document, error) {
 		text, err := DescriptionJSON()
@@ -75,8 +77,8 @@ func DescriptionRoutes() Routes {
 		api.PathOpenAPI:     {http.MethodGet: inJSON},
 		api.PathOpenAPIRoot: {http.MethodGet: inJSON},
 		api.PathOpenAPIYAML: {http.MethodGet: once(asYAML)},
-		api.PathDocs:        {http.MethodGet: once(docs)},
-		pathTopic:           {http.MethodGet: topic()},
+		api.PathDocs:        {http.MethodGet: headed("", "page", packs, docs)},
+		pathTopic:           {http.MethodGet: headed("../", "true", packs, topic)},
 	}
 }
 

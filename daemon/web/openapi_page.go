@@ -15,8 +15,8 @@ import (
 //go:embed docs.html
 var docsTemplate string
 
-// docsPage is the page of the description root: what root says and the topics of the handbook, nothing else.
-func docsPage(root node) ([]byte, error) {
+// docsPage is the page of the description root: header, what root says and the topics of the handbook, nothing else.
+func docsPage(root node, header template.HTML) ([]byte, error) {
 	d := description{root}
 	t, err := template.New("docs").Funcs(template.FuncMap{
 		"operations": d.operations, "resolve": d.resolve, "reasons": d.reasons,
@@ -29,9 +29,10 @@ func docsPage(root node) ([]byte, error) {
 	err = t.Execute(&out, struct {
 		node
 		Style  template.CSS
+		Header template.HTML
 		Topics []handbook.Topic
 		Errors []failure
-	}{root, template.CSS(docsStyle), handbook.Topics(), d.errors()})
+	}{root, template.CSS(docsStyle), header, handbook.Topics(), d.errors()})
 	return out.Bytes(), err
 }
 

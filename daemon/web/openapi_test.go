@@ -250,7 +250,7 @@ func typed(t *testing.T, n *yaml.Node) {
 }
 
 // description serves the description alone.
-var description = sync.OnceValue(func() http.Handler { return web.New(web.Config{More: web.DescriptionRoutes()}) })
+var description = sync.OnceValue(func() http.Handler { return web.New(web.Config{More: web.DescriptionRoutes(nil)}) })
 
 // fetch is an answer of the description alone.
 func fetch(t *testing.T, method, path string, header ...string) *httptest.ResponseRecorder {
@@ -327,6 +327,8 @@ func TestDescriptionPage(t *testing.T) {
 	}
 	for what, shown := range map[string]string{
 		"a link in a text":                    `standard <a href="https://x402.org">x402</a>, version 2`,
+		"the calls, folded":                   "<details>\n<summary><h3><code>",
+		"what an address means, unfolded":     "section:target > details::details-content, details:has(:target)::details-content",
 		"the answers of a call, folded":       "<details>\n<summary>Answers: 200, ",
 		"the members of a schema, folded":     "<details>\n<summary>2 members</summary>",
 		"the answers on paper, which unfolds": "details::details-content { content-visibility: visible }",
@@ -341,6 +343,36 @@ func TestDescriptionPage(t *testing.T) {
 		}
 	}
 	harmless(t, page, policy)
+}
+
+// TestDocsHeader: the pages of the documentation lead to those of the packs and the account, as they are now, where there are such pages.
+func TestDocsHeader(t *testing.T) {
+	t.Parallel()
+	packs := []api.PackInfo{{ID: "crypto", Title: "Crypto <markets>"}}
+	with := web.New(web.Config{More: web.DescriptionRoutes(func() []api.PackInfo { return packs })})
+	header := func(h http.Handler, path string) string {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		_, text, _ := strings.Cut(w.Body.String(), "<header>")
+		text, _, _ = strings.Cut(text, "</header>")
+		return text
+	}
+	for path, root := range map[string]string{api.PathDocs: "", api.PathDocs + "/run": "../"} {
+		if got := header(description(), path); !strings.Contains(got, `href="`+root+`docs"`) || strings.Contains(got, "account") || strings.Contains(got, "packs/") {
+			t.Errorf("%s without pages begins with %s", path, got)
+		}
+		packs = packs[:1]
+		first := header(with, path)
+		packs = append(packs, api.PackInfo{ID: "ai", Title: "AI"})
+		second := header(with, path)
+		link := `<a href="` + root + `packs/crypto" title="Crypto &lt;markets&gt;">crypto</a>`
+		if !strings.Contains(first, link) || !strings.Contains(first, `<a href="`+root+`account">`) || strings.Contains(first, "packs/ai") {
+			t.Errorf("%s begins with %s", path, first)
+		}
+		if !strings.Contains(second, link) || !strings.Contains(second, `<a href="`+root+`packs/ai"`) {
+			t.Errorf("%s with another pack begins with %s", path, second)
+		}
+	}
 }
 
 // TestTopics: every topic of the handbook has a page, which the description's page leads to and which is as harmless as that.
@@ -407,7 +439,7 @@ func TestVersion(t *testing.T) {
 	for _, version := range []string{"v1.3.0", ""} {
 		for _, path := range []string{"/api/openapi", "/nothing"} {
 			w := httptest.NewRecorder()
-			web.New(web.Config{Version: version, More: web.DescriptionRoutes()}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+			web.New(web.Config{Version: version, More: web.DescriptionRoutes(nil)}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 			if got, is := w.Header()[http.CanonicalHeaderKey(api.HeaderVersion)]; is != (version != "") || is && got[0] != version {
 				t.Errorf("version %q: %s answers with %q", version, path, got)
 			}

@@ -139,6 +139,35 @@ func (b *browser) prints() {
 	}
 }
 
+// TestDocsInABrowser: without scripts of its own the page of the description is a few screens of index, nothing on it is too wide, open or
+// not, and an address opens what it means.
+func TestDocsInABrowser(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.Page = web.PagePublic })
+	for _, wide := range []int{390, 1280, 1920} {
+		b.width(wide)
+		b.visit(d.URL() + api.PathDocs)
+		b.fits(fmt.Sprintf("/docs at %d", wide))
+		var tall int
+		if b.run(`return document.documentElement.scrollHeight`, &tall); tall > 20_000 {
+			t.Errorf("/docs at %d is %d tall", wide, tall)
+		}
+		b.run(`document.querySelectorAll("details").forEach(e => e.open = true)`, nil)
+		b.fits(fmt.Sprintf("/docs at %d, unfolded", wide))
+		for _, at := range []string{"getFresh", "errors", "error-invalid_request", "schemas", "schema-Error"} {
+			b.visit("about:blank")
+			b.visit(d.URL() + api.PathDocs + "#" + at)
+			b.until("#"+at+" is shown", `(e => { const r = e.getBoundingClientRect(), p = e.querySelector(":scope > td, :scope > details > :not(summary)"); `+
+				`return r.top > -1 && r.top < innerHeight && p.checkVisibility({contentVisibilityAuto: true}) && p.getBoundingClientRect().height > 0 })`+
+				`(document.getElementById("`+at+`"))`)
+		}
+		b.visit(d.URL() + api.PathDocs + "/run")
+		b.fits(fmt.Sprintf("/docs/run at %d", wide))
+	}
+	b.quiet()
+}
+
 // TestPagesInABrowser walks through the pages in a real browser, at the widths of a phone and a desktop.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
