@@ -32,9 +32,15 @@ func (s *settings) data() (dataConfig, error) {
 		errors.Join(err, errKey, errBackups)
 }
 
-// newLogger makes the log on w: short lines on a terminal, JSON elsewhere, unless format says which.
+// newLogger makes the log on w: short lines on a terminal, JSON elsewhere, unless format says which. A time that is none is
+// not written.
 func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindTime && a.Value.Time().IsZero() {
+			return slog.Attr{}
+		}
+		return a
+	}}
 	switch {
 	case format == "text":
 		return slog.New(slog.NewTextHandler(w, options))

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/contextd/contextd/cmd/contextd/config"
 	"github.com/contextd/contextd/internal/cli"
@@ -22,6 +26,19 @@ func TestFlagsAreSettings(t *testing.T) {
 		f := serve.Flag(flag)
 		if f == nil || i < 0 || f.DefValue != config.Table()[i].Default() {
 			t.Errorf("--%s does not have the default of %s", flag, key)
+		}
+	}
+}
+
+// TestLogOfNoTime: the log has no time where there is none, in either format, also in what is said with every line.
+func TestLogOfNoTime(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"json", "text"} {
+		var b bytes.Buffer
+		log := newLogger(&b, format, slog.LevelInfo)
+		log.With("last_good", time.Time{}).Warn("source failed", "not_before", time.Time{}, "newest_state", time.Unix(1e9, 0).UTC())
+		if said := b.String(); strings.Contains(said, "0001") || strings.Contains(said, "not_before") || !strings.Contains(said, "2001-09-09") {
+			t.Errorf("as %s: %s", format, said)
 		}
 	}
 }
