@@ -484,3 +484,16 @@ func TestCrosses(t *testing.T) {
 		"bottom 2 coins by market cap":          "assets, field marketCapUsd, order marketCapUsd, limit 2",
 	})
 }
+
+// TestPlaces: a place is that by the figure that is named, and the rank where none is.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"what's the 5th coin by volume":     "assets where derivative = false, field volume24hUsd, order -volume24hUsd, limit 5",
+		"number 1 by volume":                "assets where derivative = false, field volume24hUsd, order -volume24hUsd, limit 1",
+		"which coin is 5th by market cap":   "assets where rank = 5, field marketCapUsd, limit 3",
+		"which coin has rank 10":            "assets where rank = 10, limit 3",
+		"highest volume to market cap coin": "",
+		"how many dollars of dai are there": "stablecoins where symbol = DAI, field supplyUsd",
+	})
+}

@@ -85,7 +85,7 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 	read.Empty = t.empty(words, said)
 	_, timed := prose.ReadWhen(said)
 	read.Asks = slices.ContainsFunc(said, asksSomething)
-	for i := 0; len(read.Parts) == 0 && !read.Named && i < len(words); i++ {
+	for i := 0; len(read.Parts) == 0 && (read.Asks || len(words) <= maxFrame) && !read.Named && i < len(words); i++ {
 		list := t.pieces(words, said, i)
 		read.Named = len(list) > 0 && (list[0].role == naming || list[0].role == valued)
 		read.Kind = read.Kind || len(list) > 0 && list[0].role == ofKind
@@ -202,6 +202,9 @@ func (t *Tables) inFull(words []term) (list []term) {
 // the question has what is missing in the best one.
 func (t *Tables) exactly(words []term, kind string, limit int) (best Question, ok bool) {
 	t.readings(words, func(list []piece) bool {
+		if t.tears(list) {
+			return false
+		}
 		got := t.ask(list, words, kind, limit, "")
 		if len(got.Parts) > 0 {
 			if idle := t.idle(list, words, kind, limit, got); idle != "" {
@@ -217,6 +220,16 @@ func (t *Tables) exactly(words []term, kind string, limit int) (best Question, o
 		return false
 	})
 	return best, ok
+}
+
+// tears reports whether a reading takes the words of one figure for two: the interest of open interest.
+func (t *Tables) tears(list []piece) bool {
+	for i := range list[min(1, len(list)):] {
+		if a, b := list[i], list[i+1]; a.role == ofField && b.role == ofField && t.fields[a.text+" "+b.text] {
+			return true
+		}
+	}
+	return false
 }
 
 // worth is how much a reading leaves out.
@@ -479,7 +492,7 @@ func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 	own := func(p piece) bool {
 		return p.role == ofField || p.role == rising || p.role == falling || p.order != nil
 	}
-	asks, times := false, false
+	asks, times, values := false, false, false
 	ordered := func(clause []piece) bool {
 		return slices.ContainsFunc(clause, func(p piece) bool { return p.order != nil })
 	}
@@ -496,7 +509,11 @@ func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 		if asks && !times && timed && !slices.ContainsFunc(clause, own) {
 			return nil, 0 // how much have btc and eth lost this week: of both
 		}
-		asks, times = asks || slices.ContainsFunc(clause, own), times || timed
+		value := slices.ContainsFunc(clause, func(p piece) bool { return p.role == valued })
+		if asks && !values && value && !slices.ContainsFunc(clause, own) {
+			return nil, 0 // the funding of btc and eth at Bybit: of both
+		}
+		asks, times, values = asks || slices.ContainsFunc(clause, own), times || timed, values || value
 		named := slices.ContainsFunc(clause, func(p piece) bool { return p.role == naming })
 		lent := borrows(clause) && kindOf(clauses[:i]) != nil // and which has the least
 		about, figure := lent, lent && len(lentTo(clause, clauses[i-1])) > 0

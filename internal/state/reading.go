@@ -158,6 +158,9 @@ func (a *asking) collect(list []piece) {
 		if last.role == ofField && p.role >= ofKind && p.role <= naming && a.words[p.from].slash { // one through the other
 			a.miss(last.text+" / "+p.text, api.MissingNoSuchField)
 		}
+		if last.role == ofField && p.role == ofField && a.ahead(p.from) == "to" { // the ratio of both
+			a.miss(last.text+" to "+p.text, api.MissingNoSuchField)
+		}
 		switch p.role {
 		case grammar:
 			many := next.role == ofKind && next.order == nil && next.text != singular(next.text) &&

@@ -203,7 +203,7 @@ func (a *asking) changeOf(k Kind) lacks {
 
 // moves reports whether p says that a figure moves: rose, change.
 func moves(p piece) bool {
-	return moving(p) || p.text == "changes" || p.text == "percent change"
+	return moving(p) || oneOf(p.text, "|changes|percent change|up|down|")
 }
 
 // movesOf are the fields that say how the field of a kind moved that p says the change of, where they are named by it.
@@ -231,7 +231,7 @@ func (a *asking) movedField(k Kind, p piece) (piece, string) {
 			case r == joining, slices.Contains([]string{"with", "that", "which", "who", "whose", "by"}, w.text):
 				return true
 			case p.role != ofField: // what rose in between is of something else
-				return r != grammar && r != most && r != least && r != top && !slices.ContainsFunc(a.subjects, named)
+				return r != grammar && r != doing && r != most && r != least && r != top && !slices.ContainsFunc(a.subjects, named)
 			}
 			return false
 		}

@@ -370,6 +370,15 @@ func (a *asking) sizedBy(k Kind) (size bool, other string) {
 	return size, ""
 }
 
+// byOther reports whether a place is by a figure that is neither the size of rows nor their rank: fifth by volume.
+func (a *asking) byOther(k Kind) bool {
+	return slices.ContainsFunc(a.fields, func(p piece) bool {
+		of := having(k.Fields, func(f Field) bool { return f.means(p.text) && f.Name != k.Size && f.Name != "rank" })
+		by := a.ahead(p.from) == "by" || p.from > 1 && a.words[p.from-2].text == "by" // weekly volume
+		return by && len(of) > 0
+	})
+}
+
 // direction is how figures that move as the question says compare with none, "" where it does not say.
 func (a *asking) direction() api.Comparison {
 	var op api.Comparison
@@ -465,7 +474,8 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 	for _, c := range bounds {
 		p.show(c.Field)
 	}
-	if a.rank > 1 && a.order == nil && len(a.sorted) == 0 && k.field("rank") == nil && a.sorting(k, names) != "" {
+	if bare := a.order == nil && len(a.sorted) == 0; bare && (a.rank > 1 && k.field("rank") == nil && a.sorting(k, names) != "" ||
+		a.rank > 0 && k.field("rank") != nil && a.byOther(k)) {
 		a.sorted = append(a.sorted, most) // the second by upvotes
 	}
 	if ordered := len(a.sorted) > 0 || a.order != nil; a.rank > 0 && (k.field("rank") == nil || ordered) {

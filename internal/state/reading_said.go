@@ -104,6 +104,8 @@ var (
 	sortedBy  = prose.Form(`(?i),? (?:when|if|once) (?:you |we |i |they are |it is )?(?:sort|rank|order|list)(?:s|ed|ing)?(?: them| it)? by\b`)
 	overAt    = prose.Form(`(?i)\bover (at|on) ([a-z]+)\b`)
 	atLast    = prose.Form(`(?i),? instead([?.! ]*)$`)
+	whatDid   = prose.Form(`(?i)\bwhat (did|has|have) ([^,;?]{2,30}?) (?:do|done) (in|over|during|since|within)\b`)
+	dollarsOf = prose.Form(`(?i)\bhow many dollars of (\w+) (?:are there|exist|are out there|are in circulation|circulate)\b`)
 	stolenAll = prose.Form(`(?i)^how much (?:money |value |crypto )?(?:was|were|is|has been|have been|got) ` +
 		`(?:(?:stolen|hacked|drained|looted|exploited)(?: ` + inHacks + `)?|(?:lost|taken) ` + inHacks + `)` +
 		`((?: so far)? (?:this year|this month|this week|today|in \d{4}|since .*|` +
@@ -171,6 +173,8 @@ func said() []saying {
 		{sortedBy, " by", " by"},
 		{overAt, "$1 $2", "over "},
 		{atLast, "$1", "instead"},
+		{whatDid, "how much $1 $2 moved $3", "what "},
+		{dollarsOf, "$1 supply", "dollars of"},
 		{stolenAll, "total stolen in hacks$1", ""},
 		{isOut, "when is the next $1", "when"},
 		{confirmed, "fee to confirm", "confirm"},

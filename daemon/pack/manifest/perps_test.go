@@ -47,12 +47,15 @@ func TestPerpsQuestions(t *testing.T) {
 			"funding/PUMP/Bybit funding8hPct",
 		"when is the next eth funding": "funding/ETH/Hyperliquid funding8hPct fundingAnnualPct settlesAt; " +
 			"funding/ETH/Bybit funding8hPct fundingAnnualPct settlesAt; funding/ETH/Binance funding8hPct fundingAnnualPct settlesAt",
-		"highest open interest perp and the lowest": "perp/BTC openInterestUsd; perp/STX openInterestUsd",
-		"ETH open interest":                         "perp/ETH openInterestUsd",
-		"SOL oi":                                    "perp/SOL openInterestUsd",
-		"total open interest":                       "venue/total openInterestUsd",
-		"largest open interest":                     "perp/BTC openInterestUsd; perp/ETH openInterestUsd; perp/SOL openInterestUsd",
-		"hyperliquid open interest":                 "venue/hyperliquid-perps openInterestUsd",
+		"highest open interest perp and the lowest":           "perp/BTC openInterestUsd; perp/STX openInterestUsd",
+		"ETH open interest":                                   "perp/ETH openInterestUsd",
+		"is btc open interest up today":                       "missing up of open interest no_such_field", // of which the day is not known
+		"ether perp open interest, what did it do in 2 hours": "missing perp/ETH not_kept, perp not_kept",  // which there is no past of here
+		"did btc open interest go up":                         "missing go up no_such_field",
+		"SOL oi":                                              "perp/SOL openInterestUsd",
+		"total open interest":                                 "venue/total openInterestUsd",
+		"largest open interest":                               "perp/BTC openInterestUsd; perp/ETH openInterestUsd; perp/SOL openInterestUsd",
+		"hyperliquid open interest":                           "venue/hyperliquid-perps openInterestUsd",
 		"largest perp exchanges": "venue/hyperliquid-perps openInterestUsd; venue/aster-perps openInterestUsd; " +
 			"venue/lighter-perps openInterestUsd",
 		"implied volatility":                    "volatility/BTC dvolPct; volatility/ETH dvolPct",
