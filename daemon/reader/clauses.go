@@ -93,9 +93,7 @@ func (v View) questions() []string {
 		texts = append(texts, c.text)
 	}
 	whole := strings.Join(texts, ", ")
-	bare := slices.ContainsFunc(list, clause.bare)
-	asks := slices.ContainsFunc(list, func(c clause) bool { return !c.bare() && !c.nameless() })
-	open := bare && asks || slices.ContainsFunc(list, func(c clause) bool { // btc, eth and sol prices; perps, funding below zero
+	open := slices.ContainsFunc(list, func(c clause) bool { // perps, funding below zero
 		return c.lost || len(list) == 2 && c.listing()
 	})
 	if back || belong(list) || open && !v.clause(whole).lost {

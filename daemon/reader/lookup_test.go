@@ -95,7 +95,7 @@ func TestCommasOfASentence(t *testing.T) {
 		"btc price,odd":                                   2,
 		"btc price,nothing":                               2, // a name that is not known
 		"btc price,supply of btc":                         2, // a figure that is not known
-		"btc, eth price":                                  1, // of both
+		"btc, btc price":                                  2, // as of a watchlist
 		"btc, price":                                      1,
 		"rises, news":                                     1, // what is found by words alone may be another thing
 		"assets, first two":                               1,
