@@ -7,6 +7,7 @@
 package handbook
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -54,7 +55,8 @@ func (t Topic) HTML() []byte {
 	extensions := blackfriday.NoIntraEmphasis | blackfriday.Tables | blackfriday.FencedCode | blackfriday.Autolink |
 		blackfriday.SpaceHeadings | blackfriday.AutoHeadingIDs
 	text := link(t.Text, func(name string) (from, to string) { return "](" + name + ".md)", "](" + name + ")" })
-	return blackfriday.Run([]byte(text), blackfriday.WithRenderer(renderer), blackfriday.WithExtensions(extensions))
+	page := blackfriday.Run([]byte(text), blackfriday.WithRenderer(renderer), blackfriday.WithExtensions(extensions))
+	return bytes.ReplaceAll(page, []byte("<pre>"), []byte(`<pre tabindex="0">`)) // what scrolls can be reached by keyboard
 }
 
 // Man is the topic as a manual page of section 7 of a program, dated at.
