@@ -451,13 +451,14 @@ func TestOtherWords(t *testing.T) {
 	t.Parallel()
 	large := "protocols where category = \"Liquid Staking\" and tvlUsd > 1500000000, field tvlUsd, limit 3, count"
 	reads(t, map[string]string{
-		"liquid staking protocols holding in excess of $1.5bn.":        large,
-		"liquid staking protocols with tvl above 1.5 bn":               large,
-		"what does bitcoin charge to confirm within an hour":           "fees where key = bitcoin, field hourSatVb",
-		"how much does it cost to get confirmed on bitcoin in an hour": "fees where key = bitcoin, field hourSatVb",
-		"just to confirm, litecoin price":                              "assets where key = litecoin, field priceUsd",
-		"the runner-up among stablecoins when you sort by supply":      "stablecoins, fields supplyUsd supply, limit 2",
-		"any critical alarms":                                          "flags where severity = critical",
+		"liquid staking protocols holding in excess of $1.5bn.":          large,
+		"liquid staking protocols with tvl above 1.5 bn":                 large,
+		"what does bitcoin charge to confirm within an hour":             "fees where key = bitcoin, field hourSatVb",
+		"how much does it cost to get confirmed on bitcoin in an hour":   "fees where key = bitcoin, field hourSatVb",
+		"just to confirm, litecoin price":                                "assets where key = litecoin, field priceUsd",
+		"the runner-up among stablecoins when you sort by supply":        "stablecoins, fields supplyUsd supply, limit 2",
+		"I search the article about miners who go to ai, do you have it": "", // which asks for no category
+		"any critical alarms":                                            "flags where severity = critical",
 	})
 }
 

@@ -492,7 +492,7 @@ func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 	own := func(p piece) bool {
 		return p.role == ofField || p.role == rising || p.role == falling || p.order != nil
 	}
-	asks, times, values := false, false, false
+	asks, times := false, false
 	ordered := func(clause []piece) bool {
 		return slices.ContainsFunc(clause, func(p piece) bool { return p.order != nil })
 	}
@@ -509,11 +509,7 @@ func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 		if asks && !times && timed && !slices.ContainsFunc(clause, own) {
 			return nil, 0 // how much have btc and eth lost this week: of both
 		}
-		value := slices.ContainsFunc(clause, func(p piece) bool { return p.role == valued })
-		if asks && !values && value && !slices.ContainsFunc(clause, own) {
-			return nil, 0 // the funding of btc and eth at Bybit: of both
-		}
-		asks, times, values = asks || slices.ContainsFunc(clause, own), times || timed, values || value
+		asks, times = asks || slices.ContainsFunc(clause, own), times || timed
 		named := slices.ContainsFunc(clause, func(p piece) bool { return p.role == naming })
 		lent := borrows(clause) && kindOf(clauses[:i]) != nil // and which has the least
 		about, figure := lent, lent && len(lentTo(clause, clauses[i-1])) > 0

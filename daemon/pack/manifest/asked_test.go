@@ -161,3 +161,19 @@ func TestOfIt(t *testing.T) {
 		"inflation over a year":     "indicator/cpi change12mPct",
 	})
 }
+
+// TestUsual: a thing moves by its price, also where another figure of it is told first.
+func TestUsual(t *testing.T) {
+	t.Parallel()
+	tables := tablesAt(t, api.PackPerps, 1)
+	for q, want := range map[string]string{
+		"how much has HYPE moved the last 2h":     "markUsd",
+		"HYPE perp 2 hours ago":                   "markUsd",
+		"how much has btc dvol moved the last 2h": "dvolPct",
+	} {
+		read := tables.Read(q, "", 3)
+		if len(read.Parts) != 1 || len(read.Parts[0].Query.Fields) != 1 || read.Parts[0].Query.Fields[0] != want {
+			t.Errorf("%q is read as %+v, missing %v, want %s", q, read.Parts, read.Missing, want)
+		}
+	}
+}
