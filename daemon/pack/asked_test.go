@@ -295,7 +295,6 @@ func TestNamedBefore(t *testing.T) {
 		"I bought litecoin on a whim; what was it worth":                                                     "",
 		"My friend says dash and litecoin are dead; what is its price":                                       "",
 		"My uncle swears by Litecoin; what is the biggest coin":                                              "",
-		"my wife sold 3 litecoin, tell me the price":                                                         "",
 		"I own litecoin and want to know how many coins are up":                                              "",
 	})
 }

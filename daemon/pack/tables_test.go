@@ -24,6 +24,11 @@ func answers(t *state.Tables, q string) string {
 		}
 		list = append(list, text)
 	}
+	for name, sum := range f.Aggregates {
+		if sum.Of > 0 {
+			list = append(list, fmt.Sprintf("%s of %g: %.6g", name, sum.Of, *sum.Value))
+		}
+	}
 	if len(list) > 0 {
 		return strings.Join(list, "; ")
 	}
@@ -633,7 +638,6 @@ func TestPlainly(t *testing.T) {
 		"best performing hacks":                             "",
 		"which did better this week, btc or eth":            "assets where key in (bitcoin, ethereum), field change7dPct",
 		"which is cheaper, bitcoin or ethereum":             "assets where key in (bitcoin, ethereum), field priceUsd",
-		"what is 12.30 eth worth":                           "",
 		"how fresh is the data":                             "",
 		"bitcoin is cheaper":                                "",
 		"cheapest coin you track":                           "assets where derivative = false, field priceUsd, order priceUsd, limit 1",
@@ -787,13 +791,55 @@ func BenchmarkLookup(b *testing.B) {
 	})
 }
 
+// TestAmounts: what an amount of a thing is worth, and how much of it dollars buy, is told beside its price. An amount that is of another
+// thing, of another figure, of two things or of a time to come is not passed over.
+func TestAmounts(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	for q, want := range map[string]string{
+		"what is 2.5 btc worth":                                          "asset/bitcoin priceUsd; worth:priceUsd of 2.5: 228100",
+		"2.5 btc in usd":                                                 "asset/bitcoin priceUsd; worth:priceUsd of 2.5: 228100",
+		"convert 2.5 bitcoins to dollars":                                "asset/bitcoin priceUsd; worth:priceUsd of 2.5: 228100",
+		"how many dollars is half a bitcoin":                             "asset/bitcoin priceUsd; worth:priceUsd of 0.5: 45620",
+		"steth vs 1 eth price in usd":                                    "asset/staked-ether; asset/ethereum priceUsd",
+		"price of 1 btc":                                                 "asset/bitcoin priceUsd",
+		"value of 2.5k btc":                                              "asset/bitcoin priceUsd; worth:priceUsd of 2500: 2.281e+08",
+		"what are my two hundred bitcoins worth":                         "asset/bitcoin priceUsd; worth:priceUsd of 200: 1.8248e+07",
+		"how much btc can I buy for 1000 dollars":                        "asset/bitcoin priceUsd; buys:priceUsd of 1000: 0.0109601",
+		"I bought 2.5 btc in 2019, what is that worth now":               "asset/bitcoin priceUsd; worth:priceUsd of 2.5: 228100",
+		"if I sell 2.5 btc tokens instead, what does it come to in USD?": "asset/bitcoin priceUsd; worth:priceUsd of 2.5: 228100",
+		"I found an old wallet with 2,500 bitcoin in a drawer, and before I get excited I would like to hear what that comes to in dollars": "asset/bitcoin priceUsd; worth:priceUsd of 2500: 2.281e+08",
+		"2 btc or 30 eth, which is worth more":           "missing 30 unknown_word",
+		"I own 2 btc and 30 eth, what's that worth":      "missing 30 unknown_word",
+		"is 1 btc worth more than 30 eth":                "",
+		"I sold 2 btc for 100k, what is eth worth":       "",
+		"if I swap 2 btc, what's that in eth":            "",
+		"what will 2 btc be worth next year":             "",
+		"2.5 btc in euros":                               "",
+		"what's 10 sol worth minus fees":                 "",
+		"I have 3 eth, how much did it move today":       "",
+		"how much did 2 btc gain in the last hour":       "",
+		"how many btc is 100 eth":                        "",
+		"what's 5 bitcoin market cap":                    "",
+		"I hold 2 btc at kraken, what is it worth there": "venue/kraken/bitcoin priceUsd; worth:priceUsd of 2: 182473",
+	} {
+		got := answers(tables, q)
+		if want == "" && strings.HasPrefix(got, "missing ") {
+			continue
+		}
+		if got != want {
+			t.Errorf("%q finds %s, want %s", q, got, want)
+		}
+	}
+}
+
 // TestNoMeaningIsDropped: a figure, a span, a total, a venue, a rank or a negation beside a name is never passed over as grammar is.
 func TestNoMeaningIsDropped(t *testing.T) {
 	t.Parallel()
 	tables := pack.Crypto().Tables(tick(t, 1))
 	plain := tables.Lookup("ADA price", "", 3).Read.String()
 	for _, w := range strings.Split("not|without|except|total|sum of|average|how many|kraken|rank 10|#3|yesterday|a week ago|last month|this year|at noon|"+
-		"14:05|2026-11-20T20:05Z|since monday|lowest|highest|supply|ath|all time high|12345|top 5|tomorrow|next week|binance|forecast", "|") {
+		"14:05|2026-11-20T20:05Z|since monday|lowest|highest|supply|ath|all time high|top 5|tomorrow|next week|binance|forecast", "|") {
 		for _, q := range []string{"ADA price " + w, w + " ADA price"} {
 			f := tables.Lookup(q, "", 3)
 			if len(f.Rows) > 0 && f.Rows[0].Match.Sure() && f.Read.String() == plain {

@@ -150,6 +150,10 @@ func aggregateNote(agg string, a api.Aggregate) string {
 		return fmt.Sprintf("%s: %d", of, a.Rows)
 	case a.Value == nil:
 		return agg + ": no row has it"
+	case of == "buys":
+		return fmt.Sprintf("%s buys: %s", human.Value(name, a.Of), human.Value("amount", *a.Value))
+	case of == "worth":
+		return fmt.Sprintf("worth of %s: %s", human.Value("amount", a.Of), human.Value(name, *a.Value))
 	}
 	text := fmt.Sprintf("%s: %s of %s", agg, human.Value(name, *a.Value), human.Plural(a.Rows, "row"))
 	if a.Row != "" {

@@ -49,6 +49,16 @@ const maxNear = 3
 // of a name, words of one, or a name or a word that is nearly written so: the rows that it leads to say so.
 func (t *Tables) Read(q, kind string, limit int) Question {
 	words := t.terms(q)
+	if rest, of := t.amountOf(words); of != nil {
+		if read := t.readTerms(q, t.inDollars(rest), kind, limit, of); len(read.Parts) > 0 {
+			return read
+		}
+	}
+	return t.readTerms(q, t.inDollars(words), kind, limit, nil)
+}
+
+// readTerms reads the words of a question, and of of which it asks what it is worth, nil for nothing.
+func (t *Tables) readTerms(q string, words []term, kind string, limit int, of *amount) Question {
 	if len(words) > maxWords {
 		return unread(q)
 	}
@@ -81,6 +91,9 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 			read = again
 		}
 	}
+	if of != nil {
+		t.asksWorth(&read, words, of, kind, limit)
+	}
 	said := texts(words)
 	read.Empty = t.empty(words, said)
 	_, timed := prose.ReadWhen(said)
@@ -107,7 +120,7 @@ func (t *Tables) Read(q, kind string, limit int) Question {
 }
 
 // terms are the words of a question as they are read.
-func (t *Tables) terms(q string) []term { return t.inDollars(t.inFull(t.readWords(q))) }
+func (t *Tables) terms(q string) []term { return ofTheirs(t.inFull(t.readWords(q))) }
 
 // empty reports whether a few words carry no meaning alone, and go back to nothing.
 func (t *Tables) empty(words []term, folded []string) bool {
@@ -676,6 +689,9 @@ func (q Question) Answer(now time.Time, pack string, of Asked, past func(q api.R
 	}
 	if slices.ContainsFunc(q.Parts, func(p Part) bool { return p.share }) {
 		f.shareOf(of.Tables, q.Parts)
+	}
+	if q.amount != nil && len(f.Missing) == 0 {
+		f.worthOf(of.Tables, q.Parts, *q.amount)
 	}
 	if len(f.Missing) > 0 {
 		f.Rows = slices.DeleteFunc(f.Rows, func(r FoundRow) bool { return r.Match.Sure() })

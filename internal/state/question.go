@@ -182,16 +182,22 @@ func countries() map[string]string {
 
 const oneDollar = `(?:a|one|1|the|each|every|each of (?:the|those|these|my)) (?:us |american |single )?dollars?(?: american)?`
 
+// ofTheirs are words with what is of a country said by its adjective: the rupees of India.
+func ofTheirs(words []term) []term {
+	said := strings.Join(texts(words), " ")
+	m := ofCountry().FindStringSubmatchIndex(said)
+	if m == nil || !strings.Contains(said, "dollar") {
+		return words
+	}
+	at, of := len(strings.Fields(said[:m[0]])), countries()[said[m[4]:m[5]]]
+	return slices.Concat(words[:at], []term{{text: of, raw: of, stop: words[at].stop}, words[at]}, words[at+3:])
+}
+
 // inDollars says what a dollar is in a currency in the way in which rows are named, where they are: how many yen do I get for a dollar.
 func (t *Tables) inDollars(words []term) []term {
 	said := strings.Join(texts(words), " ")
 	if !strings.Contains(said, "dollar") {
 		return words
-	}
-	if m := ofCountry().FindStringSubmatchIndex(said); m != nil { // the rupees of India
-		at, of := len(strings.Fields(said[:m[0]])), countries()[said[m[4]:m[5]]]
-		words = slices.Concat(words[:at], []term{{text: of, raw: of, stop: words[at].stop}, words[at]}, words[at+3:])
-		said = strings.Join(texts(words), " ")
 	}
 	for _, form := range [...]func() *regexp.Regexp{dollarGets, dollarIs, dollarAgainst, perDollar} {
 		m := form().FindStringSubmatchIndex(said)

@@ -27,7 +27,8 @@ type Question struct {
 	// answered that it has a kind of the pack all the same.
 	Open, Kind bool
 	// Empty says that it is of words that carry no meaning alone: please.
-	Empty bool
+	Empty  bool
+	amount *amount // of which it asks what it is worth
 }
 
 // Part is a query that a question became. Its times go by the clock of whoever answers it.

@@ -106,7 +106,7 @@ func (a *asking) fieldsOf(kind int) (names []string, left *piece, lack lacks) {
 			lack = append(lack, api.LookupMissing{Word: p.text + " " + of, Why: api.MissingNoSuchSpan})
 		}
 		moving = moving || slices.ContainsFunc(list, changes)
-		add(list...)
+		add(a.narrowed(k, p, list)...)
 	}
 	for _, p := range a.kindly { // odds are a kind, and a figure of it
 		switch list := having(k.Fields, func(f Field) bool { return f.means(p.text) || f.means(short(p.text)) }); {
@@ -168,6 +168,23 @@ func (a *asking) otherSpan(k Kind, p piece, list []Field) string {
 		}
 	}
 	return ""
+}
+
+// narrowed are those of the fields that p names that the words beside it name too, where there are such: of both prices, and of what comes
+// out, the output price.
+func (a *asking) narrowed(k Kind, p piece, list []Field) []Field {
+	for _, q := range a.fields {
+		last := max(p.from, q.from)
+		says := func(w term) bool { return w.stop || a.t.vocabulary[w.text] != grammar }
+		if q.from == p.from || q.role != ofField || p.role != ofField || a.words[last].stop ||
+			slices.ContainsFunc(a.words[min(p.to, q.to):last], says) {
+			continue
+		}
+		if both := having(list, func(f Field) bool { return f.means(q.text) }); len(both) > 0 {
+			list = both
+		}
+	}
+	return list
 }
 
 // sizing reports whether p asks how big something is.

@@ -166,6 +166,9 @@ func declares(folded []string) bool {
 
 // cased reports whether somebody writes names with a capital: then a word without one is none.
 func cased(words []term) bool {
+	if len(words) == 0 {
+		return false
+	}
 	first := words[0].raw
 	return first != "" && strings.ToLower(first[:1]) != first[:1] && slices.ContainsFunc(words, func(w term) bool {
 		return strings.ToUpper(w.raw) != w.raw
@@ -507,5 +510,6 @@ const (
 		"company|firm|startup|trip|holiday|vacation|travel|quiz|argument|conversation|chat|lunch|dinner|breakfast|coffee|morning|" +
 		"evening|newspaper|column|editor|reader|readers|audience|student|students|teacher|professor|pupils|app|bot|script|tool|tools|" +
 		"curiosity|purpose|purposes|reference|sake|context|documentation|paperwork|colleague|colleagues|coworker|coworkers|mate|mates|" +
-		"phone|laptop|computer|bus|train|pub|gym|club|party|wedding|birthday|life|house|home|car|kitchen|bed|mind|head|opinion|"
+		"phone|laptop|computer|bus|train|pub|gym|club|party|wedding|birthday|life|house|home|car|kitchen|bed|mind|head|opinion|" +
+		"pocket|purse|wallet|drawer|account|savings|cupboard|"
 )

@@ -39,7 +39,7 @@ func (t *Tables) nearly(words []term, kind string, limit int) (found Question, o
 		if slices.Equal(texts(as), folded) {
 			return
 		}
-		again := t.terms(written(as))
+		again := t.inDollars(t.terms(written(as)))
 		got, read := t.exactly(again, kind, limit)
 		if !read {
 			got, read = t.anywhere(again, kind, limit, true)

@@ -246,6 +246,7 @@ type Aggregate struct {
 	Rows   int        `json:"rows"`             // that have it
 	Row    string     `json:"row,omitempty"`    // of min and max, kind/key of the row that has it
 	At     *time.Time `json:"at,omitempty"`     // of min and max over a span, when the state was made that has it
+	Of     float64    `json:"of,omitempty"`     // of worth and buys, the amount that a question names
 	States int        `json:"states,omitempty"` // of min and max over a span, how many stored states were compared
 }
 

@@ -25,7 +25,7 @@ func TestAIQuestions(t *testing.T) {
 			"spelling: release/ollama/v9.4.0-rc2",
 		"cheapest model":                   "model/ibm-granite/granite-4.0-h-micro promptPerMillionUsd",
 		"cheapest model by output price":   "model/meta-llama/llama-3.1-8b-instruct completionPerMillionUsd",
-		"priciest model per output token":  "model/openai/gpt-5-pro promptPerMillionUsd completionPerMillionUsd",
+		"priciest model per output token":  "model/openai/gpt-5-pro completionPerMillionUsd",
 		"cheapest model by input price":    "model/ibm-granite/granite-4.0-h-micro promptPerMillionUsd",
 		"cheapest model by context window": "missing by context ambiguous",
 		"most expensive models": "model/openai/gpt-5-pro promptPerMillionUsd; model/anthropic/claude-opus-4.1 promptPerMillionUsd; " +
@@ -49,7 +49,7 @@ func TestAIQuestions(t *testing.T) {
 			"trending_model/deepseek-ai/DeepSeek-OCR likes",
 		"likes of flux": "prefix: trending_model/black-forest-labs/FLUX.1-Kontext-dev likes",
 		// a word that the average of another price passes over
-		"mean completion price across the OpenAI models": "missing completion ambiguous",
+		"mean completion price across the OpenAI models": "model/openai/gpt-5.1; model/openai/gpt-5.1-codex; model/openai/gpt-5-pro",
 		"latest ollama release":                          "release/ollama/v9.4.1",
 		"vllm version":                                   "release/vllm/v9.21.0 version; release/vllm/v9.20.2 version; release/vllm/v9.20.1 version",
 		"transformers release":                           "release/transformers/v95.2.0; release/transformers/v95.1.1; release/transformers/v95.1.0",

@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -19,13 +20,35 @@ func TestDollars(t *testing.T) {
 		"dollar to russian won":                                  "missing russian unknown_word",
 		"how many Mexican pesos each of those dollars would buy": "fx/USDMXN",
 		"for a dollar I get how many swiss francs":               "fx/USDCHF",
-		"for 20 dollars I get how many swiss francs":             "missing how many no_such_field, 20 unknown_word",
 		"How stands the dollar against the swiss franc":          "fx/USDCHF",
 		"how many roubles to the dollar":                         "missing roubles unknown_word, dollar unknown_word",
 		"how many euros for a dollar":                            "missing euros unknown_word",
-		"100 dollars in yen":                                     "missing 100 dollars unknown_word",
-		"how many yen for 20 dollars":                            "missing how many no_such_field, 20 unknown_word",
 		"yen per euro":                                           "missing per unknown_word",
+	})
+}
+
+// TestAmounts: what an amount of a currency is in dollars, and of dollars in a currency, is told beside the rate, and what so many tokens
+// cost beside their price. Another currency is not it.
+func TestAmounts(t *testing.T) {
+	t.Parallel()
+	ask(t, api.PackMarkets, map[string]string{
+		"for 20 dollars I get how many swiss francs":                               "fx/USDCHF rate; worth:rate of 20: 16.062",
+		"100 dollars in yen":                                                       "fx/USDJPY rate; worth:rate of 100: 15192",
+		"how many yen for 20 dollars":                                              "fx/USDJPY rate; worth:rate of 20: 3038.4",
+		"how many euros is 500 dollars":                                            "fx/EURUSD rate; worth:rate of 500: 431.444",
+		"500 yen in dollars":                                                       "fx/USDJPY rate; worth:rate of 500: 3.29121",
+		"200 canadian dollars in us dollars":                                       "fx/USDCAD rate; worth:rate of 200: 143.947",
+		"50 thousand rupees of India in dollars":                                   "fx/USDINR rate; worth:rate of 50000: 566.803",
+		"two hundred euros in my pocket, what's that in dollars":                   "fx/EURUSD rate; worth:rate of 200: 231.78",
+		"I'm about to wire her 2,000 dollars and wonder how many zloty that makes": "fx/USDPLN rate; worth:rate of 2000: 7342.2",
+		"500 euros in pounds":                                                      "missing 500 unknown_word, euros unknown_word, pounds unknown_word",
+		"100 dollars in gold":                                                      "missing 100 dollars unknown_word, gold unknown_word",
+	})
+	ask(t, api.PackAI, map[string]string{
+		"what do 2 million input tokens cost on gpt-5":     "model/openai/gpt-5 promptPerMillionUsd; worth:promptPerMillionUsd of 2e+06: 2.6",
+		"how much would 500k output tokens of grok 4 cost": "model/x-ai/grok-4 completionPerMillionUsd; worth:completionPerMillionUsd of 500000: 7.75",
+		"cost of 3 million tokens on grok 4":               "model/x-ai/grok-4 promptPerMillionUsd completionPerMillionUsd; worth:completionPerMillionUsd of 3e+06: 46.5; worth:promptPerMillionUsd of 3e+06: 9.3",
+		"gpt-5 with 400k tokens context":                   "missing 400k unknown_word",
 	})
 }
 
@@ -107,11 +130,11 @@ func TestSpreads(t *testing.T) {
 // TestPricesOfModels: a bound is of the price that stands beside it, whichever of its words says which, and of the other where none does.
 func TestPricesOfModels(t *testing.T) {
 	t.Parallel()
-	cheap := "model/meta-llama/llama-3.1-8b-instruct promptPerMillionUsd completionPerMillionUsd maxOutputTokens; " +
-		"model/mistralai/mistral-nemo promptPerMillionUsd completionPerMillionUsd maxOutputTokens"
+	cheap := "model/meta-llama/llama-3.1-8b-instruct promptPerMillionUsd completionPerMillionUsd; " +
+		"model/mistralai/mistral-nemo promptPerMillionUsd completionPerMillionUsd"
 	ask(t, api.PackAI, map[string]string{
 		"any models under 5 cents per million output":      cheap,
-		"models whose output price is below 0.05 dollars":  cheap,
+		"models whose output price is below 0.05 dollars":  strings.ReplaceAll(cheap, " promptPerMillionUsd", ""),
 		"models cheaper than 5 cents per million output":   cheap,
 		"models with a context of 32000 tokens or less":    "model/microsoft/phi-4 contextTokens maxOutputTokens",
 		"models with no more than 32k context":             "model/microsoft/phi-4 contextTokens",
@@ -138,7 +161,7 @@ func TestToldBefore(t *testing.T) {
 		"My cousin is long SOL on Bybit and ETH on Binance; what is the funding there?": "missing cousin unknown_word, long unknown_word",
 	})
 	ask(t, api.PackMarkets, map[string]string{
-		"My wife and I fly to Cancun with two thousand dollars, so I wonder how many Mexican pesos a dollar buys.": "fx/USDMXN",
+		"My wife and I fly to Cancun with two thousand dollars, so I wonder how many Mexican pesos a dollar buys.": "fx/USDMXN rate; worth:rate of 2000: 36654",
 		"My parents retire to Osaka next spring, so I wonder how many yen a dollar buys.":                          "fx/USDJPY",
 		"My parents retire to Osaka, so I wonder how many yen a euro buys.": "missing parents unknown_word, retire unknown_word, osaka unknown_word, " +
 			"buys unknown_word, how many no_such_field",

@@ -152,6 +152,11 @@ func ask(t *testing.T, id string, questions map[string]string) {
 			}
 			got = append(got, text)
 		}
+		for _, name := range slices.Sorted(maps.Keys(found.Aggregates)) {
+			if sum := found.Aggregates[name]; sum.Of > 0 {
+				got = append(got, fmt.Sprintf("%s of %g: %.6g", name, sum.Of, *sum.Value))
+			}
+		}
 		if len(got) == 0 {
 			for _, m := range found.Missing {
 				got = append(got, m.Word+" "+string(m.Why))
