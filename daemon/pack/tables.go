@@ -127,7 +127,7 @@ func cryptoKinds() []state.Kind {
 				field("fastestSatVb", "fast", "fastest", "next block", "the next block", "very next block",
 					"cost", "how expensive", "how much does it cost",
 					"fast confirmation", "fastest confirmation"),
-				field("halfHourSatVb", "half hour"),
+				field("halfHourSatVb", "half hour", "halfhour"),
 				field("hourSatVb", "hour", "1h"), field("economySatVb", "economy", "slow"), field("minimumSatVb", "minimum"),
 				field("averageGwei", "average", "gas", "gwei", "price", "cost", "how expensive"), field("fastGwei", "fast", "fastest"),
 				field("slowGwei", "slow"),
@@ -361,7 +361,8 @@ func (b *tables) market() {
 		b.add(refGlobal, state.Row{
 			Kind: kindMarket, Key: "crypto", Name: "Crypto market", Of: human.AboutTime(doc.AsOf).String(),
 			Aliases: []string{"market", "total market", "whole market", "entire market", "crypto", "markets",
-				"digital asset market", "crypto asset market"},
+				"digital asset market", "crypto asset market", "total crypto market", "whole crypto market", "entire crypto market",
+				"overall market", "overall crypto market"},
 			Fields: fields("marketCapUsd", human.RoundWhole(doc.MarketCap), "change24hPct", human.RoundPercent(doc.Change24h),
 				"volume24hUsd", human.RoundWhole(doc.Volume24h), "btcDominancePct", human.RoundPercent(doc.BTCDominance),
 				"ethDominancePct", human.RoundPercent(doc.ETHDominance)),

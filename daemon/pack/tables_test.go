@@ -442,6 +442,55 @@ func reads(t *testing.T, questions map[string]string) {
 	}
 }
 
+// TestFiguresOfTheFirst: a figure of the biggest of a kind is no order by that figure, and one of what comes first in an order is shown
+// beside it.
+func TestFiguresOfTheFirst(t *testing.T) {
+	t.Parallel()
+	gainer := "assets where derivative = false, fields volume24hUsd change24hPct, order -change24hPct, limit 1"
+	reads(t, map[string]string{
+		"volume of the biggest coin":                  "assets, field volume24hUsd, limit 1",
+		"biggest coin's volume":                       "assets, field volume24hUsd, limit 1",
+		"24h volume of the 3 biggest coins":           "assets, field volume24hUsd, limit 3",
+		"24h change of the largest protocol":          "protocols, field change24hPct, limit 1",
+		"how has the largest protocol done this week": "protocols, field change7dPct, limit 1",
+		"how much did the biggest coin move today":    "assets, field change24hPct, limit 1",
+		"is the biggest coin up":                      "assets, field change24hPct, limit 1",
+		"is the largest stablecoin on its peg":        "stablecoins, field pegDeviationPct, limit 1",
+		"weekly change of the smallest chain":         "chains, field change7dPct, order tvlUsd, limit 1",
+		"biggest coin by volume":                      "assets where derivative = false, field volume24hUsd, order -volume24hUsd, limit 1",
+		"price of the most traded coin":               "assets where derivative = false, fields priceUsd volume24hUsd, order -volume24hUsd, limit 1",
+		"volume of the biggest gainer":                gainer,
+		"biggest gainer's volume":                     gainer,
+		"market cap of the biggest gainer by volume":  "",
+	})
+}
+
+// TestOfOneKind: things that are compared are taken for rows of one kind where each is one.
+func TestOfOneKind(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"which is bigger, arbitrum or base": "chains where key in (arbitrum, base), field tvlUsd",
+		"arbitrum vs base":                  "chains where key in (arbitrum, base)",
+		"arbitrum price and base tvl":       "assets where key = arbitrum, field priceUsd; chains where key = base, field tvlUsd",
+	})
+}
+
+// TestWholeMarket: how the market moved is its own figure however it is named, a figure may be named by a span, and those flags that are
+// warnings are no others.
+func TestWholeMarket(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"how much is the total crypto market up": "markets where key = crypto, field change24hPct",
+		"total crypto market change":             "markets where key = crypto, field change24hPct",
+		"btc fee for half an hour":               "fees where key = bitcoin, field halfHourSatVb",
+		"bitcoin half hour fee":                  "fees where key = bitcoin, field halfHourSatVb",
+		"which flags are warnings":               "flags where severity = warning",
+		"warnings only":                          "flags where severity = warning",
+		"any warnings":                           "flags",
+		"flags about stablecoins":                "",
+	})
+}
+
 // TestTwoOrders: the extreme of so many of the largest, and of those outside of them, is answered; where it is not said how many, asked back.
 func TestTwoOrders(t *testing.T) {
 	t.Parallel()

@@ -789,6 +789,9 @@ func (p Part) reaches(t *Tables, now time.Time) bool {
 
 // clock writes a moment as the field of p has it.
 func (p Part) clock(at time.Time) string {
+	if p.since == "date" && p.when.Loose && p.when.Span == prose.Day { // today, and not what was yesterday at this time
+		at = at.Add(prose.Day)
+	}
 	if p.since == "date" || at.Equal(at.Truncate(24*time.Hour)) {
 		return at.Format(time.DateOnly)
 	}

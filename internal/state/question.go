@@ -45,12 +45,16 @@ type value struct {
 var wholeForm = prose.Form(
 	`^(\d{4}-\d\d-\d\d(t\d\d:\d\d(:\d\d(\.\d+)?)?(z|[+-]\d\d:\d\d)?)?|\d{1,2}:\d\d(am|pm|z|utc)?|\d+\.\d+(?:[kmbt]|bn|mn|tn)?)$`)
 
+// belowZero is a figure below zero.
+var belowZero = prose.Form(`^[-−]\d+(?:\.\d+)?%?$`)
+
 // figureForm is a number as people write it.
-var figureForm = prose.Form(`^(\d+(?:\.\d+)?)([kmbt]|bn|mn|tn|k|e\d{1,2})?$`)
+var figureForm = prose.Form(`^(-?\d+(?:\.\d+)?)([kmbt]|bn|mn|tn|k|e\d{1,2})?$`)
 
 // readWords are the words of a question. What people of other languages call the commonest things is said in English.
 func (t *Tables) readWords(q string) (words []term) {
-	q = contractions().ReplaceAllString(strings.ReplaceAll(english(strings.ReplaceAll(q, "’", "'")), "n't", "nt"), "$1")
+	q = endsOwn().ReplaceAllString(strings.ReplaceAll(english(strings.ReplaceAll(q, "’", "'")), "n't", "nt"), "$2 of the $1")
+	q = contractions().ReplaceAllString(q, "$1")
 	if strings.Contains(q, ",") {
 		q = ungrouped(q)
 	}
@@ -74,6 +78,10 @@ func (t *Tables) readWords(q string) (words []term) {
 		bare := strings.Trim(chunk, "?!.,;:\"'()[]“”‘’«»¿¡…")
 		if whole := fold(strings.TrimSuffix(strings.TrimPrefix(bare, "$"), "%")); wholeForm().MatchString(whole) {
 			words = append(words, term{text: whole, raw: bare, cent: strings.HasSuffix(bare, "%"), stop: stop})
+			continue
+		}
+		if below := belowZero().FindString(bare); below != "" {
+			words = append(words, term{text: "-" + strings.Trim(below, "-−%"), raw: bare, cent: strings.HasSuffix(bare, "%"), stop: stop})
 			continue
 		}
 		slash, hash := parted, false
@@ -234,6 +242,11 @@ func (t *Tables) inDollars(words []term) []term {
 
 // contractions are the endings that stand behind an apostrophe: who's, I'd, isn't. What is somebody's is theirs without it.
 var contractions = prose.Form(`(?i)(\w)'(?:s|d|ll|re|ve|m)\b`)
+
+// endsOwn is what the first or last of a kind has: the biggest coin's volume.
+var endsOwn = prose.Form(`(?i)\b((?:biggest|largest|smallest|tiniest|top|best|worst) (?:[\w-]+ )?` +
+	`(?:coin|token|asset|crypto|protocol|chain|stablecoin|perp|perpetual|exchange|venue|dex|model|hack|pool|category|sector|gainer|loser|mover|story|paper))'s ` +
+	`((?:\w+ )?(?:\w+ )?\w+)`)
 
 // texts are the folded words.
 func texts(words []term) []string {

@@ -77,6 +77,9 @@ type asking struct {
 	toNow    bool    // how it was at the time is asked for beside how it is
 	sorted   []role  // most, least, top, expensive, cheap
 	sized    bool    // one of these stands before a kind: the biggest coins
+	sizeOf   bool    // and figures of what is so big are asked for: the volume of the biggest coin
+	orderOf  bool    // or of what comes first in the order: the price of the biggest gainer
+	by       piece   // the field behind one of these: the most traded coin
 	rank     float64 // 0 for none
 	capped   bool    // first says among how many the row is
 	inTop    bool    // or the rows are: in the top ten
@@ -206,6 +209,11 @@ func (a *asking) collect(list []piece) {
 					a.further = p.order
 				}
 				a.order, a.singular = cmp.Or(a.order, p.order), a.singular || several
+				first := p
+				if oneOf(last.text, ofSize) {
+					first = last
+				}
+				a.orderOf = a.orderOf || a.asksOf(list, first, p)
 				a.paired = a.paired || next.role == joining
 			}
 		case ofField, rising, falling:
@@ -226,6 +234,17 @@ func (a *asking) collect(list []piece) {
 				kind = beside(list, place(list, next), 1)
 			}
 			a.sized = a.sized || kind.role == ofKind && kind.order == nil
+			first := p
+			if last.role == figuring && p.role != top || last.role == ranking {
+				first = last
+			}
+			if of := beside(list, i, 1); of.role == figuring {
+				kind = beside(list, place(list, of), 1)
+			}
+			a.sizeOf = a.sizeOf || kind.role == ofKind && kind.order == nil && oneOf(p.text, ofSize) && a.asksOf(list, first, kind)
+			if of := beside(list, place(list, next), 1); next.role == ofField && next.from == p.to && !moving(of) && of.role != ofField {
+				a.by = next
+			}
 			within := oneOf(a.ahead(p.from), "|in|of|among|amongst|within|inside|from|")
 			a.inTop = a.inTop || p.role == top && within
 			if from := p.from; p.role == most {
@@ -322,6 +341,31 @@ func (a *asking) collect(list []piece) {
 	a.aside()
 }
 
+// ofSize are words for how big something is.
+const ofSize = "|biggest|largest|smallest|tiniest|greatest|top|"
+
+// asksOf reports whether the question asks for figures of what stands from the piece first to that of a kind, and for no order by them:
+// the volume of the biggest coin, is the biggest coin up.
+func (a *asking) asksOf(list []piece, first, kind piece) bool {
+	if k := a.t.kinds[kind.kind]; k.Own && clockOf(k) != "" ||
+		kind.to < len(a.words) && oneOf(a.words[kind.to].text, "|by|with|that|which|who|whose|where|having|in|of|") {
+		return false
+	}
+	figure := beside(list, place(list, first), -1)
+	if k := a.t.kinds[kind.kind]; figure.role == ofKind && len(having(k.Fields, func(f Field) bool { return f.means(figure.text) })) > 0 {
+		figure.role = ofField // funding, which is a kind too
+	}
+	switch before := a.ahead(first.from); {
+	case oneOf(before, "|of|for|in|"):
+		return figure.role == ofField || figure.role == rising || figure.role == falling || figure.role == timing
+	default:
+		asks := func(p piece) bool {
+			return p.from > kind.from && (p.role == ofField || p.role == rising || p.role == falling || p.role == timing)
+		}
+		return oneOf(before, "|did|is|has|does|was|do|are|have|were|") && slices.ContainsFunc(list, asks)
+	}
+}
+
 // andNow reads how something was and how it is as what became of it since then: 3 hours ago and now.
 func (a *asking) andNow(list []piece, moment func(p piece) bool) {
 	now := func(p piece) bool {
@@ -375,12 +419,18 @@ func (a *asking) lend() {
 		return
 	}
 	named := func(p piece) bool { return p.order == nil && a.t.kinds[p.kind].field(a.order.Field) != nil }
+	drop := func(p piece) bool { // the most downloaded model, of those that trend
+		return p.order == nil && slices.ContainsFunc(a.order.Words, func(w string) bool {
+			return strings.HasSuffix(w, " "+singular(p.text)+"s")
+		})
+	}
 	if slices.ContainsFunc(a.kindly, named) {
-		a.kindly = slices.DeleteFunc(a.kindly, func(p piece) bool { return p.order != nil })
-		a.kinds = a.kinds[:0]
-		for _, p := range a.kindly {
-			a.kinds = append(a.kinds, p.kind)
-		}
+		drop = func(p piece) bool { return p.order != nil }
+	}
+	a.kindly = slices.DeleteFunc(a.kindly, drop)
+	a.kinds = a.kinds[:0]
+	for _, p := range a.kindly {
+		a.kinds = append(a.kinds, p.kind)
 	}
 }
 

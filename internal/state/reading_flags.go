@@ -41,7 +41,8 @@ func (a *asking) askFlags() (parts []Part) {
 			a.miss(s.text, api.MissingUnknownWord, a.t.nameOf(s))
 		}
 	}
-	if a.kind != "" || len(a.kinds) > 0 {
+	kind := func(s subject) bool { _, is := a.t.asks[singular(s.text)]; return is } // the flags of stablecoins, and not of the category
+	if a.kind != "" || len(a.kinds) > 0 || slices.ContainsFunc(a.subjects, kind) {
 		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
 	}
 	if len(a.missing) > 0 {
@@ -67,8 +68,8 @@ func (a *asking) ailing() {
 // flagsOf asks for the flags of the things that are asked about, or for all.
 func (a *asking) flagsOf(entity string) (parts []Part) {
 	p := Part{Query: api.RowQuery{Table: api.TableFlags, Limit: api.MaxLookupRows}, Match: api.MatchExact, even: true}
-	if slices.ContainsFunc(a.words, func(w term) bool { return w.text == string(api.SeverityCritical) }) {
-		p.Query.Where = append(p.Query.Where, api.Condition{Field: "severity", Op: api.CompareEqual, Value: string(api.SeverityCritical)})
+	if level := a.severity(); level != "" {
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "severity", Op: api.CompareEqual, Value: string(level)})
 	}
 	if a.flagKind != "" {
 		op := api.CompareEqual
@@ -92,6 +93,21 @@ func (a *asking) flagsOf(entity string) (parts []Part) {
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: "entity", Op: api.CompareIn, Value: strings.Join(entities, ",")})
 	}
 	return []Part{p}
+}
+
+// severity is the one of flags that is asked for, "" for all: warnings are flags of any, but for those flags that are warnings.
+func (a *asking) severity() api.Severity {
+	said := texts(a.words)
+	has := func(list string) bool {
+		return slices.ContainsFunc(said, func(w string) bool { return oneOf(w, list) })
+	}
+	switch {
+	case has("|critical|"):
+		return api.SeverityCritical
+	case has("|warning|warnings|") && has("|flag|flags|flagged|only|just|severity|"):
+		return api.SeverityWarning
+	}
+	return ""
 }
 
 // askHappened asks for how things moved, and for the flags and the news of them.

@@ -63,7 +63,8 @@ func (t *Tables) shows(of Part, p piece) bool {
 		return sized || named || moved || counts || len(of.Asked)+len(q.Agg) == 0
 	case rising, falling:
 		counted := func(f Field) bool { return f.Counts && f.means(p.text) } // what share of them is green
-		return of.over || oneOf(p.text, "|negative|positive|") || slices.ContainsFunc(k.Fields, counted) ||
+		news := k.Own && clockOf(k) != ""                                    // of which none says that it is good
+		return of.over || oneOf(p.text, "|negative|positive|") && !news || slices.ContainsFunc(k.Fields, counted) ||
 			has(func(f Field) bool { return changes(f) || f.means(p.text) })
 	case timing:
 		return p.when.Loose || of.when != nil || has(func(f Field) bool { return spanned(f, p.when) })

@@ -609,7 +609,7 @@ func (a *asking) bounded(k Kind, names []string) (list []api.Condition, moved bo
 		}
 		if changes(*f) || below {
 			moved = true
-			if fell := below || b.by.role == falling || b.by.role != rising && a.fell(); fell {
+			if fell := below || b.by.role == falling || b.by.role != rising && a.fell(); fell && value > 0 {
 				value = -value
 				op = map[api.Comparison]api.Comparison{api.CompareMore: api.CompareLess, api.CompareLess: api.CompareMore,
 					api.CompareAtLeast: api.CompareAtMost, api.CompareAtMost: api.CompareAtLeast}[op]
@@ -701,7 +701,7 @@ func (a *asking) boundedField(k Kind, names []string, b bound) string {
 			named = func(f Field) bool { return slices.Contains(most, f.Name) }
 		}
 		if list := of(func(f Field) bool { return named(f) && strings.HasSuffix(f.Name, "Pct") == b.percent }); len(list) > 0 {
-			return a.sorting(k, list)
+			return a.sorting(k, a.narrowest(k, list, names))
 		}
 		if list := of(named); len(list) > 0 && !b.percent { // funding below 0
 			return a.sorting(k, list)
@@ -716,6 +716,7 @@ func (a *asking) boundedField(k Kind, names []string, b bound) string {
 	switch price := of(func(f Field) bool { return slices.Contains(f.Words, "price") }); {
 	case b.percent:
 		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "Pct") })
+		names = a.narrowest(k, names, nil)
 	case b.by.role == rising || b.by.role == falling:
 	case b.value >= sizable && strings.HasSuffix(k.Size, "Usd") && !slices.ContainsFunc(names, func(n string) bool { return !moves(n) }):
 		return k.Size
@@ -723,6 +724,24 @@ func (a *asking) boundedField(k Kind, names []string, b bound) string {
 		names = append(slices.DeleteFunc(slices.Clone(names), moves), price...)
 	}
 	return cmp.Or(a.sorting(k, names), cmp.Or(of(func(Field) bool { return true })...))
+}
+
+// narrowest are those of the fields by some names that are asked for too, and that each word and time of the question names that names one
+// of them: the change of 7 days, the annual funding.
+func (a *asking) narrowest(k Kind, list, names []string) []string {
+	tests := []func(n string) bool{func(n string) bool { return slices.Contains(names, n) }}
+	for _, p := range a.fields {
+		tests = append(tests, func(n string) bool { return p.role == ofField && k.field(n).means(p.text) })
+	}
+	for _, p := range a.times {
+		tests = append(tests, func(n string) bool { return spanned(*k.field(n), p.when) })
+	}
+	for _, is := range tests {
+		if both := slices.DeleteFunc(slices.Clone(list), other(is)); len(both) > 0 {
+			list = both
+		}
+	}
+	return list
 }
 
 // meant are those of the fields by some names that most of some words are of.
@@ -812,6 +831,26 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		}
 	}
 	field := a.sorting(k, names)
+	beside := func(name string) bool { return !k.field(name).means(a.by.text) }
+	others := func(p piece) bool { return p.from != a.by.from && field != "" && k.field(field).means(p.text) }
+	if by := slices.DeleteFunc(slices.Clone(names), beside); a.by.role == ofField && len(by) > 0 && slices.ContainsFunc(a.fields, others) {
+		field = a.sorting(k, by)
+	}
+	if a.sizeOf && len(a.sorted) == 1 && a.order == nil {
+		size := a.t.size(k)
+		if !strings.HasSuffix(size, "Usd") { // the biggest perp at a venue
+			return lacks{{Word: "largest", Why: api.MissingAmbiguous}}
+		}
+		if a.sorted[0] == least {
+			p.Query.Order = size
+		} else if size != k.Size {
+			p.Query.Order = "-" + size
+		}
+		if a.t.Row(k.Name, "total") != nil {
+			p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: "total"})
+		}
+		return nil
+	}
 	if o := a.order; o != nil {
 		if a.sized && !a.among(p, k) { // the best of the biggest coins has two orders, and says not how many are the biggest
 			return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
@@ -821,10 +860,12 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		}
 		by := o.Field
 		if field != "" && k.field(by) != nil && changes(*k.field(by)) {
-			if !changes(*k.field(field)) {
+			switch {
+			case changes(*k.field(field)):
+				by = field
+			case !a.orderOf:
 				return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
 			}
-			by = field
 		}
 		if f := k.field(by); f != nil && !changes(*f) {
 			if slices.Contains(f.Words, "price") { // the cheapest by output
@@ -834,7 +875,9 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 				return lacking
 			}
 		}
-		p.Asked = nil
+		if !a.orderOf {
+			p.Asked = nil
+		}
 		ordered(by, o.Least)
 		return nil
 	}
@@ -868,8 +911,8 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 			way = s
 		}
 	}
-	// the cheapest of the top 20
-	other := way == expensive || way == cheap || field != "" && field != k.Size
+	// the cheapest of the top 20, and the smallest
+	other := way == expensive || way == cheap || way == least || field != "" && field != k.Size
 	if judged && way == 0 && size > 0 && a.first > 0 && field != "" && k.field("rank") == nil {
 		largest, known := a.largest(a.t.place[k.Name], p.Query.Where)
 		if !known {
@@ -886,6 +929,11 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		if way != 0 && (len(a.kinds) == 0 || a.singular) {
 			p.Query.Limit = 1
 		}
+	}
+	earliest := func(w term) bool { return w.text == "first" || w.text == "soonest" || w.text == "earliest" }
+	if len(names) == 1 && way == 0 && a.first == 0 && comes(*k.field(names[0])) && slices.ContainsFunc(a.words, earliest) { // ends first
+		ordered(names[0], true)
+		return nil
 	}
 	if due := a.due(k); due != "" && way == 0 && size == 0 && len(a.fields) < 2 {
 		ordered(due, true)
@@ -940,6 +988,8 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		(signed(*k.field(field)) || a.direction() != ""): // coins that are up
 		ordered(field, fell)
 		p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: a.way(fell), Value: "0"})
+	case way == least && clockOf(k) != "" && a.t.firstNumber(k) != "":
+		ordered(a.t.firstNumber(k), true)
 	case way == least:
 		if k.Size == "" {
 			return lacks{{Word: "smallest", Why: api.MissingAmbiguous}}

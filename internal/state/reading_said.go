@@ -84,7 +84,9 @@ var (
 		`(?:decliners|declining|losers|fallers)(?: (?:across (?:the |all |your )?(?:\w+ )?)?` + coinForm + `)?\b` + dayTail)
 	advDec  = prose.Form(`(?i)\badv(?:ance)? ?/ ?dec(?:line)?(?: line| ratio)?\b` + dayTail)
 	inHurry = prose.Form(`(?i)\b(?:in a hurry|in a rush|asap|urgently|right away|straight away|as fast as possible|quickly|immediately)\b`)
-	feeWord = prose.Form(`(?i)\b(?:gas|gwei|fees?|sats?)\b`)
+	// A figure that has the name of a span.
+	halfHour = prose.Form(`(?i) (?:(?:for|within|in) )?(?:a )?half[ -](?:an )?hour(?:$|\W)`)
+	feeWord  = prose.Form(`(?i)\b(?:gas|gwei|fees?|sats?)\b`)
 	// A clock that something is compared with.
 	offClock = prose.Form(`(?i)\b(?:off|from|vs|versus|against) (?:of )?(?:the |its |this morning['’]?s )?(` + clockTime + `) ` +
 		`(?:print|level|mark|fix|reading|price|open|quote)\b`)
@@ -261,7 +263,7 @@ func plainly(q string) string {
 		q = spacedClock().ReplaceAllString(q, "${1}${2}m")
 	}
 	if feeWord().MatchString(q) {
-		q = inHurry().ReplaceAllString(q, "fast")
+		q = inHurry().ReplaceAllString(halfHour().ReplaceAllString(q, " halfhour "), "fast")
 	}
 	small := strings.ToLower(q)
 	if strings.Contains(small, "w/") {

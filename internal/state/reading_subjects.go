@@ -19,6 +19,31 @@ type offer struct {
 	lack   lacks
 }
 
+// ofOneKind has things asked about as rows of one kind, where each of them alone would be taken for another: a coin and a chain, which
+// are both chains.
+func (a *asking) ofOneKind() {
+	if len(a.subjects) < 2 || len(a.kinds) > 0 || a.kind != "" || a.match != "" {
+		return
+	}
+	of := func(s subject) int {
+		if f, ok := a.about(s); ok {
+			return f.kind
+		}
+		return -1
+	}
+	first := of(a.subjects[0])
+	if !slices.ContainsFunc(a.subjects, func(s subject) bool { return of(s) != first }) {
+		return
+	}
+	for kind, k := range a.t.kinds {
+		a.kinds = []int{kind}
+		if !k.Own && !slices.ContainsFunc(a.subjects, func(s subject) bool { return of(s) != kind }) {
+			return
+		}
+	}
+	a.kinds = nil
+}
+
 // about finds the kind whose rows about s have all that is asked.
 func (a *asking) about(s subject) (best offer, ok bool) {
 	t := a.t
@@ -258,6 +283,7 @@ func (a *asking) askSubjects() (parts []Part) {
 		a.miss(a.subjects[0].text+" "+a.subjects[1].text, api.MissingAmbiguous, a.subjects[0].text+", "+a.subjects[1].text)
 		return nil
 	}
+	a.ofOneKind()
 	for _, s := range a.subjects {
 		f, ok := a.about(s)
 		if !ok && soft {
@@ -324,6 +350,16 @@ func (a *asking) askSubjects() (parts []Part) {
 	}
 	if word := a.silent(parts); word != "" {
 		a.miss(word, api.MissingAmbiguous)
+	}
+	for _, w := range a.words { // when the last one came is not when the next is due
+		ahead := func(p Part) bool {
+			k := a.t.kinds[a.t.place[p.Query.Table]]
+			return slices.ContainsFunc(p.Asked, func(name string) bool { return k.field(name) != nil && comes(*k.field(name)) })
+		}
+		if oneOf(w.text, "|last|latest|previous|did|was|were|came|ago|") && slices.ContainsFunc(parts, ahead) {
+			a.miss(w.text, api.MissingNoSuchMoment)
+			break
+		}
 	}
 	if len(a.missing) > 0 {
 		return nil

@@ -52,6 +52,32 @@ func TestAmounts(t *testing.T) {
 	})
 }
 
+// TestWhichFieldIsCompared: a bound is of the field that all words for it name, it may be below zero, and the biggest of what has no size is
+// asked back.
+func TestWhichFieldIsCompared(t *testing.T) {
+	t.Parallel()
+	annual := "funding/MORPHO/Hyperliquid funding8hPct fundingAnnualPct; funding/MORPHO/Bybit funding8hPct fundingAnnualPct"
+	ask(t, api.PackPerps, map[string]string{
+		"funding above 100% annual":                  annual,
+		"which coins have funding above 100% a year": annual,
+		"annual funding above 100%":                  annual,
+		"coins with annual funding below -7%": "funding/BNB/Hyperliquid funding8hPct fundingAnnualPct; " +
+			"funding/DOT/Hyperliquid funding8hPct fundingAnnualPct; funding/PUMP/Bybit funding8hPct fundingAnnualPct",
+		"perps with hourly funding below -0.001%": "perp/PUMP funding1hPct; perp/TRUMP funding1hPct",
+		"funding of the biggest perp":             "perp/BTC funding1hPct",
+		"funding of the biggest perp on binance":  "missing binance no_such_field",
+	})
+	ask(t, api.PackAI, map[string]string{
+		"most downloaded model":                     "trending_model/MiniMaxAI/MiniMax-M2 downloads",
+		"output cost of grok 4":                     "model/x-ai/grok-4 completionPerMillionUsd",
+		"output price of the longest context model": "model/x-ai/grok-4-fast completionPerMillionUsd contextTokens",
+	})
+	ask(t, api.PackMarkets, map[string]string{
+		"when is cpi out":             "release/2026-12-10-consumer-price-index dueAt",
+		"when was cpi last published": "missing was no_such_moment",
+	})
+}
+
 // TestEnds: what comes first or last of a kind is one row or several, as the kind is said, and what performs is what moves.
 func TestEnds(t *testing.T) {
 	t.Parallel()
