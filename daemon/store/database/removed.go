@@ -2,9 +2,12 @@ package database
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 // ErrRemoved is in the chain of the error for a file of a database that is no longer where it was when the database was opened. The process
@@ -57,3 +60,18 @@ func (f *DB) there() error {
 	}
 	return nil
 }
+
+// reading makes connections that read a DB, as long as its files are there: a file that replaced one is another database.
+type reading struct {
+	of  *DB
+	dsn string
+}
+
+func (r reading) Connect(context.Context) (driver.Conn, error) {
+	if err := r.of.there(); err != nil {
+		return nil, err
+	}
+	return r.Driver().Open(r.dsn)
+}
+
+func (r reading) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }

@@ -30,7 +30,9 @@ func TestRemoved(t *testing.T) {
 				if err := errors.Join(f.Check(t.Context()), write(1), os.Rename(path, away), spoil(path)); err != nil {
 					t.Fatal(err)
 				}
-				for what, err := range map[string]error{"write": write(2), "check": f.Check(t.Context()), "try": f.CheckWrite(t.Context())} {
+				for what, err := range map[string]error{
+					"write": write(2), "check": f.Check(t.Context()), "try": f.CheckWrite(t.Context()), "read": readAnew(t, f),
+				} {
 					var passes interface{ Unavailable() bool }
 					if !errors.Is(err, database.ErrRemoved) || !errors.As(err, &passes) {
 						t.Errorf("%s: %v", what, err)
@@ -45,6 +47,19 @@ func TestRemoved(t *testing.T) {
 			})
 		}
 	}
+}
+
+// readAnew is why no further connection can be had that reads.
+func readAnew(t *testing.T, f *database.DB) error {
+	t.Helper()
+	for range 100 {
+		conn, err := f.Read.Conn(t.Context())
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+	}
+	return nil
 }
 
 // TestFull: a disk without room is nobody's mistake, a row that breaks a rule is the caller's.

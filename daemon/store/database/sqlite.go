@@ -102,9 +102,7 @@ func Open(ctx context.Context, path string, layout Layout, now time.Time) (*DB, 
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
 	f.Write.SetMaxOpenConns(1)
-	if f.Read, err = sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=1"+kept)); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), f.Write.Close())
-	}
+	f.Read = sql.OpenDB(reading{f, dsn(path, "mode=ro&_query_only=1"+kept)})
 	f.Read.SetMaxOpenConns(readers + 1) // with the last
 	f.Read.SetMaxIdleConns(readers)
 	if err := f.prepare(ctx, layout, now); err != nil {
