@@ -465,6 +465,26 @@ func TestFiguresOfTheFirst(t *testing.T) {
 	})
 }
 
+// TestThanThing: rows are compared with the figure of a thing, where the field is one and the thing is a row of theirs, and else they are
+// not taken for that thing.
+func TestThanThing(t *testing.T) {
+	t.Parallel()
+	reads(t, map[string]string{
+		"coins with a higher market cap than solana":  "assets where marketCapUsd > 82600000000, field marketCapUsd, limit 3, count",
+		"protocols with more tvl than lido":           "protocols where tvlUsd > 26900000000, field tvlUsd, limit 3, count",
+		"chains bigger than base":                     "chains where tvlUsd > 4600000000, field tvlUsd, limit 3, count",
+		"stablecoins with less supply than dai":       "stablecoins where supplyUsd < 5000000000, field supplyUsd, limit 3, count",
+		"coins that rose more than bitcoin":           "assets where change24hPct > -1.84, field change24hPct, limit 3, count",
+		"how many coins are bigger than cardano":      "assets where marketCapUsd > 16800000000, limit 3, count",
+		"coins with more volume than aave and lido":   "",
+		"protocols bigger than uniswap":               "",
+		"coins that rose more than bitcoin yesterday": "",
+		"coins with the same price":                   "",
+		"does aave have more tvl than lido":           "protocols where key = aave-v3, field tvlUsd; protocols where key = lido, field tvlUsd",
+		"news about depegs":                           "",
+	})
+}
+
 // TestOfOneKind: things that are compared are taken for rows of one kind where each is one.
 func TestOfOneKind(t *testing.T) {
 	t.Parallel()

@@ -82,8 +82,7 @@ func (t *Tables) amountOf(words []term) ([]term, *amount) {
 		if end == 0 {
 			continue
 		}
-		of := amount{of: x, unit: counts, text: strings.Join(texts(words[i:end]), " "), rows: rows}
-		of.name = texts(words[name:end])
+		of := amount{of: x, unit: counts, text: strings.Join(texts(words[i:end]), " "), name: texts(words[name:end]), rows: rows}
 		if found != nil && (found.of != x || !slices.Equal(found.name, of.name)) { // which of both is meant
 			return whole, nil
 		}
@@ -198,25 +197,12 @@ func (t *Tables) perDollar(words []term) []string {
 
 // dollarsFor is a question without the dollars from a word to another: what is asked is how much of something is had for one.
 func (t *Tables) dollarsFor(words []term, from, to int) []term {
-	without := func(insert int, said string) []term {
-		list := slices.Clone(words[:from])
-		if insert <= from {
-			list = slices.Insert(list, insert, worded(said)...)
-		}
-		rest := slices.Clone(words[to:])
-		if insert > from {
-			rest = slices.Insert(rest, max(insert-to, 0), worded(said)...)
-		}
-		return append(list, rest...)
-	}
+	rest := slices.Concat(words[:from], words[to:])
 	tried := [][]term{slices.Concat(words[:from], worded("a dollar"), words[to:])}
-	for i, w := range words[:len(words)-1] {
-		if w.text != "how" || !oneOf(words[i+1].text, "|many|much|") {
-			continue
-		}
-		for n := i + 3; n <= min(i+4, len(words)); n++ {
-			if n <= from || n >= to {
-				tried = append(tried, without(n, "for a dollar"))
+	for i := range rest[:max(len(rest)-2, 0)] {
+		if rest[i].text == "how" && oneOf(rest[i+1].text, "|many|much|") { // yen, or mexican pesos
+			for n := i + 3; n <= min(i+4, len(rest)); n++ {
+				tried = append(tried, slices.Concat(rest[:n], worded("for a dollar"), rest[n:]))
 			}
 		}
 	}
@@ -225,7 +211,7 @@ func (t *Tables) dollarsFor(words []term, from, to int) []term {
 			return got
 		}
 	}
-	rest := replaced(replaced(without(from, ""), boughtForm(), ""), howMuchForm(), "price of")
+	rest = slices.Clone(replaced(replaced(rest, boughtForm(), ""), howMuchForm(), "price of"))
 	if n := len(rest); n > 0 && len(t.names[rest[n-1].text]) == 0 {
 		rest[n-1].text = singular(rest[n-1].text)
 	}

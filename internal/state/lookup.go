@@ -48,7 +48,10 @@ const maxNear = 3
 // ways to read its words the first is taken that leaves nothing out. Where there is none, and a word is unknown, it may be the beginning
 // of a name, words of one, or a name or a word that is nearly written so: the rows that it leads to say so.
 func (t *Tables) Read(q, kind string, limit int) Question {
-	words := t.terms(q)
+	words, missing := t.thanThing(t.terms(q))
+	if missing != nil {
+		return Question{Missing: []api.LookupMissing{*missing}}
+	}
 	if rest, of := t.amountOf(words); of != nil {
 		if read := t.readTerms(q, t.inDollars(rest), kind, limit, of); len(read.Parts) > 0 {
 			return read

@@ -32,6 +32,7 @@ type piece struct {
 	when     prose.When // of timing
 	number   float64    // of figuring and ranking
 	percent  bool       // of figuring
+	money    bool       // of figuring, of dollars
 }
 
 // value is a text that rows of a kind have in a field, such as a venue.
@@ -372,6 +373,7 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 		if scale, percent := unitOf(at(folded, i+1)); scale > 0 {
 			p.to, p.number, p.percent = i+2, x*scale, p.percent || percent
 		}
+		p.money = oneOf(at(folded, p.to-1), "|dollar|dollars|usd|buck|bucks|cent|cents|")
 		add(p)
 	}
 	upper := func(p piece) bool { // it is written as a symbol is

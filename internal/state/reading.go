@@ -116,6 +116,7 @@ type bound struct {
 	op      api.Comparison
 	value   float64
 	percent bool
+	money   bool
 	by      piece   // the field or the direction that stands beside it, the zero piece for none
 	beside  []piece // all fields that stand beside it: output price
 	text    string
@@ -441,6 +442,9 @@ func (a *asking) aside() {
 		if p.text == "same" && (p.to >= len(a.words) || oneOf(a.words[p.to].text, "|for|as|of|with|on|at|in|but|and|")) {
 			goes = false
 		}
+		if p.text == "same" && len(a.kinds) > 0 && len(a.subjects) == 0 { // coins with the same price
+			goes = false
+		}
 		switch p.role {
 		case doing:
 			goes = !a.bare() || p.text == "going" && len(a.words) > 0 && a.words[0].text == "how"
@@ -661,7 +665,7 @@ func (a *asking) bind(op api.Comparison, p, before, behind piece, text string) {
 	if before.role == ofField || before.role == rising || before.role == falling {
 		by = before
 	}
-	a.bounds = append(a.bounds, bound{op: op, value: p.number, percent: p.percent, by: by, text: text})
+	a.bounds = append(a.bounds, bound{op: op, value: p.number, percent: p.percent, money: p.money, by: by, text: text})
 }
 
 // run are the fields from p on that stand beside each other in list.

@@ -42,7 +42,8 @@ func (a *asking) askFlags() (parts []Part) {
 		}
 	}
 	kind := func(s subject) bool { _, is := a.t.asks[singular(s.text)]; return is } // the flags of stablecoins, and not of the category
-	if a.kind != "" || len(a.kinds) > 0 || slices.ContainsFunc(a.subjects, kind) {
+	news := func(w term) bool { return oneOf(w.text, "|news|headline|headlines|story|stories|article|articles|") }
+	if a.kind != "" || len(a.kinds) > 0 || slices.ContainsFunc(a.subjects, kind) || slices.ContainsFunc(a.words, news) {
 		a.miss(strings.Join(texts(a.words), " "), api.MissingAmbiguous)
 	}
 	if len(a.missing) > 0 {

@@ -419,7 +419,7 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 	t := a.t
 	k := t.kinds[kind]
 	off := func(p piece) bool { return lostPeg(p.text) }
-	if len(a.fields) > 0 && !slices.ContainsFunc(a.fields, func(p piece) bool { return !off(p) }) &&
+	if len(a.fields) > 0 && !slices.ContainsFunc(a.fields, func(p piece) bool { return !off(p) }) && !k.Own &&
 		len(a.kinds) == 1 && len(a.sorted)+len(a.times)+len(a.values)+len(a.others)+len(a.refused)+len(a.bounds) == 0 && a.rank == 0 {
 		a.flagKind = api.FlagDepeg
 		return a.flagsOf(""), nil
@@ -436,6 +436,9 @@ func (a *asking) askKind(kind int) ([]Part, lacks) {
 		return nil, lacks{{Word: by, Why: api.MissingNoSuchField}}
 	}
 	of := a.before(kind)
+	if slices.ContainsFunc(k.Fields, comes) && oneOf(of, "|last|latest|previous|past|recent|") { // what is known of is what comes
+		return nil, lacks{{Word: of, Why: api.MissingNoSuchMoment}}
+	}
 	dated := clockOf(k) != "" || len(having(k.Fields, func(f Field) bool { return f.means("new") })) > 0
 	if !dated && slices.Contains([]string{"new", "newest", "latest", "recent"}, of) || // which coin is the newest, no row says
 		slices.Contains([]string{"percent", "percentage", "pct", "proportion", "fraction"}, of) {
@@ -694,6 +697,10 @@ func (a *asking) boundedField(k Kind, names []string, b bound) string {
 		return list
 	}
 	moves := func(name string) bool { return changes(*k.field(name)) }
+	priceless := func(f Field) bool { return f.means(b.by.text) && strings.HasSuffix(f.Name, "Usd") }
+	if b.money && b.by.role == ofField && len(of(priceless)) == 0 { // the biggest context under 1 dollar
+		b.by = piece{role: ofField, text: "price"}
+	}
 	if b.by.role == ofField {
 		named := func(f Field) bool { return f.means(b.by.text) }
 		if list := of(named); len(list) > 1 { // the output price

@@ -64,17 +64,21 @@ func TestWhichFieldIsCompared(t *testing.T) {
 		"coins with annual funding below -7%": "funding/BNB/Hyperliquid funding8hPct fundingAnnualPct; " +
 			"funding/DOT/Hyperliquid funding8hPct fundingAnnualPct; funding/PUMP/Bybit funding8hPct fundingAnnualPct",
 		"perps with hourly funding below -0.001%": "perp/PUMP funding1hPct; perp/TRUMP funding1hPct",
+		"perps with higher funding than btc":      "perp/HYPE funding1hPct; perp/XRP funding1hPct; perp/ZEC funding1hPct",
 		"funding of the biggest perp":             "perp/BTC funding1hPct",
 		"funding of the biggest perp on binance":  "missing binance no_such_field",
 	})
 	ask(t, api.PackAI, map[string]string{
+		"biggest context under 1 dollar": "model/x-ai/grok-4-fast contextTokens promptPerMillionUsd; " +
+			"model/google/gemini-2.5-flash-lite contextTokens promptPerMillionUsd; model/google/gemini-2.5-flash contextTokens promptPerMillionUsd",
 		"most downloaded model":                     "trending_model/MiniMaxAI/MiniMax-M2 downloads",
 		"output cost of grok 4":                     "model/x-ai/grok-4 completionPerMillionUsd",
 		"output price of the longest context model": "model/x-ai/grok-4-fast completionPerMillionUsd contextTokens",
 	})
 	ask(t, api.PackMarkets, map[string]string{
-		"when is cpi out":             "release/2026-12-10-consumer-price-index dueAt",
-		"when was cpi last published": "missing was no_such_moment",
+		"which yields are higher than the 10 year": "yield/30y yieldPct; yield/3m yieldPct; yield/6m yieldPct",
+		"when is cpi out":                          "release/2026-12-10-consumer-price-index dueAt",
+		"when was cpi last published":              "missing was no_such_moment",
 	})
 }
 
@@ -164,7 +168,7 @@ func TestPricesOfModels(t *testing.T) {
 		"models cheaper than 5 cents per million output":   cheap,
 		"models with a context of 32000 tokens or less":    "model/microsoft/phi-4 contextTokens maxOutputTokens",
 		"models with no more than 32k context":             "model/microsoft/phi-4 contextTokens",
-		"models cheaper than GPT-5":                        "missing cheaper unknown_word",
+		"models cheaper than GPT-5":                        "missing cheaper than gpt 5 ambiguous",
 		"Which paper have people upvoted the most?":        "paper/2611.99101 upvotes",
 		"the research paper with the highest upvote tally": "paper/2611.99101 upvotes",
 	})
