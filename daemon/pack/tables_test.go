@@ -470,18 +470,21 @@ func TestFiguresOfTheFirst(t *testing.T) {
 func TestThanThing(t *testing.T) {
 	t.Parallel()
 	reads(t, map[string]string{
-		"coins with a higher market cap than solana":  "assets where marketCapUsd > 82600000000, field marketCapUsd, limit 3, count",
-		"protocols with more tvl than lido":           "protocols where tvlUsd > 26900000000, field tvlUsd, limit 3, count",
-		"chains bigger than base":                     "chains where tvlUsd > 4600000000, field tvlUsd, limit 3, count",
-		"stablecoins with less supply than dai":       "stablecoins where supplyUsd < 5000000000, field supplyUsd, limit 3, count",
-		"coins that rose more than bitcoin":           "assets where change24hPct > -1.84, field change24hPct, limit 3, count",
-		"how many coins are bigger than cardano":      "assets where marketCapUsd > 16800000000, limit 3, count",
-		"coins with more volume than aave and lido":   "",
-		"protocols bigger than uniswap":               "",
-		"coins that rose more than bitcoin yesterday": "",
-		"coins with the same price":                   "",
-		"does aave have more tvl than lido":           "protocols where key = aave-v3, field tvlUsd; protocols where key = lido, field tvlUsd",
-		"news about depegs":                           "",
+		"coins with a higher market cap than solana":                     "assets where marketCapUsd > 82600000000, field marketCapUsd, limit 3, count",
+		"protocols with more tvl than lido":                              "protocols where tvlUsd > 26900000000, field tvlUsd, limit 3, count",
+		"chains bigger than base":                                        "chains where tvlUsd > 4600000000, field tvlUsd, limit 3, count",
+		"stablecoins with less supply than dai":                          "stablecoins where supplyUsd < 5000000000, field supplyUsd, limit 3, count",
+		"coins that rose more than bitcoin":                              "assets where change24hPct > -1.84, field change24hPct, limit 3, count",
+		"how many coins are bigger than cardano":                         "assets where marketCapUsd > 16800000000, limit 3, count",
+		"coins with more volume than aave and lido":                      "",
+		"protocols bigger than uniswap":                                  "",
+		"coins that rose more than bitcoin yesterday":                    "",
+		"did btc fall below 90000 today":                                 "",
+		"did btc fall more than 1% today":                                "assets where symbol = BTC, field change24hPct",
+		"protocol with the biggest weekly tvl gain over 100 million tvl": "",
+		"coins with the same price":                                      "",
+		"does aave have more tvl than lido":                              "protocols where key = aave-v3, field tvlUsd; protocols where key = lido, field tvlUsd",
+		"news about depegs":                                              "",
 	})
 }
 

@@ -594,7 +594,8 @@ func (a *asking) bounded(k Kind, names []string) (list []api.Condition, moved bo
 			}
 			f = &of[0]
 		}
-		if f == nil || b.percent && !strings.HasSuffix(f.Name, "Pct") {
+		const noPercentage = 1e5
+		if pct := f != nil && strings.HasSuffix(f.Name, "Pct"); f == nil || b.percent && !pct || pct && b.value >= noPercentage {
 			return nil, false, lacks{{Word: b.text, Why: api.MissingNoSuchField}}
 		}
 		value, op := b.value, b.op

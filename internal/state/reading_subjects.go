@@ -370,7 +370,10 @@ func (a *asking) askSubjects() (parts []Part) {
 // crosses reports whether the question asks if a figure was above or below another one at any time of a span.
 func (a *asking) crosses() bool {
 	return slices.ContainsFunc(a.times, func(p piece) bool { return p.when.Since || p.when.Span > 0 && !p.when.Loose }) ||
-		slices.ContainsFunc(a.words, func(w term) bool { return oneOf(w.text, "|been|ever|go|goes|went|gone|get|got|gotten|") })
+		slices.ContainsFunc(a.words, func(w term) bool {
+			return oneOf(w.text, "|been|ever|go|goes|went|gone|get|got|gotten|") || !a.bounds[0].percent && // did it fall below 90,000
+				oneOf(w.text, "|fall|fell|fallen|drop|dropped|dip|dipped|sink|sank|rise|rose|risen|climb|climbed|jump|jumped|break|broke|")
+		})
 }
 
 // silent is the word for one of several values, such as venues, that no row has which answers, "" for none.
