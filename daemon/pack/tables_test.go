@@ -494,6 +494,8 @@ func TestOfOneKind(t *testing.T) {
 	reads(t, map[string]string{
 		"which is bigger, arbitrum or base": "chains where key in (arbitrum, base), field tvlUsd",
 		"arbitrum vs base":                  "chains where key in (arbitrum, base)",
+		"btc price and eth on kraken":       "venues where key in (kraken/bitcoin, kraken/ethereum) and venue = Kraken, field priceUsd",
+		"price of btc and eth on kraken":    "venues where key in (kraken/bitcoin, kraken/ethereum) and venue = Kraken, field priceUsd",
 		"arbitrum price and base tvl":       "assets where key = arbitrum, field priceUsd; chains where key = base, field tvlUsd",
 	})
 }

@@ -508,7 +508,7 @@ func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 	own := func(p piece) bool {
 		return p.role == ofField || p.role == rising || p.role == falling || p.order != nil
 	}
-	asks, times := false, false
+	asks, times, venues := false, false, false
 	ordered := func(clause []piece) bool {
 		return slices.ContainsFunc(clause, func(p piece) bool { return p.order != nil })
 	}
@@ -525,6 +525,12 @@ func (t *Tables) clauses(list []piece) (clauses [][]piece, figures int) {
 		if asks && !times && timed && !slices.ContainsFunc(clause, own) {
 			return nil, 0 // how much have btc and eth lost this week: of both
 		}
+		placed := slices.ContainsFunc(clause, ofVenue)
+		figured := func(p piece) bool { return own(p) || p.role == ofKind }
+		if i > 0 && placed && !venues && !slices.ContainsFunc(clause, figured) && slices.ContainsFunc(clauses[0], figured) {
+			return nil, 0 // the price of btc and eth on Kraken
+		}
+		venues = venues || placed
 		asks, times = asks || slices.ContainsFunc(clause, own), times || timed
 		named := slices.ContainsFunc(clause, func(p piece) bool { return p.role == naming })
 		lent := borrows(clause) && kindOf(clauses[:i]) != nil // and which has the least
