@@ -482,6 +482,8 @@ func TestThanThing(t *testing.T) {
 		"did btc fall below 90000 today":                                 "",
 		"did btc fall more than 1% today":                                "assets where symbol = BTC, field change24hPct",
 		"protocol with the biggest weekly tvl gain over 100 million tvl": "",
+		"coins more expensive than ethereum":                             "assets where priceUsd > 3184, field priceUsd, limit 3, count",
+		"coins cheaper than ethereum":                                    "assets where priceUsd < 3184, field priceUsd, limit 3, count",
 		"coins with the same price":                                      "",
 		"does aave have more tvl than lido":                              "protocols where key = aave-v3, field tvlUsd; protocols where key = lido, field tvlUsd",
 		"news about depegs":                                              "",
@@ -643,6 +645,10 @@ func TestOfTheBiggest(t *testing.T) {
 func TestDays(t *testing.T) {
 	t.Parallel()
 	reads(t, map[string]string{
+		"hacks today":                                 "hacks where date >= 1970-01-01, limit 3, count",
+		"hacks in the last 24 hours":                  "hacks where date >= 1969-12-31, limit 3, count",
+		"coins that fell more than -5%":               "assets where change24hPct < -5, field change24hPct, limit 3, count",
+		"coins down below -5%":                        "assets where change24hPct < -5, field change24hPct, limit 3, count",
 		"hacks after 2026-06-01":                      "hacks where date >= 2026-06-02, limit 3, count",
 		"hacks before 2026-03-01":                     "hacks where date < 2026-03-01, limit 3, count",
 		"hacks in october 2026":                       "hacks where date >= 2026-10-01 and date < 2026-11-01, limit 3, count",

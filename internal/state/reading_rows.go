@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -613,8 +614,9 @@ func (a *asking) bounded(k Kind, names []string) (list []api.Condition, moved bo
 		}
 		if changes(*f) || below {
 			moved = true
-			if fell := below || b.by.role == falling || b.by.role != rising && a.fell(); fell && value > 0 {
-				value = -value
+			fell := below || b.by.role == falling || b.by.role != rising && a.fell()
+			if fell && (value > 0 || op == api.CompareMore || op == api.CompareAtLeast) { // fell more than 5%, or more than -5%
+				value = -math.Abs(value)
 				op = map[api.Comparison]api.Comparison{api.CompareMore: api.CompareLess, api.CompareLess: api.CompareMore,
 					api.CompareAtLeast: api.CompareAtMost, api.CompareAtMost: api.CompareAtLeast}[op]
 			}
@@ -698,8 +700,8 @@ func (a *asking) boundedField(k Kind, names []string, b bound) string {
 		return list
 	}
 	moves := func(name string) bool { return changes(*k.field(name)) }
-	priceless := func(f Field) bool { return f.means(b.by.text) && strings.HasSuffix(f.Name, "Usd") }
-	if b.money && b.by.role == ofField && len(of(priceless)) == 0 { // the biggest context under 1 dollar
+	inDollars := func(f Field) bool { return f.means(b.by.text) && strings.HasSuffix(f.Name, "Usd") }
+	if b.money && b.by.role == ofField && len(of(inDollars)) == 0 { // the biggest context under 1 dollar
 		b.by = piece{role: ofField, text: "price"}
 	}
 	if b.by.role == ofField {
@@ -822,6 +824,13 @@ func (p *Part) show(field string) {
 	}
 }
 
+// leaveTotal leaves out the row that sums up a kind, where it has one: it stands in no order.
+func (p *Part) leaveTotal(t *Tables, k Kind) {
+	if t.Row(k.Name, "total") != nil {
+		p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: "total"})
+	}
+}
+
 // sort gives the query of p its order, and says what of it cannot be given. Moved says that a condition has the way that figures went.
 func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 	ordered := func(field string, lowest bool) {
@@ -834,9 +843,7 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 			p.Query.Fields = p.Asked
 		}
 		p.drop = field != k.Size
-		if a.t.Row(k.Name, "total") != nil {
-			p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: "total"})
-		}
+		p.leaveTotal(a.t, k)
 	}
 	field := a.sorting(k, names)
 	beside := func(name string) bool { return !k.field(name).means(a.by.text) }
@@ -854,9 +861,7 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		} else if size != k.Size {
 			p.Query.Order = "-" + size
 		}
-		if a.t.Row(k.Name, "total") != nil {
-			p.Query.Where = append(p.Query.Where, api.Condition{Field: "key", Op: api.CompareUnequal, Value: "total"})
-		}
+		p.leaveTotal(a.t, k)
 		return nil
 	}
 	if o := a.order; o != nil {

@@ -128,13 +128,13 @@ func (t *Tables) comparedField(k Kind, words []term, folded []string, how, than 
 	numbers := having(k.Fields, func(f Field) bool { return t.isNumber(k.Name, f.Name) })
 	said := strings.Join(folded[how+1:than], " ")
 	switch {
+	case oneOf(folded[how], dearer+cheaper) || said == "expensive":
+		numbers = having(numbers, func(f Field) bool { return slices.Contains(f.Words, "price") })
 	case said != "":
 		numbers = having(numbers, func(f Field) bool { return f.means(said) })
 		if dollars := having(numbers, func(f Field) bool { return strings.HasSuffix(f.Name, "Usd") }); len(dollars) == 1 {
 			numbers = dollars // the supply
 		}
-	case oneOf(folded[how], dearer+cheaper) || folded[how] == "more" && at(folded, how+1) == "expensive":
-		numbers = having(numbers, func(f Field) bool { return slices.Contains(f.Words, "price") })
 	case how > 0 && oneOf(folded[how-1], "|rose|rise|gained|up|"):
 		numbers = having(numbers, func(f Field) bool { return changes(f) && strings.Contains(f.Name, "24h") })
 	case oneOf(folded[how], "|larger|bigger|greater|smaller|"):

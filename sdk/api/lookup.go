@@ -194,10 +194,11 @@ func (r LookupRow) Shown(most int) Fields {
 
 // LookupResult answers one question.
 type LookupResult struct {
-	Q          string               `json:"q"`
-	Read       *Read                `json:"read,omitempty"`       // left out where no part of it could be read
-	Rows       []LookupRow          `json:"rows"`                 // best first
-	Aggregates map[string]Aggregate `json:"aggregates,omitempty"` // as query has them, where the question asks for one figure of many rows
+	Q    string      `json:"q"`
+	Read *Read       `json:"read,omitempty"` // left out where no part of it could be read
+	Rows []LookupRow `json:"rows"`           // best first
+	// as query has them, where the question asks for one figure of many rows, and sharePct, difference, worth and buys of a field
+	Aggregates map[string]Aggregate `json:"aggregates,omitempty"`
 	// what cannot be given; then there are no rows but those of an unsure match
 	Missing []LookupMissing `json:"missing,omitempty"`
 	Near    []string        `json:"near,omitempty"` // the nearest names, where no row was found
