@@ -20,6 +20,7 @@ import (
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/handbook"
+	"github.com/contextd/contextd/internal/scripttest"
 	"github.com/contextd/contextd/internal/setting"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -62,7 +63,7 @@ func TestCommandsShown(t *testing.T) {
 // commandsIn are the commands in the blocks and in the prose of text, split at spaces.
 func commandsIn(text string) (lines [][]string) {
 	start := regexp.MustCompile(`(?:^|sudo |-u contextd |exec contextd |\$\(|\|\|? |&& )(contextd|ctx)( [^|;)&\n#>]*|$)`)
-	for _, block := range append(blocks(text, "sh"), blocks(text, "console")...) {
+	for _, block := range append(scripttest.Blocks(text, "sh"), scripttest.Blocks(text, "console")...) {
 		for line := range strings.Lines(strings.ReplaceAll(strings.ReplaceAll(block, "\\\n", " "), "|\n", "| ")) {
 			for _, m := range start.FindAllStringSubmatch(line, -1) {
 				lines = append(lines, strings.Fields(m[1]+m[2]))

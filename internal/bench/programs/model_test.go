@@ -1,4 +1,4 @@
-package main
+package programs_test
 
 import (
 	"encoding/json"
