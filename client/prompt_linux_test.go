@@ -19,6 +19,7 @@ import (
 
 	"github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -190,7 +191,7 @@ func TestPassphrasesAreAskedFor(t *testing.T) {
 	check("wallet export main --private-key", 0, lightKey, reply{"[y/N] ", "y\n", false}, reply{old + "main: ", "correct horse\n", true})
 	check("wallet import typed", 0, lightAddress,
 		reply{"Private key: ", lightKey + "\n", true}, reply{first, "first secret\n", true}, reply{again, "first secret\n", true})
-	if testing.Short() { // a key that is sealed, and opened, takes seconds of processor time by design
+	if !long.On() { // a key that is sealed, and opened, takes seconds of processor time by design
 		check("wallet passwd main", 3, "the two differ",
 			reply{old + "main: ", "correct horse\n", true}, reply{first, "second secret\n", true}, reply{again, "third secret\n", true})
 	} else {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -437,6 +438,7 @@ func TestUnknownKeyIsAskedFor(t *testing.T) {
 // covered before.
 func TestEveryByteOfASavedAnswer(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	for name, c := range map[string]struct {
 		args    []string
 		later   bool

@@ -24,6 +24,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/testbed"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -51,7 +52,10 @@ func verifierOf(t testing.TB, dir, storeURL string) evidence.Verifier {
 // TestEvidenceOfAnHour recomputes every state of an hour of all packs, which are made again as another process makes them.
 func TestEvidenceOfAnHour(t *testing.T) {
 	t.Parallel()
-	const states = 13
+	states := 3
+	if long.On() {
+		states = 13
+	}
 	dir, bounds := t.TempDir(), evidence.DefaultBounds()
 	d := daemontest.Open(t, func(c *daemon.Config) { c.DataDir, c.Packs, c.Evidence = dir, allPacks(t), &bounds })
 	for range states {
@@ -81,7 +85,7 @@ func TestEvidenceOfAnHour(t *testing.T) {
 				}
 			}
 		}
-		if _, err := v.Verify(t.Context(), states); err == nil {
+		if _, err := v.Verify(t.Context(), int64(states)); err == nil {
 			t.Errorf("%s has more than %d states", p.ID, states)
 		}
 	}
@@ -143,6 +147,7 @@ func BenchmarkEvidence(b *testing.B) {
 // and finds each body that was changed.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	if os.Getenv(testbed.OnPostgres) != "" {
 		t.Skip("it reads the files of SQLite")
 	}

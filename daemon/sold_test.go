@@ -23,6 +23,7 @@ import (
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -310,6 +311,7 @@ func tells(text, figure string) int {
 // TestNothingUnsoldIsServed runs a daemon on marked sources, has it sell clean by a reload and by a restart, and looks at all it serves.
 func TestNothingUnsoldIsServed(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	open := shippedUnder(t, pack.Terms{})
 	clean := func() []daemon.Pack { return shippedUnder(t, pack.Terms{Clean: true}) }
 	hosts := unsoldHosts(open)

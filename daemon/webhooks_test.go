@@ -20,6 +20,7 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/event"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -279,6 +280,7 @@ func TestWebhookBeganMeanwhile(t *testing.T) {
 // TestWebhookBacklog: of more events behind a cursor than may wait, the first are told, and where the rest begins.
 func TestWebhookBacklog(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	const states = 3*api.WatchStates + 1
 	r, d := newReceiver(t), daemontest.Start(t, onLoopback)
 	c := clientOf(t, d, d.Key(t, api.TierFree))

@@ -12,6 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
@@ -54,7 +55,7 @@ func press(s *tui.Live, text string) tea.Cmd {
 func TestFillsEverySize(t *testing.T) {
 	t.Parallel()
 	wider, higher := 7, 5
-	if testing.Short() {
+	if !long.On() {
 		wider, higher = 17, 11
 	}
 	wide := strings.NewReplacer("Bitcoin", "漢字漢字漢字漢字漢字", "BTC", `\u001b[2J漢字漢字漢字漢字`, "Lido", "é\\u0301\\u202e").Replace(string(crypto(t)))

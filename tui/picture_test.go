@@ -15,6 +15,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/demo"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
 	"github.com/contextd/contextd/tui/view"
@@ -27,6 +28,7 @@ const pictureFile = "ui.svg"
 // -update renews it.
 func TestPicture(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	const width, height = 120, 40
 	d := lived(t)
 	c := client(t, d.URL(), d.key)

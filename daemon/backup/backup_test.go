@@ -22,6 +22,7 @@ import (
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -462,9 +463,7 @@ func TestDirectoryOfAnother(t *testing.T) {
 
 // TestUpgrade opens books of every older schema: each is backed up first, and the backup restores to the newest schema.
 func TestUpgrade(t *testing.T) {
-	if testing.Short() {
-		t.Skip("each old schema takes its time")
-	}
+	long.Test(t)
 	t.Parallel()
 	layout, err := store.Layout()
 	if err != nil {

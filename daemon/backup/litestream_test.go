@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/internal/long"
 )
 
 // copyFile copies a file of an open database by another process: closing it in this one would drop SQLite's locks.
@@ -67,9 +68,7 @@ func countTo(n int) []string {
 // TestLitestream follows the books as Litestream does: a copy of the file, and then the write-ahead log as it grows. With the log left to it,
 // the log is only ever appended to, and any beginning of it gives sound books that miss nothing that was committed before.
 func TestLitestream(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a log of 4 MB takes its time")
-	}
+	long.Test(t)
 	t.Parallel()
 	d := newData(t)
 	if err := d.books.LeaveLog(t.Context()); err != nil {

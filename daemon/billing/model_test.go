@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/internal/chance"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -242,6 +243,7 @@ func outcome(err error) (api.Reason, time.Duration) {
 // TestBooksAreAsTheModelSays lets calls, grants, corrections, revocations, restarts and time happen in any order.
 func TestBooksAreAsTheModelSays(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	o := newOffice(t)
 	chance.Check(t, func(r *rapid.T) {
 		owner := fmt.Sprintf("owner-%d", serial.Add(1))

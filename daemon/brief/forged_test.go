@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/ground"
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -185,6 +186,7 @@ func goldens(t *testing.T) (texts []string, about []brief.Input) {
 // of which time, and which way it went. No text passes that is false in one.
 func TestNothingForgedPasses(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	made := map[string]int{}
 	texts, about := goldens(t)
 	for i, text := range texts {

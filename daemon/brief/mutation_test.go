@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/internal/long"
 )
 
 var (
@@ -94,7 +95,7 @@ func TestCheckFindsMutations(t *testing.T) {
 	least := map[string]float64{"last digit": 0.95, "first digit": 1, "scale": 1, "direction": 1, "anchor": 0.99, "anchor out of range": 1, "anchor gone": 0.85}
 	made, found := map[string]int{}, map[string]int{}
 	from := situations()[1:4] // recorded states
-	if testing.Short() {
+	if !long.On() {
 		from = from[:1]
 	}
 	for _, c := range from {

@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/internal/chance"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/internal/prose"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
@@ -153,6 +154,7 @@ var ugly = regexp.MustCompile(`  | [,;.]|NaN|Inf|%!|\[0\]|-0\.0|\.\.|\(\)|“”
 
 func TestBuiltInPassesItsCheckOnAnyState(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	recorded := recordedStates(t)
 	chance.Check(t, func(t *rapid.T) {
 		s := drawState(t, recorded)

@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
+	"github.com/contextd/contextd/internal/long"
 )
 
 // sender makes one that pays the gas with the key of an account.
@@ -315,7 +316,7 @@ func TestSettledWaits(t *testing.T) {
 	})
 	first := 150 * time.Millisecond
 	tries := []struct{ late, looks int }{{0, 1}, {2, 3}, {0, 1}, {0, 1}, {1, 2}, {9, 10}, {0, 1}}
-	if testing.Short() { // without those that wait for long
+	if !long.On() { // without those that wait for long
 		tries = tries[:4]
 	}
 	for _, one := range tries {

@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/demo"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -26,9 +27,7 @@ import (
 // TestDemoDataStaysApart: what a demo has made is marked for good, serve refuses it, and a demo refuses what is real; neither leaves
 // anything in a directory that it refuses.
 func TestDemoDataStaysApart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("eight starts take their time")
-	}
+	long.Test(t)
 	t.Parallel()
 	play := func(dir string) error {
 		d, _, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}},
@@ -102,9 +101,7 @@ func TestDemoDataStaysApart(t *testing.T) {
 // TestDemoLives: a demo begins with a day of history; then its prices move with every state, and an incident becomes a critical flag step by
 // step and passes.
 func TestDemoLives(t *testing.T) {
-	if testing.Short() {
-		t.Skip("eight minutes of a demo take their time")
-	}
+	long.Test(t)
 	t.Parallel()
 	var passed atomic.Int64
 	began := time.Now()

@@ -12,6 +12,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/chance"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -94,6 +95,7 @@ func drawInput(t *rapid.T) pack.Input {
 
 func TestAnyReadingsMakeAGoodState(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	p := pack.Crypto()
 	chance.Check(t, func(t *rapid.T) {
 		in := drawInput(t)

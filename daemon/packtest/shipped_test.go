@@ -12,6 +12,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/packtest"
 	"github.com/contextd/contextd/internal/check"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -43,7 +44,7 @@ func subjectOf(t *testing.T, text []byte, tape packtest.Tape) packtest.Config {
 func TestShipped(t *testing.T) {
 	t.Parallel()
 	ids := manifest.Shipped()
-	if testing.Short() {
+	if !long.On() {
 		ids = ids[len(ids)-1:]
 	}
 	for _, id := range ids {

@@ -184,7 +184,7 @@ func ownerImports() []importRule {
 		instead: "use daemon/translog to make, and sdk to verify",
 	}, {
 		name: "daemontest is for tests", except: []string{"cmd", "daemon/daemontest", "daemon/testbed"},
-		never:   []string{"daemon/daemontest", "daemon/testbed", "daemon/cluster/clustertest", "internal/chance", "internal/scripttest"},
+		never:   []string{"daemon/daemontest", "daemon/testbed", "daemon/cluster/clustertest", "internal/chance", "internal/long", "internal/scripttest"},
 		why:     "a test harness must not reach the shipped library",
 		instead: "import it from _test files only (the demo of cmd may use it)",
 	}}

@@ -23,7 +23,7 @@ func packages() []string {
 		"tui", "tui/session", "tui/termguard", "tui/view",
 		"sdk", "sdk/api", "sdk/diff", "sdk/wallet",
 		"internal/alert", "internal/atomicfile", "internal/beacon", "internal/build", "internal/chance", "internal/check", "internal/cli", "internal/devchain", "internal/doctor", "internal/handbook", "internal/human",
-		"internal/jsonx", "internal/listing", "internal/outbound", "internal/policy", "internal/prose", "internal/scripttest", "internal/setting", "internal/skills", "internal/state", "internal/usdg",
+		"internal/jsonx", "internal/listing", "internal/long", "internal/outbound", "internal/policy", "internal/prose", "internal/scripttest", "internal/setting", "internal/skills", "internal/state", "internal/usdg",
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/mail",
 		"daemon/cluster", "daemon/cluster/clustertest", "daemon/demo", "daemon/operate", "daemon/translog/witness",
 		"daemon/mcp", "daemon/metrics", "daemon/oauth", "daemon/store", "daemon/store/history", "daemon/store/database", "daemon/testbed",

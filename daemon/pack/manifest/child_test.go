@@ -21,6 +21,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/internal/long"
 )
 
 // TestMain makes the test binary be the process of a Child when it is called as the program is.
@@ -201,9 +202,7 @@ func hostile() map[string]struct{ rows, choose, answer, want string } {
 
 // TestChildIsBounded: whatever a manifest asks for, its call is refused in time, this process does not grow, and others are served.
 func TestChildIsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("most of them work until their second is over")
-	}
+	long.Test(t)
 	good := newChild(t, mapping(`.[] | {key: ., x: 1}`, `.`))
 	for name, h := range hostile() {
 		t.Run(name, func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/internal/long"
 )
 
 // spoiler spoils what upstream says: members go missing, types are swapped, numbers are huge, and texts give orders.
@@ -125,6 +126,7 @@ var spoilSeeds = flag.Int("seeds", 3, "how often TestSpoiledAnswers spoils what 
 // TestSpoiledAnswers: whatever upstream says, a shipped pack gives a state within its bound, and a brief that tells what is in it.
 func TestSpoiledAnswers(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	seeds := *spoilSeeds
 	for _, id := range manifest.Shipped() {
 		t.Run(id, func(t *testing.T) {

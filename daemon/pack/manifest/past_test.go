@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/internal/long"
 )
 
 // past is a source of one row whose number x tells of its past, at a clock that the test sets.
@@ -163,9 +164,7 @@ func TestChange(t *testing.T) {
 
 // TestPastStaysSmall: a number that moves at every answer is remembered by few values, and its change is still right.
 func TestPastStaysSmall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("twenty days take their time")
-	}
+	long.Test(t)
 	t.Parallel()
 	p := newPast(t, "{type: number, change: [1h, 24h], changed: 7d}")
 	value := func(minute float64) float64 { return 1000 + minute }

@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/testbed"
 	"github.com/contextd/contextd/daemon/translog"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -122,7 +123,7 @@ func TestEveryStateHasItsLeaf(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 2*translog.Width + 3
-	if testing.Short() {
+	if !long.On() {
 		n = translog.Width + 13
 	}
 	states := map[int64]state.Pulse{}
@@ -249,6 +250,7 @@ func TestLogGoesOnAfterDamage(t *testing.T) {
 // that has most are left out, which the leaf says, and of more sources than any pack has, all.
 func TestLongLeaf(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	s := open(t, t.TempDir())
 	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
 		t.Fatal(err)

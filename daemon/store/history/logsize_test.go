@@ -15,6 +15,7 @@ import (
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -74,9 +75,7 @@ func (m *made) of(at time.Time) (list []api.LogSource) {
 
 // TestLogIsSmall: the log of a year of a pack takes at most 140 MB, by what a history of next to nothing grows by with whole tiles.
 func TestLogIsSmall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("five tiles of leaves take their time")
-	}
+	long.Test(t)
 	t.Parallel()
 	var sizes [2]int64
 	for i, tiles := range []int{1, 5} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/testbed"
+	"github.com/contextd/contextd/internal/long"
 	"github.com/contextd/contextd/internal/state"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -77,9 +78,7 @@ func (s *sizes) since(before sizes) sizes {
 // TestHistoryIsSmall: a history grows by at most 14 % of what its states would take, with everything that the file holds: 12 % is for the
 // states, the rest for the leaves that prove them.
 func TestHistoryIsSmall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("hundreds of states take their time")
-	}
+	long.Test(t)
 	t.Parallel()
 	dir, w := testbed.Files(t), newWalk(t, 1)
 	const blocks = 25

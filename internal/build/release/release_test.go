@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/CycloneDX/cyclonedx-go"
+
+	"github.com/contextd/contextd/internal/long"
 )
 
 // checkout makes a repository like this one around a ctx of a few lines, with one commit at a fixed time, and returns its directory.
@@ -94,6 +96,7 @@ func makeRelease(t *testing.T, dir string) (out, sums string) {
 // TestRelease makes a release of one program, from two checkouts of different kinds, and checks that both are the same and what they hold.
 func TestRelease(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the archive of other systems is another")
 	}
