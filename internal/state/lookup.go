@@ -116,7 +116,7 @@ func (t *Tables) readTerms(q string, words []term, kind string, limit int, of *a
 	if len(said) > 0 && slices.Contains(whole, said[0]) {
 		read.Partial = true
 	}
-	read.Partial = read.Partial || timed == len(said) || slices.ContainsFunc(words, func(w term) bool {
+	read.Partial = read.Partial || timed == len(said) || len(said) > 1 && len(said) < 5 && said[len(said)-1] == "first" || slices.ContainsFunc(words, func(w term) bool {
 		return w.text == "one" || w.text == "ones" || w.text == "if"
 	}) || len(words) > 0 && slices.Contains([]string{"of", "among", "amongst", "out", "within"}, words[0].text) // the top ten
 	return read
@@ -238,11 +238,21 @@ func (t *Tables) exactly(words []term, kind string, limit int) (best Question, o
 	return best, ok
 }
 
-// tears reports whether a reading takes the words of one figure for two: the interest of open interest.
+// tears reports whether a reading takes the words of one figure for two, such as the interest of open interest, or takes what is said of two
+// things for the name of the second: bitcoin and ethereum on hyperliquid.
 func (t *Tables) tears(list []piece) bool {
 	for i := range list[min(1, len(list)):] {
 		if a, b := list[i], list[i+1]; a.role == ofField && b.role == ofField && t.fields[a.text+" "+b.text] {
 			return true
+		}
+		if i == 0 || list[i].role != joining || list[i-1].role != naming || list[i+1].role != naming {
+			continue
+		}
+		for _, at := range [...]string{" on ", " at "} {
+			_, place, of := strings.Cut(list[i+1].text, at)
+			if of && len(t.values[place]) > 0 && !strings.Contains(list[i-1].text, at) {
+				return true
+			}
 		}
 	}
 	return false
@@ -289,13 +299,21 @@ func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit 
 		if i > 0 && lead >= 0 && timed(clauses[0][lead]) && !slices.ContainsFunc(clause, timed) { // the hour's best and worst
 			clause = slices.Concat(clauses[0][lead:lead+1], clause)
 		}
+		of := kindOf(clauses[:i])
+		named := func(p piece) bool {
+			return p.role == naming || p.role == ofKind && p.order == nil && (of == nil || !t.kinds[of.kind].measured(p.text))
+		}
+		if i > 0 && slices.ContainsFunc(clauses[i-1], compares) && !slices.ContainsFunc(clause, named) &&
+			!slices.ContainsFunc(strings.Fields(clauseText(clause, words)), asksSomething) {
+			return Question{} // with open interest over a million and negative funding: both of one thing
+		}
 		if i > 0 && otherEnd(clauses[i-1], clause) {
 			clause = slices.Concat(lentTo(nil, clauses[i-1]), clause)
 		}
 		var got Question
 		if names := slices.DeleteFunc(slices.Clone(clause), func(p piece) bool { return p.role != naming }); len(names) > 0 {
 			about = names
-		} else if of := kindOf(clauses[:i]); of != nil && borrows(clause) {
+		} else if of != nil && borrows(clause) {
 			clause = slices.Concat([]piece{*of}, lentTo(clause, clauses[i-1]), clause)
 			if got = t.askClause(clause, words, kind, limit, match); len(got.Parts) == 0 {
 				return Question{}
@@ -336,6 +354,9 @@ func (t *Tables) askClauses(clauses [][]piece, words []term, kind string, limit 
 	}
 	return whole
 }
+
+// compares reports whether p compares a figure with another one.
+func compares(p piece) bool { return p.role == above || p.role == below }
 
 // borrows reports whether a clause asks for the first of an order, and not of what: and which has the most tvl.
 func borrows(clause []piece) bool {
@@ -428,6 +449,7 @@ func (t *Tables) askClause(list []piece, words []term, kind string, limit int, m
 	if len(parts) > 0 && a.asksWhen(parts) {
 		a.miss("when", api.MissingNoSuchField)
 	}
+	a.fits(list, parts)
 	if len(a.missing) > 0 {
 		return Question{Missing: a.missing, Partial: a.partial()}
 	}
@@ -687,7 +709,16 @@ func (q Question) Answer(now time.Time, pack string, of Asked, past func(q api.R
 		}
 	}
 	f.newest(of.Tables)
+	ones := 0
 	for _, p := range q.Parts {
+		if p.one {
+			ones++
+		}
+	}
+	for _, p := range q.Parts {
+		if ones > 1 { // the newest of each of several
+			break
+		}
 		if first := slices.IndexFunc(f.Rows, func(r FoundRow) bool { return r.Kind == p.Query.Table }); p.one && first >= 0 {
 			rest := slices.DeleteFunc(slices.Clone(f.Rows[first+1:]), func(r FoundRow) bool { return r.Kind == p.Query.Table })
 			f.Rows = append(f.Rows[:first+1], rest...)

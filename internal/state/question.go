@@ -297,6 +297,9 @@ func (t *Tables) pieces(words []term, folded []string, i int) (list []piece) {
 		}
 		return []piece{{role: grammar, from: i, to: i + 1, text: folded[i]}}
 	}
+	if oneOf(folded[i], "|least|most|") && at(folded, i-1) == "at" {
+		return nil // which compares, and orders nothing
+	}
 	add := func(p piece) {
 		p.from, p.text = i, strings.Join(folded[i:p.to], " ")
 		list = append(list, p)

@@ -79,7 +79,10 @@ type asking struct {
 	sized    bool    // one of these stands before a kind: the biggest coins
 	sizeOf   bool    // and figures of what is so big are asked for: the volume of the biggest coin
 	orderOf  bool    // or of what comes first in the order: the price of the biggest gainer
-	by       piece   // the field behind one of these: the most traded coin
+	by       piece   // the field beside one of these: the most traded coin, whose volume is highest
+	span     piece   // the time behind one of these, or behind an order: the biggest loser of the week
+	ofThose  bool    // one of these of size stands before what is said of a kind: the smallest coin that rose
+	abreast  bool    // two times stand beside each other: today and this week
 	rank     float64 // 0 for none
 	capped   bool    // first says among how many the row is
 	inTop    bool    // or the rows are: in the top ten
@@ -216,8 +219,14 @@ func (a *asking) collect(list []piece) {
 				}
 				a.orderOf = a.orderOf || a.asksOf(list, first, p)
 				a.paired = a.paired || next.role == joining
+				a.spans(list, i)
 			}
 		case ofField, rising, falling:
+			if comparesTwo(list, i) {
+				p.role, p.text = comparing, p.text+" than"
+				a.asides = append(a.asides, p)
+				continue
+			}
 			a.fields = append(a.fields, p)
 		case valued:
 			if negated {
@@ -227,6 +236,10 @@ func (a *asking) collect(list []piece) {
 			}
 		case timing:
 			a.times = append(a.times, p)
+			a.abreast = a.abreast || next.role == joining && beside(list, place(list, next), 1).role == timing
+			if w := a.ahead(p.from); w == "each" || w == "per" { // the biggest of each year
+				a.miss(w+" "+p.text, api.MissingNoSuchField)
+			}
 		case most, least, top, expensive, cheap:
 			a.sorted = append(a.sorted, p.role)
 			a.paired = a.paired || next.role == joining
@@ -235,19 +248,33 @@ func (a *asking) collect(list []piece) {
 				kind = beside(list, place(list, next), 1)
 			}
 			a.sized = a.sized || kind.role == ofKind && kind.order == nil
+			if words := strings.Fields(next.text); oneOf(p.text, "|most|least|the most|the least|") && next.role == ofKind && next.from == p.to &&
+				next.order == nil && len(words) > 1 && next.text == singular(next.text) { // the most stable coin is no stablecoin
+				a.miss(p.text+" "+words[0], api.MissingUnknownWord)
+			}
 			first := p
 			if last.role == figuring && p.role != top || last.role == ranking {
 				first = last
 			}
+			a.ofThose = a.ofThose || kind.role == ofKind && kind.order == nil && oneOf(p.text, ofSize) && p.role != top &&
+				kind.to < len(a.words) && oneOf(a.words[kind.to].text, "|that|which|to|with|having|")
 			if of := beside(list, i, 1); of.role == figuring {
 				kind = beside(list, place(list, of), 1)
 			}
-			a.sizeOf = a.sizeOf || kind.role == ofKind && kind.order == nil && oneOf(p.text, ofSize) && a.asksOf(list, first, kind)
-			if of := beside(list, place(list, next), 1); next.role == ofField && next.from == p.to && !moving(of) && of.role != ofField {
+			a.sizeOf = a.sizeOf || kind.role == ofKind && kind.order == nil && oneOf(p.text, ofSize) &&
+				(a.asksOf(list, first, kind) || oneOf(at(texts(a.words), kind.to), "|and|") && oneOf(at(texts(a.words), kind.to+1), "|its|their|"))
+			named := func(k piece) bool { return k.kind != next.kind && a.t.kinds[k.kind].measured(next.text) }
+			if of := beside(list, place(list, next), 1); last.role == rising || last.role == falling { // what lost most value
+			} else if next.role == ofField && next.from == p.to && !moving(of) && (of.role != ofField || of.from == next.to) ||
+				next.role == ofKind && next.order == nil && slices.ContainsFunc(a.kindly, named) {
 				a.by = next
+				a.by.role = ofField
+			} else if last.role == ofField && next.role != ofField && onlyOf(a.words[last.to:p.from], "|is|are|was|were|the|") {
+				a.by = last
 			}
+			a.spans(list, i)
 			within := oneOf(a.ahead(p.from), "|in|of|among|amongst|within|inside|from|")
-			a.inTop = a.inTop || p.role == top && within
+			a.inTop = a.inTop || p.role == top && (within || next.role == figuring && a.states(beside(list, place(list, next), 1)))
 			if from := p.from; p.role == most {
 				if last.role == figuring {
 					from = last.from
@@ -340,6 +367,37 @@ func (a *asking) collect(list []piece) {
 	}
 	a.lend()
 	a.aside()
+}
+
+// comparesTwo reports whether the piece i of list says that one of two things is higher than the other, and not that it rose.
+func comparesTwo(list []piece, i int) bool {
+	than := slices.IndexFunc(list, func(p piece) bool { return p.text == "than" })
+	named := func(p piece) bool { return p.role == naming }
+	return oneOf(list[i].text, "|higher|lower|") && than > i && beside(list, than, 1).role == naming &&
+		slices.ContainsFunc(list[:than], named)
+}
+
+// onlyOf reports whether there are words, and each is one of a list.
+func onlyOf(words []term, list string) bool {
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w term) bool { return !oneOf(w.text, list) })
+}
+
+// states reports whether the question asks what is true of so many of a kind: did the top 5 coins rise, which top 10 coins are up.
+func (a *asking) states(kind piece) bool {
+	return kind.role == ofKind && kind.order == nil && (oneOf(a.words[0].text, "|did|do|are|have|were|is|has|") ||
+		kind.to < len(a.words) && oneOf(a.words[kind.to].text, "|are|were|have|did|do|fell|rose|lost|gained|dropped|arent|havent|didnt|"))
+}
+
+// spans notes the time that stands behind the order i of list, before another figure.
+func (a *asking) spans(list []piece, i int) {
+	for _, p := range list[i+1:] {
+		if p.role == timing && a.span.role == unknown {
+			a.span = p
+		}
+		if p.role == timing || p.role == ofField || p.role == joining {
+			return
+		}
+	}
 }
 
 // ofSize are words for how big something is.
@@ -565,6 +623,10 @@ func (a *asking) beyondRows() string {
 		switch {
 		case w == "my" && slices.ContainsFunc(a.kindly, func(p piece) bool { return p.from == i+1 }): // what is somebody's nobody knows
 			return w + " " + next
+		case w == "last" && i > 1 && words[i-2] == "first": // and all between
+			return "first and last"
+		case w == "where" && a.placed(words[i:]):
+			return w
 		case w == "gonna" && (bare || moves), w == "going" && next == "to" && (bare || moves):
 			return w
 		case w == "like" && i > 0 && a.begins(i+1) && !slices.Contains(likings(), words[i-1]):
@@ -577,6 +639,16 @@ func (a *asking) beyondRows() string {
 		}
 	}
 	return ""
+}
+
+// placed reports whether words ask for the place of something among others, and no figure that says it is asked for.
+func (a *asking) placed(words []string) bool {
+	has := func(list string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return oneOf(w, list) })
+	}
+	rank := func(p piece) bool { return oneOf(p.text, "|rank|ranks|ranking|position|place|") }
+	return len(a.subjects) > 0 && has("|stand|stands|sit|sits|rank|ranks|place|") && has("|among|amongst|by|relative|") &&
+		!slices.ContainsFunc(a.fields, rank)
 }
 
 // likings are words behind which like does not compare.
@@ -621,7 +693,6 @@ func (a *asking) figure(list []piece, i int) {
 		if before.text == "at most" {
 			op = api.CompareAtMost
 		}
-		compares := func(p piece) bool { return p.role == above || p.role == below }
 		if compares(to) && p.to != behind.from { // under $1 with volume over a billion
 			behind = piece{}
 		}

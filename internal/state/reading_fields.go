@@ -291,7 +291,7 @@ func (a *asking) timed(k Kind, p piece, chosen []Field, moving bool) (list []Fie
 	of := having(k.Fields, func(f Field) bool { return fits(f) && (changes(f) || len(having(k.Fields, changes)) == 0) })
 	switch {
 	case len(chosen) == 0 && len(of) > 0 && (!w.Loose || moving || len(a.all) == 0):
-		if w.Loose && len(a.fields) == 0 && !a.happened {
+		if w.Loose && len(a.fields) == 0 && !a.happened && (len(a.times) == 1 || w.Span == 0) {
 			return chosen, false, true // btc today: what is known of it now
 		}
 		return of, false, true

@@ -15,7 +15,7 @@ func (t *Tables) idle(list []piece, words []term, kind string, limit int, got Qu
 		compares := p.role == above || p.role == below
 		quotes := p.role == naming && i > 0 && oneOf(p.text, "|usdt|usdc|usd|tether|") &&
 			(words[p.from].slash || oneOf(words[p.from-1].text, "|in|to|"))
-		stands := quotes || compares && beside(list, i, 1).role != figuring
+		stands := quotes || compares && beside(list, i, 1).role != figuring || comparesTwo(list, i)
 		if stands || slices.ContainsFunc(got.Parts, func(of Part) bool { return t.shows(of, p) }) {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 
 // askRows asks for rows of a kind, or for one figure of all of them.
 func (a *asking) askRows() []Part {
-	if a.share { // of all rows there is none but where it is a field
+	if a.share || strings.Contains(strings.Join(texts(a.words), " "), "how much of ") { // of all rows there is none but where it is a field
 		a.miss("share", api.MissingNoSuchField)
 	}
 	if len(a.missing) > 0 {
@@ -269,7 +269,7 @@ func (a *asking) askAggregate() *Part {
 		return nil
 	}
 	for kind, k := range a.t.kinds {
-		if !a.candidate(kind) || len(a.kinds)+len(a.values) == 0 {
+		if !a.candidate(kind) || len(a.kinds)+len(a.values) == 0 || len(a.t.of(k.Name)) == 1 { // over its past, which nobody knows
 			continue
 		}
 		where, ok := a.filtered(kind)
@@ -303,7 +303,7 @@ func (a *asking) askAggregate() *Part {
 		p.Query.Where = append(p.Query.Where, bounds...)
 		lost := func(p piece) bool { return p.role == falling && !a.falls(k, field, p) } // in a hack
 		if op := a.direction(); op != "" && field != "" && !moved && !slices.ContainsFunc(a.fields, lost) {
-			p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: op, Value: "0"})
+			p.Query.Where = append(p.Query.Where, a.moving(k, field, names, op == a.way(true))...)
 		}
 		scoped := len(p.Query.Where) > 0
 		if total := a.t.Row(k.Name, "total"); total != nil {
@@ -405,6 +405,17 @@ func (a *asking) way(down bool) api.Comparison {
 		return api.CompareAtLeast
 	}
 	return api.CompareMore
+}
+
+// moving are the conditions that a figure went down, or up: over each of two times that stand beside each other, too.
+func (a *asking) moving(k Kind, field string, names []string, down bool) []api.Condition {
+	list := []api.Condition{{Field: field, Op: a.way(down), Value: "0"}}
+	for _, name := range names {
+		if name != field && a.abreast && changes(*k.field(field)) && changes(*k.field(name)) {
+			list = append(list, api.Condition{Field: name, Op: a.way(down), Value: "0"})
+		}
+	}
+	return list
 }
 
 // counted reports whether fields count rows.
@@ -801,6 +812,17 @@ func (a *asking) sorting(k Kind, names []string) string {
 	return numbers[0]
 }
 
+// overSpan is field or, where it is how a figure moved and the order has a time of its own, that over the same: the loser of the week.
+func (a *asking) overSpan(k Kind, field string) string {
+	if f := k.field(field); f == nil || !changes(*f) || a.span.role != timing || len(a.times) < 2 {
+		return field
+	}
+	for _, f := range having(k.Fields, func(f Field) bool { return changes(f) && spanned(f, a.span.when) }) {
+		return f.Name
+	}
+	return field
+}
+
 // directed reports whether the question says which way a figure went.
 func (a *asking) directed() bool {
 	return slices.ContainsFunc(a.fields, func(p piece) bool {
@@ -846,10 +868,23 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		p.leaveTotal(a.t, k)
 	}
 	field := a.sorting(k, names)
+	for _, p := range a.fields {
+		if a.by.role != ofField && p.role == ofField && a.ahead(p.from) == "by" { // the top 10 by market cap and their volume
+			a.by = p
+		}
+	}
 	beside := func(name string) bool { return !k.field(name).means(a.by.text) }
-	others := func(p piece) bool { return p.from != a.by.from && field != "" && k.field(field).means(p.text) }
-	if by := slices.DeleteFunc(slices.Clone(names), beside); a.by.role == ofField && len(by) > 0 && slices.ContainsFunc(a.fields, others) {
+	if by := slices.DeleteFunc(slices.Clone(names), beside); a.by.role == ofField && len(by) > 0 {
 		field = a.sorting(k, by)
+	}
+	field = a.overSpan(k, field)
+	if recently := strings.Contains(strings.Join(texts(a.words), " "), "most recently"); recently && len(a.sorted) == 1 {
+		if clockOf(k) != "" { // what came last comes first
+			return nil
+		}
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, "At") }) {
+			return lacks{{Word: "recently", Why: api.MissingNoSuchField}}
+		}
 	}
 	if a.sizeOf && len(a.sorted) == 1 && a.order == nil {
 		size := a.t.size(k)
@@ -875,7 +910,7 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		if field != "" && k.field(by) != nil && changes(*k.field(by)) {
 			switch {
 			case changes(*k.field(field)):
-				by = field
+				by = field // over the span that is named
 			case !a.orderOf:
 				return lacks{{Word: strings.Join(texts(a.words), " "), Why: api.MissingAmbiguous}}
 			}
@@ -888,7 +923,7 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 				return lacking
 			}
 		}
-		if !a.orderOf {
+		if !a.orderOf && len(a.times) < 2 {
 			p.Asked = nil
 		}
 		ordered(by, o.Least)
@@ -934,7 +969,7 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		a.capped, p.Query.Where = true, largest
 	} else if size > 0 && a.first > 0 && (way != 0 && other || way == 0 && judged ||
 		way == 0 && a.inTop && field != "" && k.field("rank") != nil) {
-		if k.field("rank") == nil {
+		if k.field("rank") == nil || way != 0 && a.byOther(k) { // the dearest of the top 10 by volume
 			return lacks{{Word: "top " + strconv.Itoa(a.first), Why: api.MissingNoSuchField}}
 		}
 		a.capped = true
@@ -967,6 +1002,14 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 			return lacks{{Word: w.text, Why: api.MissingAmbiguous}} // the smallest change is no loss
 		}
 	}
+	if size := a.t.size(k); a.ofThose && way != 0 && field != "" && changes(*k.field(field)) && strings.HasSuffix(size, "Usd") {
+		if !moved && fell != rose {
+			p.Query.Where = append(p.Query.Where, a.moving(k, field, names, fell)...)
+			p.show(field)
+		}
+		ordered(size, way == least)
+		return nil
+	}
 	if field != "" && way != 0 && len(a.times) == 0 && a.t.few(k, field) { // most rows have a change of another span
 		return lacks{{Word: field, Why: api.MissingAmbiguous}}
 	}
@@ -990,7 +1033,7 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 			lowest = !lowest
 		}
 		if judged && way == 0 && fell != rose && !moved && signed(*k.field(field)) {
-			p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: a.way(fell), Value: "0"})
+			p.Query.Where = append(p.Query.Where, a.moving(k, field, names, fell)...)
 		}
 		if strings.Contains(field, "Deviation") && way == most {
 			lowest = a.t.lowerEnd(k.Name, field)
@@ -1000,7 +1043,7 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 	case field != "" && fell != rose && !moved && !k.field(field).Counts &&
 		(signed(*k.field(field)) || a.direction() != ""): // coins that are up
 		ordered(field, fell)
-		p.Query.Where = append(p.Query.Where, api.Condition{Field: field, Op: a.way(fell), Value: "0"})
+		p.Query.Where = append(p.Query.Where, a.moving(k, field, names, fell)...)
 	case way == least && clockOf(k) != "" && a.t.firstNumber(k) != "":
 		ordered(a.t.firstNumber(k), true)
 	case way == least:

@@ -335,7 +335,7 @@ func (a *asking) askSubjects() (parts []Part) {
 		if parts[0].share = true; n > 1 || len(a.subjects) > 1 || len(a.times) > 0 || a.t.wholeOf(parts[0]) == nil {
 			a.miss("share", api.MissingNoSuchField)
 		}
-	case max(len(a.subjects), len(a.values)) > 1 && parts[n-1].when == nil && slices.ContainsFunc(a.asides, differing):
+	case max(len(a.subjects), len(a.values)) > 1 && parts[n-1].when == nil && a.differs():
 		parts[n-1].apart = true
 	}
 	together := func(w term) bool {
@@ -350,16 +350,6 @@ func (a *asking) askSubjects() (parts []Part) {
 	}
 	if word := a.silent(parts); word != "" {
 		a.miss(word, api.MissingAmbiguous)
-	}
-	for _, w := range a.words { // when the last one came is not when the next is due
-		ahead := func(p Part) bool {
-			k := a.t.kinds[a.t.place[p.Query.Table]]
-			return slices.ContainsFunc(p.Asked, func(name string) bool { return k.field(name) != nil && comes(*k.field(name)) })
-		}
-		if oneOf(w.text, "|last|latest|previous|did|was|were|came|ago|") && slices.ContainsFunc(parts, ahead) {
-			a.miss(w.text, api.MissingNoSuchMoment)
-			break
-		}
 	}
 	if len(a.missing) > 0 {
 		return nil
@@ -417,7 +407,7 @@ func (a *asking) joined() {
 		}
 		fields := a.fields
 		level := func(p piece) bool { return k.Fields[0].means(p.text) }
-		if !slices.ContainsFunc(fields, other(level)) && slices.ContainsFunc(a.asides, differing) { // how far they are apart
+		if !slices.ContainsFunc(fields, other(level)) && a.differs() { // how far they are apart
 			for _, f := range having(k.Fields, func(f Field) bool { return r.Fields.Get(f.Name) != nil })[:1] {
 				fields = []piece{{role: ofField, text: f.Name}}
 			}
@@ -466,6 +456,12 @@ func (t *Tables) wholeOf(p Part) *api.Aggregate {
 func differing(p piece) bool {
 	return strings.HasPrefix(p.text, "differ") || strings.HasPrefix(p.text, "gap") || strings.HasSuffix(p.text, " between") ||
 		strings.Contains(p.text, "difference")
+}
+
+// differs reports whether the question asks how far two figures are apart: by how much is one bigger than the other.
+func (a *asking) differs() bool {
+	much := strings.Contains(strings.Join(texts(a.words), " "), "how much")
+	return slices.ContainsFunc(a.asides, func(p piece) bool { return differing(p) || much && p.role == comparing })
 }
 
 // peak is the way that p asks for the most or the least that a figure was, 0 for none.
@@ -564,8 +560,10 @@ func (a *asking) quoted() bool {
 	if last.from == 0 || !slices.Contains([]string{"usdt", "usdc", "usd", "tether"}, last.text) {
 		return false
 	}
+	k := a.t.kinds[a.t.kindOf[a.subjects[0].rows[0]]]
+	price := func(p piece) bool { f := k.field(k.priced()); return f == nil || f.means(p.text) || moves(p) }
 	before := a.words[last.from-1].text
-	return a.words[last.from].slash || before == "in" || before == "to"
+	return (a.words[last.from].slash || before == "in" || before == "to") && !slices.ContainsFunc(a.fields, other(price))
 }
 
 // named asks for rows of a kind of its own that have the name of a thing in theirs: news of it.
@@ -609,7 +607,7 @@ func (a *asking) put(parts []Part, s subject, f offer) []Part {
 		p.Query.Where = append(p.Query.Where, f.where...)
 		p.Match = api.MatchExact
 		own := t.rows[s.rows[0]].Kind == k.Name
-		p.one = a.newest() && a.singular
+		p.one = a.newest() && a.singular && len(a.subjects) == 1
 		if len(a.subjects) > 1 || own && a.newest() {
 			p.Query.Limit, p.Query.Agg = 1, nil
 		}

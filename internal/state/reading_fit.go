@@ -1,0 +1,130 @@
+package state
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// fits compares what would be answered with the question's own words, and misses those that it is no answer to: a thing with which
+// something is compared, a kind that stands beside another one, a unit that no figure has, a time that is over.
+func (a *asking) fits(list []piece, parts []Part) {
+	if word := a.onlyCompared(parts); word != "" {
+		a.miss(word, api.MissingAmbiguous)
+	}
+	if word := a.otherKind(parts); word != "" {
+		a.miss(word, api.MissingAmbiguous)
+	}
+	if word := a.otherUnit(list, parts); word != "" {
+		a.miss(word, api.MissingNoSuchField)
+	}
+	if len(a.subjects) > 0 && a.comesOnly(parts) {
+		for _, w := range a.words { // when the last one came is not when the next is due
+			if oneOf(w.text, "|last|latest|previous|did|was|were|came|ago|") {
+				a.miss(w.text, api.MissingNoSuchMoment)
+				break
+			}
+		}
+	}
+}
+
+// onlyCompared is the one thing that is named where the question asks what compares with it, "" where it asks about that thing: coins with
+// the same price as USDT, which chains grew while Ethereum fell.
+func (a *asking) onlyCompared(parts []Part) string {
+	if len(a.subjects) != 1 || len(parts) == 0 {
+		return ""
+	}
+	s := a.subjects[0]
+	from := s.from - 1
+	for from > 0 && oneOf(a.words[from].text, articles) {
+		from--
+	}
+	same := func(w term) bool { return w.text == "same" }
+	if from >= 0 && (a.words[from].text == "than" || a.words[from].text == "as" && slices.ContainsFunc(a.words, same)) {
+		return a.words[from].text + " " + s.text
+	}
+	for _, p := range a.kindly {
+		of := a.t.kinds[p.kind]
+		asks := oneOf(a.ahead(p.from), "|which|what|") && p.text != singular(p.text) && p.order == nil && !of.Own
+		if asks && parts[0].Query.Table == of.Name && len(parts[0].keys) > 0 {
+			return s.text
+		}
+	}
+	return ""
+}
+
+// otherKind is a kind that is named beside another one and of which no part asks, "" for none: options versus perps.
+func (a *asking) otherKind(parts []Part) string {
+	for i := range a.kindly[min(1, len(a.kindly)):] {
+		p, q := a.kindly[i], a.kindly[i+1]
+		joins := func(w term) bool { return a.t.vocabulary[w.text] == joining }
+		if p.kind == q.kind || p.order != nil || q.order != nil || !slices.ContainsFunc(a.words[min(p.to, q.from):q.from], joins) {
+			continue
+		}
+		for _, p := range [...]piece{p, q} {
+			asked := func(of Part) bool {
+				k := a.t.kinds[a.t.place[of.Query.Table]]
+				return of.Query.Table == a.t.kinds[p.kind].Name || slices.ContainsFunc(of.Asked, func(name string) bool {
+					f := k.field(name)
+					return f != nil && (f.means(p.text) || f.means(short(p.text)))
+				})
+			}
+			if len(parts) > 0 && !slices.ContainsFunc(parts, asked) {
+				return p.text
+			}
+		}
+	}
+	return ""
+}
+
+// otherUnit is the word for a unit that no figure of parts is in, "" for none: how many dollars did it gain, the open interest in coins.
+func (a *asking) otherUnit(list []piece, parts []Part) string {
+	for i, p := range list {
+		said := strings.Fields(p.text)
+		first, last := at(said, 0), at(said, len(said)-1)
+		money := p.role == grammar && (oneOf(first, "|in|how|") && (oneOf(last, "|dollar|dollars|usd|bucks|") || p.text == "in dollar terms") ||
+			oneOf(p.text, "|dollars|bucks|"))
+		coins := p.role == ofKind && p.order == nil && a.ahead(p.from) == "in" && oneOf(p.text, "|coins|tokens|contracts|")
+		if !money && !coins {
+			continue
+		}
+		figure := func(p piece) bool { return p.role == ofField || p.role == rising || p.role == falling }
+		of := i - 1
+		for of >= 0 && !figure(list[of]) {
+			of--
+		}
+		if of < 0 {
+			of = max(0, i+slices.IndexFunc(list[i:], figure))
+		}
+		inDollars := func(name string) bool { return strings.HasSuffix(name, "Usd") || name == "rate" }
+		for _, part := range parts {
+			place, known := a.t.place[part.Query.Table]
+			if !known || part.over {
+				continue
+			}
+			k := a.t.kinds[place]
+			asked := slices.Concat(part.Asked, []string{strings.TrimPrefix(part.Query.Order, "-")})
+			means := func(name string) bool { f := k.field(name); return f != nil && f.means(list[of].text) }
+			moved := figure(list[of]) && slices.ContainsFunc(asked, func(name string) bool {
+				f := k.field(name)
+				return f != nil && (changes(*f) || strings.Contains(name, "Change")) && (means(name) || moves(list[of]))
+			})
+			priced := slices.ContainsFunc(k.Fields, func(f Field) bool { return inDollars(f.Name) })
+			all := len(part.Asked) > 0 && !slices.ContainsFunc(part.Asked, inDollars)
+			if coins && slices.ContainsFunc(part.Asked, inDollars) || money && (moved || all || !priced) {
+				return p.text
+			}
+		}
+	}
+	return ""
+}
+
+// comesOnly reports whether all that parts say is when something will be.
+func (a *asking) comesOnly(parts []Part) bool {
+	return slices.ContainsFunc(parts, func(p Part) bool {
+		k := a.t.kinds[a.t.place[p.Query.Table]]
+		asked := func(name string) bool { return k.field(name) != nil && comes(*k.field(name)) }
+		return slices.ContainsFunc(p.Asked, asked) || len(p.Asked) == 0 && len(k.Fields) > 0 && comes(k.Fields[0])
+	})
+}
