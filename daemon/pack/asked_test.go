@@ -497,3 +497,42 @@ func TestPlaces(t *testing.T) {
 		"how many dollars of dai are there": "stablecoins where symbol = DAI, field supplyUsd",
 	})
 }
+
+// TestFits: an answer is about what the question asks of, in its unit, and in the order of what stands beside the superlative.
+func TestFits(t *testing.T) {
+	t.Parallel()
+	top, down := "assets where rank <= 5 and change7dPct > 0 and derivative = false, ", "change24hPct < 0 and change7dPct < 0"
+	reads(t, map[string]string{
+		"how many dollars did btc gain":                        "",
+		"tvl change of lido in dollars over 24h":               "",
+		"btc fee in dollars":                                   "",
+		"how many dollars of volume did btc have":              "assets where symbol = BTC, field volume24hUsd",
+		"coins with the same price as usdt":                    "",
+		"which protocols on solana have more tvl than raydium": "",
+		"which chains grew while ethereum fell":                "",
+		"is the price of btc higher than that of eth":          "assets where key in (bitcoin, ethereum), field priceUsd",
+		"does eth have a higher volume than tether":            "assets where symbol = ETH, field volume24hUsd; assets where key = tether, field volume24hUsd",
+		"where does solana stand by tvl among chains":          "",
+		"first and last of the top ten by weekly change":       "",
+		"the biggest hack of each year":                        "",
+		"most stable coin today":                               "",
+		"how much of the supply of stablecoins is not tether":  "",
+		"fear and greed average this week":                     "",
+		"usdt supply in relation to usdc":                      "stablecoins where key in (tether, usd-coin), field supplyUsd",
+		"coin with the highest price in the top 10 by volume":  "",
+		"who was hacked most recently":                         "hacks, limit 1",
+		"at least how much has each of the top three lost":     "",
+		"did all top 5 coins rise this week":                   top + "field change7dPct, order -change7dPct, limit 3, count",
+		"protocols that lost tvl both today and this week": "protocols where " + down + ", fields tvlUsd change24hPct change7dPct, " +
+			"order change24hPct, limit 3, count",
+		"price of the coin whose volume is highest":            "assets where derivative = false, fields priceUsd volume24hUsd, order -volume24hUsd, limit 1",
+		"smallest coin that rose over 5% today":                "assets where change24hPct > 5, fields change24hPct marketCapUsd, order marketCapUsd, limit 1, count",
+		"biggest coin that fell today":                         "assets where change24hPct < 0, fields change24hPct marketCapUsd, limit 1, count",
+		"the odds of the most traded prediction market":        "predictions, fields probabilityPct volume24hUsd, limit 3",
+		"how is the biggest loser of the week doing today":     "assets where derivative = false, fields change24hPct change7dPct, order change7dPct, limit 1",
+		"daily change of the coin that fell most this week":    "assets where derivative = false, fields change24hPct change7dPct, order change7dPct, limit 1",
+		"protocol that lost most value locked since yesterday": "protocols, fields tvlUsd change24hPct, order change24hPct, limit 1",
+		"top 10 coins by market cap and their weekly change":   "assets, fields change7dPct marketCapUsd",
+		"largest chain and its weekly change":                  "chains, field change7dPct, limit 1",
+	})
+}

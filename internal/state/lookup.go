@@ -116,7 +116,9 @@ func (t *Tables) readTerms(q string, words []term, kind string, limit int, of *a
 	if len(said) > 0 && slices.Contains(whole, said[0]) {
 		read.Partial = true
 	}
-	read.Partial = read.Partial || timed == len(said) || len(said) > 1 && len(said) < 5 && said[len(said)-1] == "first" || slices.ContainsFunc(words, func(w term) bool {
+	const few = 4
+	first := len(said) > 1 && len(said) <= few && said[len(said)-1] == "first" // worst first
+	read.Partial = read.Partial || first || timed == len(said) || slices.ContainsFunc(words, func(w term) bool {
 		return w.text == "one" || w.text == "ones" || w.text == "if"
 	}) || len(words) > 0 && slices.Contains([]string{"of", "among", "amongst", "out", "within"}, words[0].text) // the top ten
 	return read
@@ -238,8 +240,8 @@ func (t *Tables) exactly(words []term, kind string, limit int) (best Question, o
 	return best, ok
 }
 
-// tears reports whether a reading takes the words of one figure for two, such as the interest of open interest, or takes what is said of two
-// things for the name of the second: bitcoin and ethereum on hyperliquid.
+// tears reports whether a reading takes the words of one figure for two, such as the interest of open interest, or takes what is said of
+// two things for the name of the second: bitcoin and ethereum on hyperliquid.
 func (t *Tables) tears(list []piece) bool {
 	for i := range list[min(1, len(list)):] {
 		if a, b := list[i], list[i+1]; a.role == ofField && b.role == ofField && t.fields[a.text+" "+b.text] {

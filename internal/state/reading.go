@@ -248,8 +248,8 @@ func (a *asking) collect(list []piece) {
 				kind = beside(list, place(list, next), 1)
 			}
 			a.sized = a.sized || kind.role == ofKind && kind.order == nil
-			if words := strings.Fields(next.text); oneOf(p.text, "|most|least|the most|the least|") && next.role == ofKind && next.from == p.to &&
-				next.order == nil && len(words) > 1 && next.text == singular(next.text) { // the most stable coin is no stablecoin
+			if words := strings.Fields(next.text); oneOf(p.text, "|most|least|the most|the least|") && next.role == ofKind &&
+				next.from == p.to && next.order == nil && len(words) > 1 && next.text == singular(next.text) { // the most stable coin
 				a.miss(p.text+" "+words[0], api.MissingUnknownWord)
 			}
 			first := p
@@ -257,12 +257,12 @@ func (a *asking) collect(list []piece) {
 				first = last
 			}
 			a.ofThose = a.ofThose || kind.role == ofKind && kind.order == nil && oneOf(p.text, ofSize) && p.role != top &&
-				kind.to < len(a.words) && oneOf(a.words[kind.to].text, "|that|which|to|with|having|")
+				kind.to < len(a.words) && !a.words[kind.to].stop && oneOf(a.words[kind.to].text, "|that|which|to|with|having|")
 			if of := beside(list, i, 1); of.role == figuring {
 				kind = beside(list, place(list, of), 1)
 			}
 			a.sizeOf = a.sizeOf || kind.role == ofKind && kind.order == nil && oneOf(p.text, ofSize) &&
-				(a.asksOf(list, first, kind) || oneOf(at(texts(a.words), kind.to), "|and|") && oneOf(at(texts(a.words), kind.to+1), "|its|their|"))
+				(a.asksOf(list, first, kind) || at(texts(a.words), kind.to) == "and" && oneOf(at(texts(a.words), kind.to+1), "|its|their|"))
 			named := func(k piece) bool { return k.kind != next.kind && a.t.kinds[k.kind].measured(next.text) }
 			if of := beside(list, place(list, next), 1); last.role == rising || last.role == falling { // what lost most value
 			} else if next.role == ofField && next.from == p.to && !moving(of) && (of.role != ofField || of.from == next.to) ||

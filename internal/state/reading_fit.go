@@ -83,8 +83,8 @@ func (a *asking) otherUnit(list []piece, parts []Part) string {
 	for i, p := range list {
 		said := strings.Fields(p.text)
 		first, last := at(said, 0), at(said, len(said)-1)
-		money := p.role == grammar && (oneOf(first, "|in|how|") && (oneOf(last, "|dollar|dollars|usd|bucks|") || p.text == "in dollar terms") ||
-			oneOf(p.text, "|dollars|bucks|"))
+		money := p.role == grammar && (oneOf(p.text, "|dollars|bucks|in dollar terms|") ||
+			oneOf(first, "|in|how|") && oneOf(last, "|dollar|dollars|usd|bucks|"))
 		coins := p.role == ofKind && p.order == nil && a.ahead(p.from) == "in" && oneOf(p.text, "|coins|tokens|contracts|")
 		if !money && !coins {
 			continue

@@ -869,7 +869,8 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 	}
 	field := a.sorting(k, names)
 	for _, p := range a.fields {
-		if a.by.role != ofField && p.role == ofField && a.ahead(p.from) == "by" { // the top 10 by market cap and their volume
+		only := len(a.sorted) == 1 && a.sorted[0] == top && a.direction() == ""
+		if only && a.by.role != ofField && p.role == ofField && a.ahead(p.from) == "by" { // the top 10 by market cap and their volume
 			a.by = p
 		}
 	}
@@ -1002,12 +1003,13 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 			return lacks{{Word: w.text, Why: api.MissingAmbiguous}} // the smallest change is no loss
 		}
 	}
-	if size := a.t.size(k); a.ofThose && way != 0 && field != "" && changes(*k.field(field)) && strings.HasSuffix(size, "Usd") {
+	large := a.t.size(k)
+	if a.ofThose && len(a.sorted) == 1 && way != 0 && field != "" && changes(*k.field(field)) && strings.HasSuffix(large, "Usd") {
 		if !moved && fell != rose {
 			p.Query.Where = append(p.Query.Where, a.moving(k, field, names, fell)...)
 			p.show(field)
 		}
-		ordered(size, way == least)
+		ordered(large, way == least)
 		return nil
 	}
 	if field != "" && way != 0 && len(a.times) == 0 && a.t.few(k, field) { // most rows have a change of another span

@@ -230,3 +230,24 @@ func TestUsual(t *testing.T) {
 		}
 	}
 }
+
+// TestBothConditions: what is joined to a condition is one too, a venue at the end is that of both things, and of several libraries each has
+// its newest release.
+func TestBothConditions(t *testing.T) {
+	t.Parallel()
+	ask(t, api.PackPerps, map[string]string{
+		"funding for bitcoin and ethereum on hyperliquid":                      "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; funding/ETH/Hyperliquid funding8hPct fundingAnnualPct",
+		"open interest of btc in coins":                                        "missing coins no_such_field",
+		"open interest in options versus perps for btc":                        "missing perps ambiguous",
+		"perps with volume over 500m and negative funding":                     "perp/SOL funding1hPct volume24hUsd",
+		"which perp has the highest funding and how much open interest has it": "perp/MORPHO funding1hPct openInterestUsd",
+	})
+	ask(t, api.PackMarkets, map[string]string{
+		"how much higher is the 10 year than the 2 year": "yield/2s10s spreadBp",
+		"when was the last cpi release":                  "missing was no_such_moment",
+	})
+	ask(t, api.PackAI, map[string]string{
+		"which model has the highest output price and what is its context": "model/openai/gpt-5-pro completionPerMillionUsd contextTokens",
+		"latest version of vllm and of transformers":                       "release/vllm/v9.21.0 version; release/transformers/v95.2.0 version",
+	})
+}
