@@ -517,6 +517,8 @@ func TestFits(t *testing.T) {
 		"the biggest hack of each year":                        "",
 		"most stable coin today":                               "",
 		"how much of the supply of stablecoins is not tether":  "",
+		"three biggest stablecoins by how much of them is out": "stablecoins, limit 3",
+		"price of solana and where does bitcoin rank by size":  "assets where key = solana, field priceUsd; assets where key = bitcoin, fields marketCapUsd rank",
 		"fear and greed average this week":                     "",
 		"usdt supply in relation to usdc":                      "stablecoins where key in (tether, usd-coin), field supplyUsd",
 		"coin with the highest price in the top 10 by volume":  "",

@@ -625,7 +625,7 @@ func (a *asking) beyondRows() string {
 			return w + " " + next
 		case w == "last" && i > 1 && words[i-2] == "first": // and all between
 			return "first and last"
-		case w == "where" && a.placed(words[i:]):
+		case w == "where" && a.placed(i):
 			return w
 		case w == "gonna" && (bare || moves), w == "going" && next == "to" && (bare || moves):
 			return w
@@ -641,13 +641,14 @@ func (a *asking) beyondRows() string {
 	return ""
 }
 
-// placed reports whether words ask for the place of something among others, and no figure that says it is asked for.
-func (a *asking) placed(words []string) bool {
+// placed reports whether the words from one on ask for the place of something among others, and no figure that says it is asked for.
+func (a *asking) placed(from int) bool {
 	has := func(list string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return oneOf(w, list) })
+		return slices.ContainsFunc(a.words[from:], func(w term) bool { return oneOf(w.text, list) })
 	}
+	behind := func(s subject) bool { return s.from > from }
 	rank := func(p piece) bool { return oneOf(p.text, "|rank|ranks|ranking|position|place|") }
-	return len(a.subjects) > 0 && has("|stand|stands|sit|sits|rank|ranks|place|") && has("|among|amongst|by|relative|") &&
+	return slices.ContainsFunc(a.subjects, behind) && has("|stand|stands|sit|sits|rank|ranks|place|") && has("|among|amongst|by|relative|") &&
 		!slices.ContainsFunc(a.fields, rank)
 }
 

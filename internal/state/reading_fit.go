@@ -58,8 +58,9 @@ func (a *asking) onlyCompared(parts []Part) string {
 func (a *asking) otherKind(parts []Part) string {
 	for i := range a.kindly[min(1, len(a.kindly)):] {
 		p, q := a.kindly[i], a.kindly[i+1]
-		joins := func(w term) bool { return a.t.vocabulary[w.text] == joining }
-		if p.kind == q.kind || p.order != nil || q.order != nil || !slices.ContainsFunc(a.words[min(p.to, q.from):q.from], joins) {
+		between := a.words[min(p.to, q.from):q.from]
+		apart := func(w term) bool { return a.t.vocabulary[w.text] != joining && !oneOf(w.text, articles) }
+		if p.kind == q.kind || p.order != nil || q.order != nil || len(between) == 0 || slices.ContainsFunc(between, apart) {
 			continue
 		}
 		for _, p := range [...]piece{p, q} {

@@ -12,7 +12,9 @@ import (
 
 // askRows asks for rows of a kind, or for one figure of all of them.
 func (a *asking) askRows() []Part {
-	if a.share || strings.Contains(strings.Join(texts(a.words), " "), "how much of ") { // of all rows there is none but where it is a field
+	words := strings.Join(texts(a.words), " ")
+	_, much, _ := strings.Cut(words, "how much of ")
+	if a.share || much != "" && !strings.HasPrefix(much, "it ") && !strings.HasPrefix(much, "them ") { // of all rows there is none but where it is a field
 		a.miss("share", api.MissingNoSuchField)
 	}
 	if len(a.missing) > 0 {
@@ -961,7 +963,8 @@ func (a *asking) sort(p *Part, k Kind, names []string, moved bool) lacks {
 		}
 	}
 	// the cheapest of the top 20, and the smallest
-	other := way == expensive || way == cheap || way == least || field != "" && field != k.Size
+	other := way == expensive || way == cheap || way == least ||
+		field != "" && field != k.Size && (a.inTop || k.field("rank") != nil) // highest annual funding, top 3 coins
 	if judged && way == 0 && size > 0 && a.first > 0 && field != "" && k.field("rank") == nil {
 		largest, known := a.largest(a.t.place[k.Name], p.Query.Where)
 		if !known {

@@ -237,6 +237,7 @@ func TestBothConditions(t *testing.T) {
 	t.Parallel()
 	ask(t, api.PackPerps, map[string]string{
 		"funding for bitcoin and ethereum on hyperliquid":                      "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; funding/ETH/Hyperliquid funding8hPct fundingAnnualPct",
+		"richest annualised funding on hyperliquid, top 3 coins":               "funding/MORPHO/Hyperliquid funding8hPct fundingAnnualPct; funding/ZEC/Hyperliquid funding8hPct fundingAnnualPct; funding/FARTCOIN/Hyperliquid funding8hPct fundingAnnualPct",
 		"open interest of btc in coins":                                        "missing coins no_such_field",
 		"open interest in options versus perps for btc":                        "missing perps ambiguous",
 		"perps with volume over 500m and negative funding":                     "perp/SOL funding1hPct volume24hUsd",
