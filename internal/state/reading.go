@@ -648,8 +648,8 @@ func (a *asking) placed(from int) bool {
 	}
 	behind := func(s subject) bool { return s.from > from }
 	rank := func(p piece) bool { return oneOf(p.text, "|rank|ranks|ranking|position|place|") }
-	return slices.ContainsFunc(a.subjects, behind) && has("|stand|stands|sit|sits|rank|ranks|place|") && has("|among|amongst|by|relative|") &&
-		!slices.ContainsFunc(a.fields, rank)
+	return slices.ContainsFunc(a.subjects, behind) && has("|stand|stands|sit|sits|rank|ranks|place|") &&
+		has("|among|amongst|by|relative|") && !slices.ContainsFunc(a.fields, rank)
 }
 
 // likings are words behind which like does not compare.

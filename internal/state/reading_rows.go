@@ -12,9 +12,9 @@ import (
 
 // askRows asks for rows of a kind, or for one figure of all of them.
 func (a *asking) askRows() []Part {
-	words := strings.Join(texts(a.words), " ")
-	_, much, _ := strings.Cut(words, "how much of ")
-	if a.share || much != "" && !strings.HasPrefix(much, "it ") && !strings.HasPrefix(much, "them ") { // of all rows there is none but where it is a field
+	_, of, _ := strings.Cut(strings.Join(texts(a.words), " "), "how much of ")
+	// of all rows there is none but where it is a field
+	if a.share || of != "" && !strings.HasPrefix(of, "it ") && !strings.HasPrefix(of, "them ") {
 		a.miss("share", api.MissingNoSuchField)
 	}
 	if len(a.missing) > 0 {
