@@ -79,7 +79,7 @@ func cryptoKinds() []state.Kind {
 		{Name: kindProtocol, Words: []string{"protocol", "dapp", "defi protocol", "defi"}, Whole: []string{"defi"},
 			Fields: append(fieldsOf(kindProtocol),
 				field("category", "category", "type"), field("chains", "chains", "how many chains is", "how many chains does"),
-				state.Field{Name: "topChain", Words: []string{"main chain"}, Filter: true},
+				state.Field{Name: "topChain", Words: []string{"main chain"}, Filter: true, Main: true},
 			)},
 		{
 			Name: kindChain, Words: []string{"chain", "blockchain", "network"}, Fields: fieldsOf(kindChain),

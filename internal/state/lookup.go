@@ -244,7 +244,13 @@ func (t *Tables) exactly(words []term, kind string, limit int) (best Question, o
 // two things for the name of the second: bitcoin and ethereum on hyperliquid.
 func (t *Tables) tears(list []piece) bool {
 	for i := range list[min(1, len(list)):] {
-		if a, b := list[i], list[i+1]; a.role == ofField && b.role == ofField && t.fields[a.text+" "+b.text] {
+		a, b := list[i], list[i+1]
+		if a.role == ofField && b.role == ofField && t.fields[a.text+" "+b.text] {
+			return true
+		}
+		said := strings.Fields(a.text)
+		figure := a.role == naming && b.role == ofField && t.fields[said[len(said)-1]+" "+b.text]
+		if figure && (i+2 < len(list) && list[i+2].text == "of" || i > 0 && list[i-1].text == "by") { // the total market cap of stablecoins
 			return true
 		}
 		if i == 0 || list[i].role != joining || list[i-1].role != naming || list[i+1].role != naming {

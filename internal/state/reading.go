@@ -193,6 +193,10 @@ func (a *asking) collect(list []piece) {
 			}
 			a.miss(p.text, why)
 		case negating:
+			if p.text == "minus" && last.role == next.role && (next.role == naming || next.role == valued) { // Kraken minus Coinbase
+				a.asides = append(a.asides, piece{role: comparing, from: p.from, to: p.to, text: "difference"})
+				continue
+			}
 			negated = true
 		case naming:
 			a.name(p)
@@ -350,8 +354,10 @@ func (a *asking) collect(list []piece) {
 			}
 		}
 	}
-	total := func(p piece) bool { return strings.HasPrefix(p.text, "total ") } // of several, what is the total of one
-	spread := a.spread && len(a.sorted)+len(a.bounds) == 0 || a.plural && a.first > 0 && slices.ContainsFunc(a.fields, total)
+	total := func(p piece) bool { // of several, what is the total of one
+		return strings.HasPrefix(p.text, "total ") && (a.first > 0 || at(texts(a.words), p.to) == "of")
+	}
+	spread := a.spread && len(a.sorted)+len(a.bounds) == 0 || a.plural && slices.ContainsFunc(a.fields, total)
 	if spread && len(a.all)+len(a.subjects) == 0 && a.order == nil {
 		a.all = append(a.all, summing)
 	}

@@ -19,6 +19,12 @@ func (a *asking) fits(list []piece, parts []Part) {
 	if word := a.otherUnit(list, parts); word != "" {
 		a.miss(word, api.MissingNoSuchField)
 	}
+	if word := a.within(parts); word != "" {
+		a.miss(word, api.MissingAmbiguous)
+	}
+	if word := a.partly(parts); word != "" {
+		a.miss(word, api.MissingNoSuchField)
+	}
 	if len(a.subjects) > 0 && a.comesOnly(parts) {
 		for _, w := range a.words { // when the last one came is not when the next is due
 			if oneOf(w.text, "|last|latest|previous|did|was|were|came|ago|") {
@@ -128,4 +134,62 @@ func (a *asking) comesOnly(parts []Part) bool {
 		asked := func(name string) bool { return k.field(name) != nil && comes(*k.field(name)) }
 		return slices.ContainsFunc(p.Asked, asked) || len(p.Asked) == 0 && len(k.Fields) > 0 && comes(k.Fields[0])
 	})
+}
+
+// partly is what the question asks about and parts have figures of more or of less than: what Aave holds on Ethereum, the open interest at
+// all venues of which one is kept, "" for nothing.
+func (a *asking) partly(parts []Part) string {
+	if len(a.subjects) == 0 {
+		return ""
+	}
+	for _, p := range parts {
+		k := a.t.kinds[a.t.place[p.Query.Table]]
+		main := func(c api.Condition) bool { f := k.field(c.Field); return f != nil && f.Main }
+		if i := slices.IndexFunc(p.Query.Where, main); i >= 0 && len(p.Asked) > 0 && !slices.Contains(p.Asked, p.Query.Where[i].Field) {
+			return "on " + strings.ToLower(p.Query.Where[i].Value)
+		}
+	}
+	for i, w := range a.words {
+		if !oneOf(w.text, "|venue|venues|exchange|exchanges|") || !oneOf(a.ahead(i), "|all|every|each|across|") || len(parts) == 0 {
+			continue
+		}
+		venue := func(p Part) bool {
+			of := a.t.kinds[a.t.place[p.Query.Table]]
+			rows := 0
+			for _, s := range a.subjects {
+				for _, r := range s.rows {
+					if a.t.rows[r].Kind == of.Name {
+						rows++
+					}
+				}
+			}
+			return slices.Contains(of.Words, singular(w.text)) || rows > len(a.subjects)
+		}
+		if !slices.ContainsFunc(parts, venue) {
+			return a.ahead(i) + " " + w.text
+		}
+	}
+	return ""
+}
+
+// within is the one thing that is named where rows in it are asked for, "" where it is not: meme coins that fell, meme coins by market cap.
+func (a *asking) within(parts []Part) string {
+	if len(a.subjects) != 1 || len(parts) == 0 || len(parts[0].keys) == 0 {
+		return ""
+	}
+	s, words := a.subjects[0], texts(a.words)
+	several := func(w string) bool {
+		of := func(k Kind) bool { return k.Name != parts[0].Query.Table && slices.Contains(k.Words, singular(w)) }
+		return w != singular(w) && slices.ContainsFunc(a.t.kinds, of)
+	}
+	to := s.to
+	if several(at(words, to)) {
+		to++
+	} else if !several(words[to-1]) {
+		return ""
+	}
+	if oneOf(at(words, to), "|that|which|by|with|whose|") || oneOf(a.ahead(s.from), "|which|what|list|show|") {
+		return strings.Join(words[s.from:to], " ")
+	}
+	return ""
 }

@@ -103,6 +103,14 @@ var (
 	greenback = prose.Form(`(?i)\bgreenbacks?\b`)
 	comesIn   = prose.Form(`(?i)\b(?:rate|price|cost|charge)s? (?:going|coming) in\b`)
 	comesOut  = prose.Form(`(?i)\b(?:rate|price|cost|charge)s? (?:going|coming) out\b`)
+	// A price is that of a million tokens.
+	ofTokens = prose.Form(`(?i)\b(?:cost|price|rate|charge)s?\b([^,;?]*?) (?:per|for(?: an?| one| each)?) (?:(?:million|1m|m) )?` +
+		`(input|output|prompt|completion)(?: tokens?)?\b`)
+	perToken = prose.Form(`(?i)\b((?:cost|price|rate|charge)s?\b[^,;?]*?) per (?:million|1m|m) tokens?\b`)
+	// What trades for so much has a price, and what trades so much a day a volume.
+	tradesDay = prose.Form(`(?i)\btrad(?:e|es|ed|ing) ((?:over|above|more than|at least|under|below|less than) [^,;?]{1,24}?) ` +
+		`(?:(?:a|per|each|every) day|daily)\b`)
+	tradesFor = prose.Form(`(?i)\btrad(?:e|es|ed|ing) ((?:over|above|under|below) \$?[\d.,]+ ?(?:dollars?|usd|cents?|bucks))\b`)
 	sortedBy  = prose.Form(`(?i),? (?:when|if|once) (?:you |we |i |they are |it is )?(?:sort|rank|order|list)(?:s|ed|ing)?(?: them| it)? by\b`)
 	overAt    = prose.Form(`(?i)\bover (at|on) ([a-z]+)\b`)
 	atLast    = prose.Form(`(?i),? instead([?.! ]*)$`)
@@ -172,6 +180,10 @@ func said() []saying {
 		{greenback, "dollar", ""},
 		{comesIn, "input price", "ing in"},
 		{comesOut, "output price", "ing out"},
+		{ofTokens, "$2 price$1", ""},
+		{perToken, "$1", " token"},
+		{tradesDay, "with volume $1", "trad"},
+		{tradesFor, "with price $1", "trad"},
 		{sortedBy, " by", " by"},
 		{overAt, "$1 $2", "over "},
 		{atLast, "$1", "instead"},

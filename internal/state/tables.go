@@ -39,6 +39,7 @@ type Field struct {
 	Name   string   `json:"name"`             // with its unit, as priceUsd
 	Words  []string `json:"words,omitempty"`  // that ask for it, words or phrases: price, cost, market cap
 	Filter bool     `json:"filter,omitempty"` // a text of it leaves out other rows: a venue, a publisher
+	Main   bool     `json:"main,omitempty"`   // figures of a row are not of it alone: the largest of its chains
 	Counts bool     `json:"counts,omitempty"` // it is how many rows of another kind there are of some sort
 }
 

@@ -165,7 +165,7 @@ func TestPricesOfModels(t *testing.T) {
 	ask(t, api.PackAI, map[string]string{
 		"any models under 5 cents per million output":      cheap,
 		"models whose output price is below 0.05 dollars":  strings.ReplaceAll(cheap, " promptPerMillionUsd", ""),
-		"models cheaper than 5 cents per million output":   cheap,
+		"models cheaper than 5 cents per million output":   strings.ReplaceAll(cheap, " promptPerMillionUsd", ""),
 		"models with a context of 32000 tokens or less":    "model/microsoft/phi-4 contextTokens maxOutputTokens",
 		"models with no more than 32k context":             "model/microsoft/phi-4 contextTokens",
 		"models cheaper than GPT-5":                        "missing cheaper than gpt 5 ambiguous",
@@ -238,6 +238,9 @@ func TestBothConditions(t *testing.T) {
 	ask(t, api.PackPerps, map[string]string{
 		"funding for bitcoin and ethereum on hyperliquid":                      "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; funding/ETH/Hyperliquid funding8hPct fundingAnnualPct",
 		"richest annualised funding on hyperliquid, top 3 coins":               "funding/MORPHO/Hyperliquid funding8hPct fundingAnnualPct; funding/ZEC/Hyperliquid funding8hPct fundingAnnualPct; funding/FARTCOIN/Hyperliquid funding8hPct fundingAnnualPct",
+		"open interest of btc across all exchanges":                            "missing all exchanges no_such_field",
+		"funding of btc on each venue":                                         "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct venue; funding/BTC/Bybit funding8hPct fundingAnnualPct venue; funding/BTC/Binance funding8hPct fundingAnnualPct venue",
+		"which perps trade over a billion a day":                               "perp/BTC volume24hUsd; perp/ETH volume24hUsd",
 		"open interest of btc in coins":                                        "missing coins no_such_field",
 		"open interest in options versus perps for btc":                        "missing perps ambiguous",
 		"perps with volume over 500m and negative funding":                     "perp/SOL funding1hPct volume24hUsd",
@@ -249,6 +252,9 @@ func TestBothConditions(t *testing.T) {
 	})
 	ask(t, api.PackAI, map[string]string{
 		"which model has the highest output price and what is its context": "model/openai/gpt-5-pro completionPerMillionUsd contextTokens",
-		"latest version of vllm and of transformers":                       "release/vllm/v9.21.0 version; release/transformers/v95.2.0 version",
+		"price of gpt-5 for input":                       "model/openai/gpt-5 promptPerMillionUsd",
+		"what does gpt-5 cost per million output tokens": "model/openai/gpt-5 completionPerMillionUsd",
+		"gpt-5 price per million tokens":                 "model/openai/gpt-5 promptPerMillionUsd completionPerMillionUsd",
+		"latest version of vllm and of transformers":     "release/vllm/v9.21.0 version; release/transformers/v95.2.0 version",
 	})
 }
