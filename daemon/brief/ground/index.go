@@ -244,9 +244,11 @@ func (x *index) text(p place, s string, r *row) {
 		r.times = append(r.times, moment{Time: t, path: p.path})
 		return
 	}
-	if a, ok := human.ParseAbout(s); ok && p.key == "of" {
-		r.times = append(r.times, moment{a.Begin, p.path, a.Long()})
-		return
+	if p.key == "of" {
+		if a, ok := human.ParseAbout(s); ok {
+			r.times = append(r.times, moment{a.Begin, p.path, a.Long()})
+			return
+		}
 	}
 	if strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
 		return
