@@ -10,6 +10,7 @@ import (
 // fits compares what would be answered with the question's own words, and misses those that it is no answer to: a thing with which
 // something is compared, a kind that stands beside another one, a unit that no figure has, a time that is over.
 func (a *asking) fits(list []piece, parts []Part) {
+	a.besideNow(list, parts)
 	if word := a.onlyCompared(parts); word != "" {
 		a.miss(word, api.MissingAmbiguous)
 	}
@@ -192,4 +193,17 @@ func (a *asking) within(parts []Part) string {
 		return strings.Join(words[s.from:to], " ")
 	}
 	return ""
+}
+
+// besideNow shows the figure of now, too, where that of an earlier time is asked for beside it: fear and greed last week versus now.
+func (a *asking) besideNow(list []piece, parts []Part) {
+	now := func(w term) bool { return oneOf(w.text, "|now|today|todays|current|currently|") }
+	if len(parts) != 1 || !slices.ContainsFunc(list, func(p piece) bool { return p.role == joining }) || !slices.ContainsFunc(a.words, now) {
+		return
+	}
+	k := a.t.kinds[a.t.place[parts[0].Query.Table]]
+	earlier := func(name string) bool { return strings.HasSuffix(name, "Ago") || strings.HasPrefix(name, "previous") }
+	if slices.ContainsFunc(parts[0].Asked, earlier) && !slices.Contains(parts[0].Asked, k.Fields[0].Name) {
+		parts[0].show(k.Fields[0].Name)
+	}
 }
