@@ -198,7 +198,8 @@ func (a *asking) within(parts []Part) string {
 // besideNow shows the figure of now, too, where that of an earlier time is asked for beside it: fear and greed last week versus now.
 func (a *asking) besideNow(list []piece, parts []Part) {
 	now := func(w term) bool { return oneOf(w.text, "|now|today|todays|current|currently|") }
-	if len(parts) != 1 || !slices.ContainsFunc(list, func(p piece) bool { return p.role == joining }) || !slices.ContainsFunc(a.words, now) {
+	joins := func(p piece) bool { return p.role == joining }
+	if len(parts) != 1 || !slices.ContainsFunc(list, joins) || !slices.ContainsFunc(a.words, now) {
 		return
 	}
 	k := a.t.kinds[a.t.place[parts[0].Query.Table]]
