@@ -209,13 +209,20 @@ func TestSlowHost(t *testing.T) {
 	const many = 50
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	quick := make(chan struct{}) // is closed once all for the other host came
+	quick := make(chan struct{}) // is closed once all for the other host came, and as many as may be are held
 	var mu sync.Mutex
 	now, most, swift := 0, 0, 0
+	came := sync.OnceFunc(func() { close(quick) })
+	note := func() { // mu is held
+		if swift == many && most >= 2 {
+			came()
+		}
+	}
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		mu.Lock()
 		now++
 		most = max(most, now)
+		note()
 		mu.Unlock()
 		select {
 		case <-quick:
@@ -229,9 +236,8 @@ func TestSlowHost(t *testing.T) {
 	fast := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		if swift++; swift == many {
-			close(quick)
-		}
+		swift++
+		note()
 	}))
 	defer fast.Close()
 	store := &full{overtaken{stop: cancel}}
