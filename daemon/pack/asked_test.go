@@ -126,7 +126,7 @@ func TestOfAll(t *testing.T) {
 		"what part of the market is down":                                                "",
 		"cumulative dollar losses over every exploit on record":                          "hacks, limit 3, sum:amountUsd",
 		"In which date was robbed the Wormhole?":                                         "hacks where key = \"2022-02-02 Wormhole\", field date",
-		"is fear and greed higher or lower than it was a week ago":                       "indexes, fields weekAgo value, limit 3",
+		"is fear and greed higher or lower than it was a week ago":                       "indexes, fields value weekAgo, limit 3",
 		"is any coin higher than a week ago":                                             "",
 		"coins higher than a week ago":                                                   "",
 		"advancers versus decliners":                                                     "breadths where key = crypto, fields advancing declining",
@@ -135,7 +135,7 @@ func TestOfAll(t *testing.T) {
 		"adv/dec line, last 24h":                                                         "breadths where key = crypto, fields advancing declining",
 		"how many coins rose and how many fell this week":                                "",
 		"From the trending pools, which one has the fewest liquidity?":                   "pools, field liquidityUsd, order liquidityUsd, limit 3",
-		"today's fear & greed reading alongside the one seven days earlier":              "indexes, fields weekAgo value, limit 3",
+		"today's fear & greed reading alongside the one seven days earlier":              "indexes, fields value weekAgo, limit 3",
 		"over the past hour only: which coin jumped most and which slid most": "assets where derivative = false, field change1hPct, order " +
 			"-change1hPct, limit 1; assets where derivative = false, field change1hPct, order change1hPct, limit 1",
 		"deepest trending pool":                               "pools, field liquidityUsd, order -liquidityUsd, limit 1",
