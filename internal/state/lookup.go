@@ -240,8 +240,9 @@ func (t *Tables) exactly(words []term, kind string, limit int) (best Question, o
 	return best, ok
 }
 
-// tears reports whether a reading takes the words of one figure for two, such as the interest of open interest, or takes what is said of
-// two things for the name of the second: bitcoin and ethereum on hyperliquid.
+// tears reports whether a reading takes the words of one figure for two, such as the interest of open interest, or one for a name and a
+// figure, the total market cap of stablecoins, or takes what is said of two things for the name of the second: bitcoin and ethereum on
+// hyperliquid.
 func (t *Tables) tears(list []piece) bool {
 	for i := range list[min(1, len(list)):] {
 		a, b := list[i], list[i+1]
@@ -250,7 +251,7 @@ func (t *Tables) tears(list []piece) bool {
 		}
 		said := strings.Fields(a.text)
 		figure := a.role == naming && b.role == ofField && t.fields[said[len(said)-1]+" "+b.text]
-		if figure && (i+2 < len(list) && list[i+2].text == "of" || i > 0 && list[i-1].text == "by") { // the total market cap of stablecoins
+		if figure && (i+2 < len(list) && list[i+2].text == "of" || i > 0 && list[i-1].text == "by") {
 			return true
 		}
 		if i == 0 || list[i].role != joining || list[i-1].role != naming || list[i+1].role != naming {
@@ -457,6 +458,7 @@ func (t *Tables) askClause(list []piece, words []term, kind string, limit int, m
 	if len(parts) > 0 && a.asksWhen(parts) {
 		a.miss("when", api.MissingNoSuchField)
 	}
+	a.besideNow(list, parts)
 	a.fits(list, parts)
 	if len(a.missing) > 0 {
 		return Question{Missing: a.missing, Partial: a.partial()}

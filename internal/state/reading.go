@@ -223,7 +223,7 @@ func (a *asking) collect(list []piece) {
 				}
 				a.orderOf = a.orderOf || a.asksOf(list, first, p)
 				a.paired = a.paired || next.role == joining
-				a.spans(list, i)
+				a.noteSpan(list, i)
 			}
 		case ofField, rising, falling:
 			if comparesTwo(list, i) {
@@ -268,15 +268,16 @@ func (a *asking) collect(list []piece) {
 			a.sizeOf = a.sizeOf || kind.role == ofKind && kind.order == nil && oneOf(p.text, ofSize) &&
 				(a.asksOf(list, first, kind) || at(texts(a.words), kind.to) == "and" && oneOf(at(texts(a.words), kind.to+1), "|its|their|"))
 			named := func(k piece) bool { return k.kind != next.kind && a.t.kinds[k.kind].measured(next.text) }
-			if of := beside(list, place(list, next), 1); last.role == rising || last.role == falling { // what lost most value
-			} else if next.role == ofField && next.from == p.to && !moving(of) && (of.role != ofField || of.from == next.to) ||
-				next.role == ofKind && next.order == nil && slices.ContainsFunc(a.kindly, named) {
+			moved := last.role == rising || last.role == falling // what lost most value
+			of := beside(list, place(list, next), 1)
+			if !moved && (next.role == ofField && next.from == p.to && !moving(of) && (of.role != ofField || of.from == next.to) ||
+				next.role == ofKind && next.order == nil && slices.ContainsFunc(a.kindly, named)) {
 				a.by = next
 				a.by.role = ofField
 			} else if last.role == ofField && next.role != ofField && onlyOf(a.words[last.to:p.from], "|is|are|was|were|the|") {
 				a.by = last
 			}
-			a.spans(list, i)
+			a.noteSpan(list, i)
 			within := oneOf(a.ahead(p.from), "|in|of|among|amongst|within|inside|from|")
 			a.inTop = a.inTop || p.role == top && (within || next.role == figuring && a.states(beside(list, place(list, next), 1)))
 			if from := p.from; p.role == most {
@@ -394,8 +395,8 @@ func (a *asking) states(kind piece) bool {
 		kind.to < len(a.words) && oneOf(a.words[kind.to].text, "|are|were|have|did|do|fell|rose|lost|gained|dropped|arent|havent|didnt|"))
 }
 
-// spans notes the time that stands behind the order i of list, before another figure.
-func (a *asking) spans(list []piece, i int) {
+// noteSpan notes the time that stands behind the order i of list, before another figure.
+func (a *asking) noteSpan(list []piece, i int) {
 	for _, p := range list[i+1:] {
 		if p.role == timing && a.span.role == unknown {
 			a.span = p

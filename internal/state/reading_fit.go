@@ -8,9 +8,9 @@ import (
 )
 
 // fits compares what would be answered with the question's own words, and misses those that it is no answer to: a thing with which
-// something is compared, a kind that stands beside another one, a unit that no figure has, a time that is over.
+// something is compared, a kind that stands beside another one, a unit that no figure has, a thing of which a part alone is asked for, a
+// time that is over.
 func (a *asking) fits(list []piece, parts []Part) {
-	a.besideNow(list, parts)
 	if word := a.onlyCompared(parts); word != "" {
 		a.miss(word, api.MissingAmbiguous)
 	}
@@ -26,7 +26,7 @@ func (a *asking) fits(list []piece, parts []Part) {
 	if word := a.partly(parts); word != "" {
 		a.miss(word, api.MissingNoSuchField)
 	}
-	if len(a.subjects) > 0 && a.comesOnly(parts) {
+	if len(a.subjects) > 0 && saysDue(a.t, parts) {
 		for _, w := range a.words { // when the last one came is not when the next is due
 			if oneOf(w.text, "|last|latest|previous|did|was|were|came|ago|") {
 				a.miss(w.text, api.MissingNoSuchMoment)
@@ -128,10 +128,10 @@ func (a *asking) otherUnit(list []piece, parts []Part) string {
 	return ""
 }
 
-// comesOnly reports whether all that parts say is when something will be.
-func (a *asking) comesOnly(parts []Part) bool {
+// saysDue reports whether a part says when something will be.
+func saysDue(t *Tables, parts []Part) bool {
 	return slices.ContainsFunc(parts, func(p Part) bool {
-		k := a.t.kinds[a.t.place[p.Query.Table]]
+		k := t.kinds[t.place[p.Query.Table]]
 		asked := func(name string) bool { return k.field(name) != nil && comes(*k.field(name)) }
 		return slices.ContainsFunc(p.Asked, asked) || len(p.Asked) == 0 && len(k.Fields) > 0 && comes(k.Fields[0])
 	})
