@@ -514,6 +514,7 @@ func TestFits(t *testing.T) {
 		"does eth have a higher volume than tether":            "assets where symbol = ETH, field volume24hUsd; assets where key = tether, field volume24hUsd",
 		"where does solana stand by tvl among chains":          "",
 		"price of eth on kraken minus coinbase":                "venues where key in (coinbase/ethereum, kraken/ethereum) and venue in (Kraken, Coinbase), field priceUsd",
+		"eth on kraken minus coinbase":                         "",
 		"tvl of aave v3 on ethereum":                           "",
 		"is aave v3 on ethereum":                               "protocols where key = aave-v3 and topChain = Ethereum",
 		"market cap of bitcoin at every exchange":              "",

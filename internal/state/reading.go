@@ -194,7 +194,8 @@ func (a *asking) collect(list []piece) {
 			a.miss(p.text, why)
 		case negating:
 			if p.text == "minus" && last.role == next.role && (next.role == naming || next.role == valued) { // Kraken minus Coinbase
-				a.asides = append(a.asides, piece{role: comparing, from: p.from, to: p.to, text: "difference"})
+				p.role = comparing
+				a.asides = append(a.asides, p)
 				continue
 			}
 			negated = true

@@ -455,7 +455,7 @@ func (t *Tables) wholeOf(p Part) *api.Aggregate {
 // differing reports whether p asks how far two figures are apart.
 func differing(p piece) bool {
 	return strings.HasPrefix(p.text, "differ") || strings.HasPrefix(p.text, "gap") || strings.HasSuffix(p.text, " between") ||
-		strings.Contains(p.text, "difference")
+		strings.Contains(p.text, "difference") || p.text == "minus"
 }
 
 // differs reports whether the question asks how far two figures are apart: by how much is one bigger than the other.
